@@ -1,0 +1,1 @@
+"""The embedded broker: a real Kafka as a child process."""

@@ -1,0 +1,1 @@
+"""Bytes to Python values and back."""

@@ -1,0 +1,170 @@
+"""Every error Lastword raises.
+
+LastwordError                      .retriable  .hint
+  ConfigError                      a setting or an argument is wrong
+  ConnectionFailedError*           the cluster does not answer
+  JavaError                        no usable Java, a jar that cannot be had or is not the one expected
+  BrokerError                      the embedded broker does not start, run or stop
+    PortTakenError                 something else listens on the broker's port
+  TopicError
+    TopicNotFoundError             there is no such topic
+    TopicExistsError               there is one already
+    TopicUnfitError                the topic's settings would lose or corrupt the table
+    PartitionCountError            the partition count changed; keys would move
+  CodecError
+    EncodeError                    a value cannot be turned into bytes
+    DecodeError                    bytes of (topic, partition, offset) cannot be read
+  StoreError
+    StoreLockedError*              another process holds the state directory
+    StoreCorruptedError            the local files cannot be read
+    UnsupportedByStoreError        this store cannot do that
+  QueryError
+    NotReadyError*                 the table has not reached the end of the topic
+    NotUpToPositionError*          the table has not reached the position asked for
+    WatchLostError                 a watcher fell behind, or what it asks for is gone
+  WriteError
+    InvalidRecordError             null or empty key, or a record too large
+    IndeterminateError             no answer in time: the write may or may not have happened
+    WriteFailedError               the cluster refused the write
+  TableClosedError                 the table is closed, or failed before
+
+                                   * retriable: the same call may succeed later
+"""
+
+from __future__ import annotations
+
+
+class LastwordError(Exception):
+    """The root: ``hint`` says what to do next, ``retriable`` whether to try the same again."""
+
+    retriable: bool = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ConfigError(LastwordError):
+    """A setting or an argument is wrong."""
+
+
+class ConnectionFailedError(LastwordError):
+    """The cluster does not answer."""
+
+    retriable = True
+
+
+class JavaError(LastwordError):
+    """No usable Java was found, or a jar cannot be had or is not the one expected."""
+
+
+class BrokerError(LastwordError):
+    """The embedded broker does not start, run or stop as asked."""
+
+
+class PortTakenError(BrokerError):
+    """Something else listens on the port the broker was to have."""
+
+
+class TopicError(LastwordError):
+    """Something about a topic."""
+
+
+class TopicNotFoundError(TopicError):
+    """There is no such topic."""
+
+
+class TopicExistsError(TopicError):
+    """The topic to be created is there already."""
+
+
+class TopicUnfitError(TopicError):
+    """The topic's settings would lose or corrupt the table."""
+
+
+class PartitionCountError(TopicError):
+    """The partition count is not the one the table was built with."""
+
+
+class CodecError(LastwordError):
+    """Something about turning Python values into bytes or back."""
+
+
+class EncodeError(CodecError):
+    """A value cannot be turned into bytes."""
+
+
+class DecodeError(CodecError):
+    """Bytes cannot be turned into a value; says which record when that is known."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        offset: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        where = "" if topic is None else f"{topic}, partition {partition}, offset {offset}: "
+        super().__init__(where + message, hint=hint)
+        self.reason = message
+        self.topic, self.partition, self.offset = topic, partition, offset
+
+
+class StoreError(LastwordError):
+    """Something about the local store."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the state directory."""
+
+    retriable = True
+
+
+class StoreCorruptedError(StoreError):
+    """The local files cannot be read; they can be thrown away and rebuilt."""
+
+
+class UnsupportedByStoreError(StoreError):
+    """This store cannot do what was asked."""
+
+
+class QueryError(LastwordError):
+    """A read cannot be answered."""
+
+
+class NotReadyError(QueryError):
+    """The table has not reached the end of the topic yet."""
+
+    retriable = True
+
+
+class NotUpToPositionError(QueryError):
+    """The table has not reached the position that was asked for."""
+
+    retriable = True
+
+
+class WatchLostError(QueryError):
+    """A watcher fell behind or the changes it asks for are no longer in the log."""
+
+
+class WriteError(LastwordError):
+    """A write did not happen, or may not have."""
+
+
+class InvalidRecordError(WriteError):
+    """The record cannot be written: null or empty key, or too large."""
+
+
+class IndeterminateError(WriteError):
+    """No answer in time: the write may or may not have happened."""
+
+
+class WriteFailedError(WriteError):
+    """The cluster refused the write; it did not happen."""
+
+
+class TableClosedError(LastwordError):
+    """The table is closed, or has failed and cannot go on."""

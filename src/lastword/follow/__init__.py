@@ -1,0 +1,1 @@
+"""Follows a log into a store: restore, live, sweep."""

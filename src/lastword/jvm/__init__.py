@@ -1,0 +1,1 @@
+"""Finds Java, resolves and verifies jars."""

@@ -1,0 +1,105 @@
+"""The values everything else passes around: no I/O, no Kafka client, no codec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lastword.errors import ConfigError
+
+Header = tuple[str, bytes | None]
+Headers = tuple[Header, ...]
+NO_HEADERS: Headers = ()
+
+
+class Version(NamedTuple):
+    """Where a key's current record stands: the compare-and-set token of the key.
+
+    >>> str(Version(partition=2, offset=17))
+    '2:17'
+    """
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}:{self.offset}"
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read what ``str`` wrote."""
+        partition, separator, offset = text.partition(":")
+        if not (separator and partition.isdecimal() and offset.isdecimal()):
+            raise ConfigError(
+                f"{text!r} is not a version", hint="a version is PARTITION:OFFSET, such as 2:17"
+            )
+        return cls(int(partition), int(offset))
+
+
+class Record(NamedTuple):
+    """One record of a log, as raw bytes. A ``value`` of None is a tombstone."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = NO_HEADERS
+
+
+@dataclass(slots=True)
+class Batch:
+    """A run of records of one partition, column by column, in offset order.
+
+    ``next_offset`` is where reading goes on; it may lie beyond the last record, because
+    transaction markers and compacted records take offsets too.
+    """
+
+    partition: int
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    offsets: Sequence[int]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers | None]
+    next_offset: int
+    leader_epoch: int = -1
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def records(self) -> Iterator[Record]:
+        """One Record after another, for readers that are not in a hurry."""
+        for key, value, offset, timestamp, headers in zip(
+            self.keys, self.values, self.offsets, self.timestamps, self.headers, strict=True
+        ):
+            yield Record(self.partition, offset, timestamp, key, value, headers or NO_HEADERS)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The next offset of each partition: a point in the life of a topic.
+
+    >>> Position.parse("0:12,2:5").at_least(Position({2: 5}))
+    True
+    """
+
+    offsets: Mapping[int, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return ",".join(f"{p}:{offset}" for p, offset in sorted(self.offsets.items()))
+
+    @classmethod
+    def parse(cls, text: str) -> Position:
+        """Read what ``str`` wrote."""
+        versions = [Version.parse(part) for part in text.split(",") if part]
+        return cls({v.partition: v.offset for v in versions})
+
+    @classmethod
+    def after(cls, version: Version) -> Position:
+        """The first position at which the record of ``version`` is visible."""
+        return cls({version.partition: version.offset + 1})
+
+    def at_least(self, other: Position) -> bool:
+        """Whether everything ``other`` has seen is seen here too."""
+        return all(self.offsets.get(p, -1) >= offset for p, offset in other.offsets.items())

@@ -1,0 +1,1 @@
+"""Where one partition of a table lives locally: bytes in, bytes out."""

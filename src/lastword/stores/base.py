@@ -1,0 +1,92 @@
+"""The Store protocol: what a table needs of the place where one partition lives.
+
+A store speaks bytes only. It knows neither Kafka nor codecs. One thread applies; any thread
+reads. Write your own by implementing ``Store`` and running
+``lastword.testing.store_contract.StoreContract`` against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a store can do; the table asks this and never the store's type.
+
+    persistent          rows and checkpoint survive ``close`` and a killed process
+    capacity            the most rows it keeps, or None; the rest is given up by ``evict``
+    restore_batch_bytes how much to gather while restoring before one ``apply``: a store that
+                        loads large sorted batches faster asks for more than 0
+    """
+
+    persistent: bool = False
+    capacity: int | None = None
+    restore_batch_bytes: int = 0
+
+
+class Scan(Protocol):
+    """Rows in key order as of the moment the scan was made; closed by exhaustion or ``close``."""
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]: ...
+
+    def __next__(self) -> tuple[bytes, bytes]: ...
+
+    def close(self) -> None:
+        """Free what the scan holds; a second call does nothing."""
+
+
+@runtime_checkable
+class Store(Protocol):
+    """One partition of a table. Keys are never empty; rows are opaque bytes."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this store can do; constant."""
+
+    def open(self) -> None:
+        """Make it usable; raises StoreCorruptedError when its files cannot be read."""
+
+    def close(self) -> None:
+        """Free everything; idempotent. Persistent stores keep rows and checkpoint."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The row, or None."""
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The rows in the order of ``keys``, as of one moment between two applies."""
+
+    def scan(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Scan:
+        """Rows with ``start <= key < end`` in key order, or in reverse of it.
+
+        None means unbounded. The scan sees the state of the moment it was made, whatever is
+        applied later.
+        """
+
+    def count(self) -> int:
+        """The exact number of rows."""
+
+    def checkpoint(self) -> bytes | None:
+        """The checkpoint of the last apply, or None when nothing was ever applied."""
+
+    def apply(
+        self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: bytes
+    ) -> None:
+        """Write rows, remove keys and set the checkpoint in one atomic step.
+
+        After a crash either all of it is there or none. ``puts`` and ``deletes`` share no key;
+        deleting an absent key is not an error.
+        """
+
+    def evict(self) -> list[bytes]:
+        """Drop the rows beyond the capacity, oldest use first, and return their keys."""
+
+    def clear(self) -> None:
+        """Forget every row and the checkpoint."""
+
+    def size_bytes(self) -> int:
+        """Bytes held, on disk for persistent stores and in memory for others (estimated)."""

@@ -1,0 +1,1 @@
+"""The table: queries, writes and watching over one compacted topic."""

@@ -1,0 +1,1 @@
+"""Create, check, describe and explain compacted topics."""

@@ -1,0 +1,1 @@
+"""Puts and deletes, with an outcome per key."""
