@@ -1,0 +1,103 @@
+# Everything a contributor runs. `make` alone lists the targets.
+#
+# `setup` is part of every target that needs it. It runs once: a stamp in .venv remembers for which
+# lock and which pyproject.toml it was prepared, so the second run is instant and needs no network.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## Prepare .venv and the broker's jars; instant the second time
+	@$(BIN)/lastword broker fetch
+
+.PHONY: up
+up: setup ## Run a broker and the user-profiles table on this machine until Ctrl-C
+	@exec $(BIN)/lastword up
+
+.PHONY: test
+test: setup ## Everything: format, lint, types and all tests against a real broker
+	@failed=0; $(MAKE) --no-print-directory static || failed=1; \
+	$(PYTEST) || failed=1; exit $$failed
+
+.PHONY: check
+check: $(READY) static ## The fast gate: format, lint, types, and every test that needs no broker
+	@$(PYTEST) -m "not broker"
+
+.PHONY: static
+static: $(READY) ## Format, lint and types only
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+
+.PHONY: format
+format: $(READY) ## Rewrite the code as the formatter and the linter want it
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+.PHONY: test-unit
+test-unit: $(READY) ## The tests of single parts and the store contract
+	@$(PYTEST) tests/unit tests/contracts -m "not broker"
+
+.PHONY: test-broker
+test-broker: setup ## The tests against a real broker
+	@$(PYTEST) -m broker
+
+.PHONY: test-robustness
+test-robustness: setup ## Killed processes, restarted brokers, lost files
+	@$(PYTEST) tests/robustness
+
+.PHONY: soak
+soak: setup ## The robustness tests over and over, for SOAK_MINUTES (default 30)
+	@end=$$((SECONDS + 60 * $${SOAK_MINUTES:-30})); round=0; \
+	while ((SECONDS < end)); do round=$$((round + 1)); echo "soak round $$round"; $(PYTEST) -x -q tests/robustness; done
+
+.PHONY: bench
+bench: setup ## Measure restore, reads and memory against librdkafka and Kafka Streams
+	@for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+.PHONY: docs
+docs: $(READY) ## Write the generated part of the documentation again
+	@$(BIN)/python docs/generate.py
+
+.PHONY: lock
+lock: ## Resolve the dependencies again into requirements/*.txt
+	@$(call find-python); "$$python" -m venv build/lock; build/lock/bin/pip install --quiet uv; \
+	compile="build/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
+	  --no-header --no-annotate --no-emit-index-url"; \
+	$$compile requirements/build.in --output-file requirements/build.txt; \
+	$$compile pyproject.toml --extra local --extra dev --output-file requirements/lock.txt
+
+.PHONY: clean
+clean: ## Remove everything that was made here; LASTWORD_HOME stays as it is
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first Python that is new enough and can make a virtual environment, as $$python.
+define find-python
+python=; for candidate in $${PYTHON:-python3.13 python3.12 python3.11 python3}; do \
+	if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then python=$$candidate; break; fi; done; \
+if [[ -z "$$python" ]]; then \
+	echo "Lastword needs Python 3.11 or newer with its venv module, and none was found as" >&2; \
+	echo "$${PYTHON:-python3.13, python3.12, python3.11 or python3}. Install one (on Debian and Ubuntu: apt install python3 python3-venv)" >&2; \
+	echo "or name yours: make setup PYTHON=/path/to/python3" >&2; exit 1; fi
+endef
+
+# The build tools come first and from their own lock: with build isolation, pip would fetch
+# unpinned ones for PySpark's source package.
+$(READY): requirements/build.txt requirements/lock.txt pyproject.toml
+	@if [[ ! -x $(BIN)/python ]]; then $(call find-python); \
+		echo "Preparing $(VENV) with $$("$$python" --version) (once, a few minutes: PySpark is 400 MB)"; \
+		"$$python" -m venv $(VENV); fi
+	@$(PIP) install --require-hashes -r requirements/build.txt
+	@$(PIP) install --require-hashes --no-build-isolation -r requirements/lock.txt
+	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
