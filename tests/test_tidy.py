@@ -1,0 +1,219 @@
+"""Habits of this codebase, each as a rule with its exceptions listed by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILE_LINES_MAX = 350
+FUNCTION_LINES_MAX = 60
+
+# path -> why it is longer than FILE_LINES_MAX.
+LONG_FILES: dict[str, str] = {}
+
+# path -> why it must catch everything there.
+BLIND_EXCEPTS: dict[str, str] = {}
+
+# Names that say nothing about what is inside; such modules collect everything and cause cycles.
+EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "models", "shared", "types"}
+
+# Written so that no pattern matches this very file.
+FOREIGN_TEXT = {
+    r"(?:pypi|pythonhosted)\.(?:org|io)": "a registry's address; tools have settings for it",
+    r"repo\d*\.maven(?:\.apache)?\.org": "a registry's address; tools have settings for it",
+    r"maven-central\.storage|registry\.npmjs\.org|crates\.io/api": "a registry's address",
+    r"(?<![\w.$}])/(?:work|root)/": "a path of one machine",
+    r"(?<![\w.])/home/(?!alice\b)\w+": "a path of one machine",
+}
+
+
+def tracked(pattern: str = "*") -> list[Path]:
+    """Files in version control, and those about to be."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", pattern]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [path for line in listed.stdout.splitlines() if (path := ROOT / line).is_file()]
+
+
+PYTHON = tracked("*.py")
+PACKAGE = [path for path in PYTHON if path.is_relative_to(ROOT / "src")]
+TESTS = [path for path in PYTHON if path.is_relative_to(ROOT / "tests")]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def nodes(paths: list[Path]) -> Iterator[tuple[Path, ast.AST]]:
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            yield path, node
+
+
+def calls(paths: list[Path], *dotted: str) -> list[str]:
+    """Where one of the named functions is called, as ``path:line``."""
+    return [
+        f"{name_of(path)}:{node.lineno} calls {ast.unparse(node.func)}"
+        for path, node in nodes(paths)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in dotted
+    ]
+
+
+def assert_none(found: list[str], advice: str) -> None:
+    assert not found, f"{advice}:\n  " + "\n  ".join(found)
+
+
+def test_files_are_short_enough_to_read_in_one_go() -> None:
+    long = [
+        f"{name_of(path)} has {lines} lines"
+        for path in PYTHON
+        if (lines := path.read_text().count("\n")) > FILE_LINES_MAX
+        and name_of(path) not in LONG_FILES
+    ]
+    assert_none(long, f"split by idea (at most {FILE_LINES_MAX} lines), or list it in LONG_FILES")
+
+
+def test_the_list_of_long_files_is_not_stale() -> None:
+    stale = [
+        name
+        for name in LONG_FILES
+        if not (ROOT / name).exists() or (ROOT / name).read_text().count("\n") <= FILE_LINES_MAX
+    ]
+    assert_none(stale, "these are short now; take them out of LONG_FILES")
+
+
+def test_functions_fit_on_a_screen() -> None:
+    long = [
+        f"{name_of(path)}:{node.lineno} {node.name} has {lines} lines"
+        for path, node in nodes(PYTHON)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES_MAX
+    ]
+    assert_none(long, f"give the steps names of their own (at most {FUNCTION_LINES_MAX} lines)")
+
+
+def test_modules_are_named_after_what_they_hold() -> None:
+    empty = [
+        name_of(path)
+        for path in PACKAGE
+        if EMPTY_NAMES & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
+    ]
+    assert_none(empty, "name the module after its idea")
+
+
+def test_only_the_clock_knows_the_wall_time() -> None:
+    others = [path for path in PACKAGE if path.name != "clock.py"]
+    found = calls(
+        others,
+        "time.time",
+        "time.time_ns",
+        "datetime.now",
+        "datetime.utcnow",
+        "datetime.datetime.now",
+        "datetime.today",
+        "date.today",
+    )
+    assert_none(
+        found, "take a lastword.clock.Clock as an argument, so that a test can set the time"
+    )
+
+
+def test_only_the_command_line_prints() -> None:
+    library = [path for path in PACKAGE if "cli" not in path.parts]
+    assert_none(calls(library, "print", "sys.stdout.write", "sys.stderr.write"), "use logging")
+
+
+def test_no_error_is_caught_blindly() -> None:
+    blind = [
+        f"{name_of(path)}:{node.lineno}"
+        for path, node in nodes(PACKAGE)
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in {"Exception", "BaseException"})
+        and not any(isinstance(inside, ast.Raise) for inside in ast.walk(node))
+        and name_of(path) not in BLIND_EXCEPTS
+    ]
+    assert_none(blind, "name the errors that can happen, or raise again")
+
+
+def test_nothing_is_left_to_do_in_comments() -> None:
+    word = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in tracked()
+        if path.suffix in {".py", ".md", ".toml", ".sh", ".java"} or path.name == "Makefile"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if word.search(line)
+    ]
+    assert_none(found, "do it, or open an issue and say nothing here")
+
+
+@pytest.mark.parametrize("pattern", FOREIGN_TEXT)
+def test_no_file_names_a_registry_or_a_machine(pattern: str) -> None:
+    expression = re.compile(pattern)
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue  # a picture holds no address a tool would follow
+        found += [
+            f"{name_of(path)}:{number}"
+            for number, line in enumerate(text.splitlines(), 1)
+            if expression.search(line)
+        ]
+    assert_none(found, f"take it out, it is {FOREIGN_TEXT[pattern]}")
+
+
+def test_the_lock_holds_names_versions_and_hashes_only() -> None:
+    line_of_lock = re.compile(
+        r"^(?:[a-z0-9-]+==[\w.]+(?: ; [^#:/]+)? \\|    --hash=sha256:[0-9a-f]{64}(?: \\)?)$"
+    )
+    found = [
+        f"{name_of(path)}:{number} {line}"
+        for path in (ROOT / "requirements").glob("*.txt")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if not line_of_lock.match(line)
+    ]
+    assert_none(found, "write the lock with `make lock`")
+
+
+def test_tests_wait_for_conditions_and_never_sleep() -> None:
+    assert_none(
+        calls(TESTS, "time.sleep", "sleep", "asyncio.sleep"),
+        "wait for the condition with a deadline (lastword.testing.wait_until)",
+    )
+
+
+def test_no_test_is_skipped() -> None:
+    skips = {"skip", "skipif", "xfail", "importorskip"}
+    found = [
+        f"{name_of(path)}:{node.lineno} {ast.unparse(node)}"
+        for path, node in nodes(TESTS)
+        if isinstance(node, ast.Attribute) and node.attr in skips and "pytest" in ast.unparse(node)
+    ]
+    assert_none(found, "make it run everywhere, or delete it")
+
+
+def test_every_test_asserts_something() -> None:
+    toothless = [
+        f"{name_of(path)}:{node.lineno} {node.name}"
+        for path, node in nodes(TESTS)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not any(makes_a_claim(inside) for inside in ast.walk(node))
+    ]
+    assert_none(toothless, "a test that cannot fail proves nothing")
+
+
+def makes_a_claim(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    if isinstance(node, ast.Call):
+        called = ast.unparse(node.func).rpartition(".")[2]
+        return called.startswith(("assert_", "check_", "raises", "fail", "wait_until", "expect"))
+    return False
