@@ -1,0 +1,101 @@
+"""One librdkafka admin client, replaced when it no longer answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lastword.clock import Clock
+from lastword.kafka.connection import Connection
+from lastword.kafka.failures import failure, is_refused_connection, is_unanswered
+
+Call = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
+"""What to ask of a client, with the seconds it may take; one future for each answer."""
+
+_POLL_SECONDS = 0.1
+
+
+class AdminCalls:
+    """Makes admin calls within a time limit; safe from any thread.
+
+    A client whose controller died goes on saying "timed out" for seconds while a fresh one is
+    answered at once, so a question that was not answered is asked again with a fresh client.
+    """
+
+    def __init__(self, connection: Connection, *, timeout_seconds: float, clock: Clock) -> None:
+        self._connection = connection
+        self._timeout = timeout_seconds
+        self._clock = clock
+        self._client: _Client | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the client; the next call makes another."""
+        with self._lock:
+            self._client = None
+
+    def ask(self, call: Call, *, doing: str, topic: str = "") -> dict[Any, Any]:
+        """The answers to a question, which may be asked twice."""
+        try:
+            return self._try(call, self._timeout / 2)
+        except KafkaException as error:
+            if not is_unanswered(error.args[0]):
+                raise self._failure(error, doing, topic) from error
+        self.close()
+        return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
+
+    def order(
+        self, call: Call, *, doing: str, topic: str = "", seconds: float | None = None
+    ) -> dict[Any, Any]:
+        """The answers to something that changes the cluster, and is therefore said only once."""
+        try:
+            return self._try(call, self._timeout if seconds is None else seconds)
+        except KafkaException as error:
+            if is_unanswered(error.args[0]):
+                self.close()
+            raise self._failure(error, doing, topic) from error
+
+    def _try(self, call: Call, seconds: float) -> dict[Any, Any]:
+        with self._lock:
+            client = self._client = self._client or _Client(self._connection)
+        deadline = self._clock.monotonic() + seconds
+        futures = call(client.admin, seconds)
+        answers = {}
+        for name, future in futures.items():
+            answers[name] = client.wait(future, lambda: deadline - self._clock.monotonic())
+        return answers
+
+    def _failure(self, error: KafkaException, doing: str, topic: str) -> Exception:
+        servers = self._connection.bootstrap_servers
+        return failure(error.args[0], doing=doing, servers=servers, topic=topic)
+
+
+class _Client:
+    """A client and the reason it cannot connect, if it said one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._refusal: KafkaError | None = None
+        self.admin = AdminClient(connection.librdkafka() | {"error_cb": self._note})
+
+    def wait(self, future: Future[Any], left: Callable[[], float]) -> Any:
+        """The future's answer; fails early when login or TLS was refused."""
+        while True:
+            # Only a poll delivers the client's errors and log lines.
+            self.admin.poll(0)
+            if self._refusal is not None:
+                raise KafkaException(self._refusal)
+            try:
+                return future.result(timeout=_POLL_SECONDS)
+            except FutureTimeoutError:
+                if left() < -1.0:  # librdkafka keeps its own request timeout, a little late
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+
+    def _note(self, error: KafkaError) -> None:
+        if is_refused_connection(error):
+            self._refusal = error

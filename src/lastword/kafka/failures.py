@@ -1,0 +1,113 @@
+"""librdkafka's and the brokers' error codes, as errors that say what to do."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError
+
+from lastword.errors import (
+    ConfigError,
+    ConnectionFailedError,
+    LastwordError,
+    TopicError,
+    TopicExistsError,
+    TopicNotFoundError,
+)
+
+_UNANSWERED = frozenset(
+    {
+        KafkaError._TRANSPORT,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._RESOLVE,
+        KafkaError._WAIT_COORD,
+        KafkaError._DESTROY,
+        KafkaError._NOENT,  # no leader known
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+_REFUSED_LOGIN = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError.ILLEGAL_SASL_STATE,
+    }
+)
+_FORBIDDEN = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+_NO_SUCH_TOPIC = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_ID,
+    }
+)
+_REFUSED_SETTING = frozenset(
+    {
+        KafkaError.INVALID_CONFIG,
+        KafkaError.INVALID_PARTITIONS,
+        KafkaError.INVALID_REPLICATION_FACTOR,
+        KafkaError.INVALID_REQUEST,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError._INVALID_ARG,
+    }
+)
+
+
+def is_unanswered(error: KafkaError) -> bool:
+    """Whether nobody answered, so that nothing is known and another try may succeed."""
+    return error.code() in _UNANSWERED
+
+
+def is_refused_connection(error: KafkaError) -> bool:
+    """Whether login or TLS failed: waiting longer will not help."""
+    return error.code() in _REFUSED_LOGIN or error.code() == KafkaError._SSL
+
+
+def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> LastwordError:
+    """The error to raise when ``doing`` ended in ``error``; ``topic`` when it is about one."""
+    code, reason = error.code(), error.str()
+    found: LastwordError = TopicError(f"failed while {doing}: {error.name()}: {reason}")
+    if code in _NO_SUCH_TOPIC:
+        found = TopicNotFoundError(
+            f"there is no topic {topic!r} with the partitions asked for at {servers}",
+            hint=f"see what there is: lastword topic list; or: lastword topic create {topic}",
+        )
+    elif code == KafkaError.TOPIC_ALREADY_EXISTS:
+        found = TopicExistsError(
+            f"there is a topic {topic!r} already", hint=f"see it: lastword topic describe {topic}"
+        )
+    elif is_refused_connection(error):
+        found = ConfigError(
+            f"{servers} refuses the connection while {doing}: {reason}",
+            hint="check security protocol, user name, password and certificates",
+        )
+    elif code in _FORBIDDEN:
+        found = ConfigError(
+            f"not allowed: {doing}: {reason}", hint="ask for the right in the cluster's ACLs"
+        )
+    elif code in _REFUSED_SETTING:
+        found = ConfigError(f"refused while {doing}: {reason}", hint="correct it and try again")
+    elif is_unanswered(error):
+        found = ConnectionFailedError(
+            f"{servers} did not answer while {doing}: {reason}",
+            hint="check the address and that the broker runs: lastword broker status",
+        )
+    return found
