@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 )
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import ConnectionFailedError
+from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.admin_calls import AdminCalls
 from lastword.kafka.connection import Connection
 from lastword.kafka.visibility import wait_until_gone, wait_until_visible
@@ -129,7 +129,7 @@ class Admin:
         layout = tuple(_partition_info(each) for each in answer.partitions)
         return TopicInfo(
             name=topic,
-            topic_id=str(answer.topic_id),
+            topic_id=_as_kafka_writes_it(answer.topic_id),
             partitions=len(layout),
             replication=min(len(each.replicas) for each in layout),
             layout=layout,
@@ -255,6 +255,7 @@ class Admin:
         spec: OffsetSpec,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[int, int]:
+        partitions = set(partitions)
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         if not wanted:
             return {}
@@ -267,16 +268,30 @@ class Admin:
                 topic=topic,
             )
         except ConnectionFailedError:
-            # To this question librdkafka says "no leaders" for an unknown topic, too.
-            self.describe(topic)
+            # librdkafka says "no leaders" for an unknown topic or partition, too.
+            self._check_partitions(topic, partitions)
             raise
         return {place.partition: answer.offset for place, answer in answers.items()}
+
+    def _check_partitions(self, topic: str, partitions: set[int]) -> None:
+        count = self.describe(topic).partitions
+        missing = sorted(partitions - set(range(count)))
+        if missing:
+            raise TopicNotFoundError(
+                f"{topic!r} has {count} partitions, and none with the number {missing[0]}",
+                hint=f"see them: lastword topic describe {topic}",
+            )
 
 
 def _answered(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
     return future
+
+
+def _as_kafka_writes_it(topic_id: Any) -> str:
+    """URL-safe Base64, as in Kafka's tools and files; librdkafka writes plain Base64."""
+    return str(topic_id).replace("+", "-").replace("/", "_")
 
 
 def _partition_info(each: Any) -> PartitionInfo:
