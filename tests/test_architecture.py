@@ -50,7 +50,6 @@ OWNERS: dict[str, frozenset[str]] = {
 # part -> why it may look at the environment although only the command line should.
 ENVIRONMENT_READERS: dict[str, str] = {
     "cli": "turns LASTWORD_* into settings",
-    "jvm": "JAVA_HOME is how Java says where it is",
     "testing": "a test session is started by a person, not by our command line",
 }
 

@@ -1,1 +1,1 @@
-"""The command line; the only reader of environment and TOML."""
+"""The command line: one file per command; the only reader of the environment and of TOML."""

@@ -1,0 +1,178 @@
+"""What every command is given: settings, the connection, and where to print."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from lastword.cli.output import Output
+from lastword.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lastword.cli.settings import SettingValue
+    from lastword.cli.settings_file import Settings
+    from lastword.kafka.connection import Connection
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class AppContext:
+    """One run of the command line. Nothing is read or connected before a command asks for it."""
+
+    def __init__(self) -> None:
+        self.flags: dict[str, SettingValue] = {}
+        self.config_file: Path | None = None
+        self.json_lines = False
+        self.verbosity = 0
+        self.log_format = "text"
+
+    @cached_property
+    def output(self) -> Output:
+        """Where the command prints."""
+        return Output(json_lines=self.json_lines)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Flags over environment over ``lastword.toml`` over defaults."""
+        from lastword.cli.settings_file import load_settings
+
+        file = self.config_file
+        if file is None and (named := os.environ.get("LASTWORD_CONFIG")):
+            file = Path(named)
+        return load_settings(file, os.environ, self.flags)
+
+    @property
+    def home(self) -> Path:
+        """The directory of everything kept on this machine."""
+        from lastword.broker.home import default_home
+
+        given = self.settings["home"]
+        return Path(str(given)) if given else default_home(os.environ)
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory of the tables' stores."""
+        given = self.settings["state_dir"]
+        return Path(str(given)) if given else self.home / "state"
+
+    @property
+    def application_id(self) -> str:
+        """Names what shares the local state of a table."""
+        return str(self.settings["application_id"])
+
+    @cached_property
+    def connection(self) -> Connection:
+        """The cluster that was named, else the local broker that runs."""
+        from lastword.cli.connecting import connection_from
+
+        return connection_from(self.settings, self.home)
+
+
+def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A callback that stores an option's value in the AppContext instead of passing it on."""
+
+    def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            setattr(context.ensure_object(AppContext), name, value)
+
+    return keep
+
+
+def _keep_flag(setting: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            context.ensure_object(AppContext).flags[setting] = value
+
+    return keep
+
+
+_APP_OPTIONS: tuple[Option, ...] = (
+    click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        expose_value=False,
+        callback=_keep("config_file"),
+        help="The settings file.  [default: LASTWORD_CONFIG, else ./lastword.toml]",
+    ),
+    click.option(
+        "--json",
+        is_flag=True,
+        default=None,
+        expose_value=False,
+        callback=_keep("json_lines"),
+        help="Print JSON, one object per line.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_keep("verbosity"),
+        help="Log what happens to standard error; twice for everything.",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_keep("log_format"),
+        help="The form of log lines.  [default: text]",
+    ),
+)
+_CLUSTER_OPTIONS: tuple[Option, ...] = (
+    click.option(
+        "--bootstrap-servers",
+        metavar="HOST:PORT",
+        expose_value=False,
+        callback=_keep_flag("connection.bootstrap_servers"),
+        help="The cluster.  [default: the local broker]",
+    ),
+    click.option(
+        "--command-config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        expose_value=False,
+        callback=_keep_flag("connection.command_config"),
+        help="A Java client.properties, as Kafka's own tools take it.",
+    ),
+)
+
+
+def with_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    """Give a command the options every command takes and, first, the AppContext."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        app = click.get_current_context().ensure_object(AppContext)
+        from lastword.cli.logs import set_up_logging
+
+        set_up_logging(app.verbosity, app.log_format)
+        return command(app, *args, **kwargs)
+
+    return _with_options(run, _APP_OPTIONS)
+
+
+def with_cluster(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    """``with_app``, and the options that say which cluster."""
+    return _with_options(with_app(command), _CLUSTER_OPTIONS)
+
+
+def _with_options(command: Callable[P, R], options: Sequence[Option]) -> Callable[P, R]:
+    for option in options[::-1]:
+        command = option(command)
+    return command
+
+
+def confirm(question: str, *, assume_yes: bool) -> None:
+    """Ask before something cannot be undone; without a terminal ``--yes`` is required."""
+    if assume_yes:
+        return
+    if not click.get_text_stream("stdin").isatty():
+        raise ConfigError(f"{question} Nobody is here to ask.", hint="pass --yes")
+    click.confirm(question, abort=True, err=True)

@@ -1,0 +1,80 @@
+"""The ``lastword`` command: finds the file of a subcommand by its name and loads only that."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from lastword import __version__
+from lastword.cli.context import AppContext
+from lastword.cli.failure import Failure
+from lastword.errors import LastwordError
+
+# command -> (module, what it does). Named here so that --help needs to load none of them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "up": ("up", "Run a broker and the user-profiles table on this machine until Ctrl-C."),
+    "get": ("get", "Print the value of a key."),
+    "put": ("put", "Write one record, or key:value lines from standard input."),
+    "delete": ("delete", "Delete keys by writing tombstones."),
+    "ls": ("ls", "List keys and values in key order."),
+    "count": ("count", "Count the keys."),
+    "watch": ("watch", "Print every change as it happens."),
+    "log": ("log", "Print every record still in the log, superseded ones and tombstones included."),
+    "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
+    "broker": ("broker", "Start, stop and inspect the local broker."),
+    "state": ("state", "Show the local state directory."),
+    "wipe": ("wipe", "Delete the local state of a table; it is rebuilt from the topic."),
+    "estimate": ("estimate", "Estimate compaction, a Bloom filter or a restore."),
+    "completion": ("completion", "Print the shell completion script."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports ``lastword.cli.<command>`` when the command is used, and turns errors into exits."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of COMMANDS, which is the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The module's attribute of the command's name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"lastword.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - our own module
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a LastwordError becomes its message, hint and exit status."""
+        app = ctx.ensure_object(AppContext)
+        try:
+            return super().invoke(ctx)
+        except LastwordError as error:
+            raise Failure(error, json_lines=app.json_lines) from error
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="lastword")
+def lastword() -> None:
+    """Compacted Kafka topics as tables: query, write, watch, and rebuild in seconds.
+
+    Without --bootstrap-servers, commands use the broker of this machine: start it with
+    `lastword up` or `lastword broker start`.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point of the ``lastword`` script."""
+    lastword(arguments, prog_name="lastword")

@@ -1,0 +1,118 @@
+"""What a command prints: JSON lines for programs, tables and plain lines for people.
+
+Everything that comes from a topic is hostile until escaped: keys, values, headers, topic names
+and error texts may hold terminal escapes. Here is the only place that writes to the terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# C0 and C1 controls, DEL, marks that reorder or hide text, and halves of surrogate pairs.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
+)
+_SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def printable(text: str) -> str:
+    r"""The text with everything a terminal could obey written out.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return _UNPRINTABLE.sub(lambda match: _SHORT_ESCAPES.get(match[0]) or _escaped(match[0]), text)
+
+
+def as_json(value: object) -> str:
+    """One line of JSON; what JSON lets through and a terminal might obey is escaped too."""
+    line = json.dumps(value, ensure_ascii=False, default=_jsonable, separators=(",", ":"))
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+
+
+def as_text(value: object) -> str:
+    """A decoded key or value for people: text as it is, bytes as Python shows them, else JSON."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, bytes):
+        return str(value)[2:-1]
+    return as_json(value)
+
+
+class Output:
+    """Standard output in one of the two forms, and notes for people on standard error."""
+
+    def __init__(self, *, json_lines: bool) -> None:
+        self.json_lines = json_lines
+
+    def rows(self, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> int:
+        """One object per line, or one table of ``columns``; returns how many rows there were."""
+        if self.json_lines:
+            count = 0
+            for count, row in enumerate(rows, 1):  # noqa: B007 - the count is the result
+                click.echo(as_json(row))
+            return count
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column.replace("_", " "), overflow="fold")
+        for row in rows:
+            table.add_row(*(_cell(row.get(column)) for column in columns))
+        if table.row_count:
+            self.console().print(table)
+        return table.row_count
+
+    def details(self, values: Mapping[str, object]) -> None:
+        """One thing: a JSON object, or one ``name  value`` line per entry."""
+        if self.json_lines:
+            click.echo(as_json(values))
+            return
+        width = max(len(name) for name in values)
+        for name, value in values.items():
+            click.echo(f"{name.replace('_', ' '):<{width}}  {_cell(value)}")
+
+    def line(self, text: str, values: Mapping[str, object]) -> None:
+        """One event as it happens: ``text`` for people, ``values`` as a JSON line."""
+        click.echo(as_json(values) if self.json_lines else text)
+
+    def note(self, text: str) -> None:
+        """Something a person wants to know and a program does not; never on standard output."""
+        if not self.json_lines:
+            click.echo(text, err=True)
+
+    def console(self, file: IO[str] | None = None) -> Console:
+        """A rich console that takes text literally: no markup, no emoji codes, no highlighting."""
+        from rich.console import Console
+
+        return Console(file=file, markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    return as_text(value)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _jsonable(value: Any) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return str(value)

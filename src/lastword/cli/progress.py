@@ -1,0 +1,45 @@
+"""Progress bars on standard error, for whatever can take seconds; silent when nobody watches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lastword.cli.output import Output, printable
+
+Report = Callable[[int, int, str], None]
+"""Called with how much is done, how much there is, and what is being done now."""
+
+_DESCRIPTION_LENGTH_MAX = 60
+
+
+@contextmanager
+def progress_bar(output: Output, title: str) -> Iterator[Report]:
+    """A bar that appears with the first report; in JSON or without a terminal there is none."""
+    if output.json_lines or not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeRemainingColumn(), console=output.console(sys.stderr), transient=True
+    ) as bar:
+        task = bar.add_task(title, total=None)
+
+        def report(done: int, total: int, what: str) -> None:
+            description = f"{title} {what}"[:_DESCRIPTION_LENGTH_MAX]
+            bar.update(task, completed=done, total=total, description=printable(description))
+
+        yield report
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    """Nobody watches."""

@@ -1,0 +1,105 @@
+"""Every setting, once: its name, type, default and meaning.
+
+This list drives ``lastword.toml``, the ``LASTWORD_*`` environment, the flags and
+``docs/reference/settings.md``. Precedence: flag > environment > file > default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from lastword.kafka.connection import SaslMechanism, SecurityProtocol
+
+SettingValue = str | int | bool | Path | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting. ``name`` is its path in TOML; ``default`` of None means unset."""
+
+    name: str
+    type: type[str] | type[int] | type[bool] | type[Path]
+    default: SettingValue
+    help: str
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+
+    @property
+    def environment_variable(self) -> str:
+        """Connection settings go without their section: LASTWORD_BOOTSTRAP_SERVERS."""
+        return "LASTWORD_" + self.name.removeprefix("connection.").replace(".", "_").upper()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "home", Path, None, "where broker data, jars and state are kept; default: the platform's"
+    ),
+    Setting("state_dir", Path, None, "where tables keep their stores; default: HOME/state"),
+    Setting("application_id", str, "lastword", "names what shares the local state of a table"),
+    Setting(
+        "connection.bootstrap_servers",
+        str,
+        None,
+        "HOST:PORT[,HOST:PORT...]; default: the local broker, if one is running",
+    ),
+    Setting(
+        "connection.command_config",
+        Path,
+        None,
+        "a Java client.properties, as Kafka's own tools take it; replaces the settings below",
+    ),
+    Setting(
+        "connection.security_protocol",
+        str,
+        "PLAINTEXT",
+        "how to talk to the brokers",
+        choices=get_args(SecurityProtocol),
+    ),
+    Setting("connection.ssl_ca", Path, None, "PEM file of the authorities to trust"),
+    Setting("connection.ssl_certificate", Path, None, "PEM file of our own certificate"),
+    Setting("connection.ssl_key", Path, None, "PEM file of our own key"),
+    Setting("connection.ssl_key_password", str, None, "opens ssl_key", secret=True),
+    Setting("connection.ssl_verify_hostname", bool, True, "whether names must match certificates"),
+    Setting(
+        "connection.sasl_mechanism", str, None, "how to log in", choices=get_args(SaslMechanism)
+    ),
+    Setting("connection.sasl_username", str, None, "the user for PLAIN and SCRAM"),
+    Setting("connection.sasl_password", str, None, "the password for PLAIN and SCRAM", secret=True),
+    Setting("connection.oauth_token_url", str, None, "where OAUTHBEARER gets its token"),
+    Setting("connection.oauth_client_id", str, None, "the client id for OAUTHBEARER"),
+    Setting(
+        "connection.oauth_client_secret",
+        str,
+        None,
+        "the client secret for OAUTHBEARER",
+        secret=True,
+    ),
+    Setting("connection.oauth_scope", str, None, "the scope to ask for, if any"),
+    Setting("broker.port", int, 9092, "the port of the local broker"),
+    Setting("broker.brokers", int, 1, "how many local brokers form the cluster"),
+    Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
+)
+
+TABLE_SETTINGS: tuple[Setting, ...] = (
+    Setting("topic", str, None, "the compacted topic; default: the table's name"),
+    Setting("key", str, "string", "the codec of keys"),
+    Setting("value", str, "json", "the codec of values"),
+    Setting("store", str, "memory", "memory, rocksdb or lru:N"),
+    Setting(
+        "bad_records",
+        str,
+        "fail",
+        "what happens when a value cannot be decoded",
+        choices=("fail", "skip", "quarantine"),
+    ),
+)
+
+# TOML sections whose keys are Kafka's own and are passed on as they are.
+FREE_SECTIONS: dict[str, str] = {
+    "connection.properties": "further settings for librdkafka, such as client.id",
+    "broker.properties": "further settings for the broker, such as log.cleaner.threads",
+}
+
+BY_NAME = {setting.name: setting for setting in SETTINGS}
