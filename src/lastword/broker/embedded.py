@@ -1,0 +1,161 @@
+"""The embedded broker: a real Kafka on this machine, one node or a cluster of several."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lastword.broker import ports
+from lastword.broker.info import BrokerInfo, NodeInfo, write_info
+from lastword.broker.node import BrokerNode
+from lastword.broker.runtime import KafkaRuntime
+from lastword.broker.settings import check_settings, default_settings, node_settings
+from lastword.errors import BrokerError
+
+
+class EmbeddedBroker:
+    """Kafka in KRaft mode as child processes, bound to the loopback address only.
+
+    ``directory`` keeps data, settings and logs; a broker started there again has its data and
+    its cluster id. ``settings`` takes any setting of a Kafka broker. Ports that are not
+    given are picked. ``listeners`` maps the names of further listeners to their protocols.
+
+    Unless ``detached``, the processes end with this one, even when it is killed.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        runtime: KafkaRuntime,
+        *,
+        brokers: int = 1,
+        port: int | None = None,
+        settings: Mapping[str, str] | None = None,
+        listeners: Mapping[str, str] | None = None,
+        scram_users: Mapping[str, str] | None = None,
+        detached: bool = False,
+    ) -> None:
+        check_settings(settings or {})
+        self._directory = directory.absolute()
+        self._scram_users = scram_users or {}
+        _check_size(self._directory, brokers)
+        infos = _plan(self._directory, brokers, port, ["PLAINTEXT", *(listeners or {})])
+        self.info = BrokerInfo(_cluster_id(self._directory), infos, detached)
+        self.nodes = tuple(
+            BrokerNode(
+                info,
+                runtime,
+                default_settings(brokers)
+                | dict(settings or {})
+                | node_settings(info, infos, listeners or {}),
+                detached=detached,
+            )
+            for info in infos
+        )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a Kafka client needs to connect."""
+        return self.info.bootstrap_servers
+
+    def start(self, timeout: float = 60.0) -> None:
+        """Start every node and return once each sees all of them in the cluster."""
+        try:
+            for node in self.nodes:
+                node.format(self.info.cluster_id, self._scram_users)
+            for node in self.nodes:
+                node.launch()
+            write_info(self._directory, self.info)
+            everyone = frozenset(node.info.id for node in self.nodes)
+            for node in self.nodes:
+                node.wait_until_ready(everyone, timeout)
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """End every node in order; data stays. Does nothing when it does not run."""
+        for node in self.nodes:
+            node.ask_to_stop()
+        for node in self.nodes:
+            node.wait_until_stopped(timeout)
+
+    def restart(self) -> None:
+        """Stop in order and start again, on the same ports with the same data."""
+        self.stop()
+        self.start()
+
+    def kill(self) -> None:
+        """End every node as a crash would."""
+        for node in self.nodes:
+            node.kill()
+
+    def pause(self) -> None:
+        """Freeze every node: connections stay open, nothing is answered."""
+        for node in self.nodes:
+            node.pause()
+
+    def resume(self) -> None:
+        """Let paused nodes go on."""
+        for node in self.nodes:
+            node.resume()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _plan(
+    directory: Path, brokers: int, port: int | None, listeners: list[str]
+) -> tuple[NodeInfo, ...]:
+    per_node = len(listeners) + 2
+    free = iter(ports.free_ports(brokers * per_node))
+    nodes = []
+    for index in range(brokers):
+        listening = {name: next(free) for name in listeners}
+        if port is not None:
+            listening["PLAINTEXT"] = port + index
+        nodes.append(
+            NodeInfo(
+                id=index + 1,
+                directory=str(directory / f"node-{index + 1}"),
+                listeners=listening,
+                controller_port=next(free),
+                metrics_port=next(free),
+            )
+        )
+    return tuple(nodes)
+
+
+def _check_size(directory: Path, brokers: int) -> None:
+    # The nodes of a cluster vote with each other; it cannot be continued with more or fewer.
+    there = len(list(directory.glob("node-*/data/meta.properties")))
+    if there not in (0, brokers):
+        raise BrokerError(
+            f"{directory} holds the data of {there} broker(s), not of {brokers}",
+            hint=f"Start it with --brokers {there}, or use another directory.",
+        )
+
+
+def _cluster_id(directory: Path) -> str:
+    """The id the data was formatted with, or a new one in Kafka's own form."""
+    for meta in sorted(directory.glob("node-*/data/meta.properties")):
+        for line in meta.read_text(encoding="utf-8").splitlines():
+            if line.startswith("cluster.id="):
+                return line.removeprefix("cluster.id=")
+    while True:
+        new = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not new.startswith("-"):  # Kafka's tools would take it for an option
+            return new

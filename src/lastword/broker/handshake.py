@@ -1,0 +1,89 @@
+"""Asks a broker, in Kafka's own protocol, who is in its cluster.
+
+An open port or a line in the log says only that a socket is bound. A Metadata response that
+lists a broker proves more: that broker has caught up with the cluster's metadata, has
+registered itself and was let in by the controller (KRaft lists no broker it still fences), so
+topics can be created and led by it. Only ``lastword.kafka`` may use a Kafka client, and these
+two requests of a fixed old version are all that is needed here.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+_METADATA = 3
+_VERSION = 4  # has the cluster id, and none of the newer compact encodings
+_CORRELATION_ID = 1
+_MOST_BYTES = 1 << 20  # more than any answer about no topics can have
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What one broker says about its cluster."""
+
+    cluster_id: str | None
+    controller_id: int
+    broker_ids: frozenset[int]
+
+
+def ask(host: str, port: int, timeout: float) -> ClusterView:
+    """The cluster as seen by the broker at ``host:port``; OSError when there is no answer."""
+    no_topics, no_auto_creation = 0, False
+    body = struct.pack(">i?", no_topics, no_auto_creation)
+    header = struct.pack(">hhih", _METADATA, _VERSION, _CORRELATION_ID, -1)  # -1: no client id
+    request = header + body
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        (size,) = struct.unpack(">i", _receive(connection, 4))
+        if not 0 < size < _MOST_BYTES:
+            raise OSError(f"{host}:{port} does not speak Kafka's protocol")
+        answer = _receive(connection, size)
+    try:
+        return _parse(answer)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise OSError(f"{host}:{port} does not speak Kafka's protocol") from error
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        if not (more := connection.recv(size - len(received))):
+            raise ConnectionResetError("the broker closed the connection")
+        received += more
+    return received
+
+
+def _parse(answer: bytes) -> ClusterView:
+    fields = _Fields(answer)
+    fields.int32()  # correlation id
+    fields.int32()  # throttle time
+    broker_ids = set()
+    for _ in range(fields.int32()):
+        broker_ids.add(fields.int32())
+        fields.string()  # host
+        fields.int32()  # port
+        fields.string()  # rack
+    return ClusterView(fields.string(), fields.int32(), frozenset(broker_ids))
+
+
+class _Fields:
+    """Reads the fields of a response one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def int32(self) -> int:
+        (value,) = struct.unpack_from(">i", self._data, self._at)
+        self._at += 4
+        return int(value)
+
+    def string(self) -> str | None:
+        (length,) = struct.unpack_from(">h", self._data, self._at)
+        self._at += 2
+        if length < 0:
+            return None
+        self._at += length
+        return self._data[self._at - length : self._at].decode()

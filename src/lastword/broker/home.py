@@ -1,0 +1,15 @@
+"""Where everything Lastword keeps on this machine lives; one rule for the CLI and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+
+def default_home(environ: Mapping[str, str]) -> Path:
+    """``LASTWORD_HOME`` if it is set, else the platform's directory for a user's data."""
+    if given := environ.get("LASTWORD_HOME"):
+        return Path(given).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("lastword", appauthor=False))

@@ -1,0 +1,175 @@
+"""One node of the embedded broker: its files, its command line, its start and its end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from lastword.broker import handshake, ports
+from lastword.broker.info import NodeInfo
+from lastword.broker.process import NodeProcess
+from lastword.broker.runtime import KafkaRuntime
+from lastword.broker.settings import to_properties
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import BrokerError
+
+_log = logging.getLogger(__name__)
+
+_LOG4J = Path(__file__).with_name("log4j2.xml")
+_METRICS = Path(__file__).with_name("jmx_exporter.yml")
+_FORMAT_SECONDS = 60.0
+_ANSWER_SECONDS = 5.0
+_POLL_SECONDS = 0.05
+_LAST_WORDS = 12
+
+
+class BrokerNode:
+    """A Kafka process of this machine that is broker and controller in one.
+
+    A node that was stopped or killed can be started again, with its data and on its ports.
+    """
+
+    def __init__(
+        self,
+        info: NodeInfo,
+        runtime: KafkaRuntime,
+        settings: Mapping[str, str],
+        *,
+        detached: bool,
+    ) -> None:
+        self.info = info
+        self._runtime = runtime
+        self._settings = settings
+        self._detached = detached
+        self._process = NodeProcess(Path(info.directory))
+        self._console = Path(info.directory, "console.log")
+        self._properties = Path(info.directory, "server.properties")
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the Java process, or None when it does not run."""
+        return self._process.pid
+
+    def format(self, cluster_id: str, scram_users: Mapping[str, str]) -> None:
+        """Prepare an empty data directory for the cluster; one that has data is left as it is."""
+        if (self.info.data_dir / "meta.properties").exists():
+            return
+        self._write_properties()
+        arguments = ["format", "--cluster-id", cluster_id, "--config", str(self._properties)]
+        for name, password in scram_users.items():
+            arguments += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
+        try:
+            done = subprocess.run(  # noqa: S603 - Kafka's own tool
+                self._java("format.log", "kafka.tools.StorageTool", *arguments),
+                capture_output=True,
+                text=True,
+                timeout=_FORMAT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BrokerError(f"formatting {self.info.data_dir} does not end") from error
+        if done.returncode != 0:
+            raise BrokerError(
+                f"{self.info.data_dir} could not be formatted:\n{done.stdout}{done.stderr}"
+            )
+
+    def launch(self) -> None:
+        """Start the process without waiting for it to answer."""
+        for port in (*self.info.listeners.values(), self.info.controller_port):
+            ports.require_free(port)
+        self._write_properties()
+        agent = (
+            f"-javaagent:{self._runtime.metrics_agent}="
+            f"{ports.LOOPBACK}:{self.info.metrics_port}:{_METRICS}"
+        )
+        command = self._java(self.info.log_file.name, "kafka.Kafka", str(self._properties))
+        command.insert(1, agent)
+        self._process.launch(command, self._console, detached=self._detached)
+
+    def wait_until_ready(self, broker_ids: frozenset[int], timeout: float) -> None:
+        """Return once this node says that ``broker_ids`` are all in the cluster."""
+        deadline = SYSTEM_CLOCK.monotonic() + timeout
+        while not self._sees(broker_ids):
+            if not self._process.is_running():
+                raise self._death()
+            if SYSTEM_CLOCK.monotonic() > deadline:
+                raise BrokerError(
+                    f"broker {self.info.id} does not answer within {timeout:g} seconds",
+                    hint=f"Its log is {self.info.log_file}",
+                )
+            SYSTEM_CLOCK.sleep(_POLL_SECONDS)
+
+    def start(self, timeout: float = 60.0) -> None:
+        """Start the process and return once it answers and is a member of its cluster."""
+        self.launch()
+        self.wait_until_ready(frozenset({self.info.id}), timeout)
+
+    def ask_to_stop(self) -> None:
+        """Ask for an orderly end without waiting for it; nothing when it does not run."""
+        if self._process.pid is not None:
+            self._process.send(signal.SIGTERM)
+            self._process.send(signal.SIGCONT)  # a paused process sleeps through the first
+
+    def wait_until_stopped(self, timeout: float = 30.0) -> None:
+        """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
+        if not self._process.wait_for_end(timeout):
+            _log.warning("broker %d did not stop within %g s: killed", self.info.id, timeout)
+            self._process.kill()
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """End the process in order; its data stays."""
+        self.ask_to_stop()
+        self.wait_until_stopped(timeout)
+
+    def kill(self) -> None:
+        """End the process as a crash would (SIGKILL)."""
+        self._process.kill()
+
+    def pause(self) -> None:
+        """Freeze the process (SIGSTOP): connections stay open, nothing is answered."""
+        self._process.send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on."""
+        self._process.send(signal.SIGCONT)
+
+    def _java(self, log_name: str, main_class: str, *arguments: str) -> list[str]:
+        return self._runtime.java.command(
+            "-Xmx512m",
+            "-XX:+UseSerialGC",  # a small heap needs no parallel collector with its threads
+            f"-Dlog4j2.configurationFile={_LOG4J}",
+            f"-Dlastword.log={Path(self.info.directory, log_name)}",
+            "-cp",
+            self._runtime.class_path,
+            main_class,
+            *arguments,
+        )
+
+    def _write_properties(self) -> None:
+        self._properties.parent.mkdir(parents=True, exist_ok=True)
+        self._properties.touch(mode=0o600)  # it can hold passwords
+        self._properties.write_text(to_properties(self._settings), encoding="utf-8")
+
+    def _sees(self, broker_ids: frozenset[int]) -> bool:
+        try:
+            view = handshake.ask(ports.LOOPBACK, self.info.port, _ANSWER_SECONDS)
+        except OSError:
+            return False  # not yet
+        return view.broker_ids >= broker_ids
+
+    def _death(self) -> BrokerError:
+        for port in (*self.info.listeners.values(), self.info.controller_port):
+            ports.require_free(port)  # someone was faster: PortTakenError says who
+        said = [
+            line
+            for file in (self._console, self.info.log_file)
+            if file.exists()
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
+        return BrokerError(
+            f"broker {self.info.id} died while starting:\n" + "\n".join(said[-_LAST_WORDS:]),
+            hint=f"Its log is {self.info.log_file}",
+        )

@@ -1,0 +1,91 @@
+"""The settings of a broker node: those Lastword must decide, and those anyone may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lastword.broker.info import NodeInfo
+from lastword.broker.ports import LOOPBACK
+from lastword.errors import ConfigError
+
+CLIENT_LISTENER = "PLAINTEXT"
+CONTROLLER_LISTENER = "CONTROLLER"
+
+# Where each of these goes instead of into ``settings``.
+_DECIDED_HERE = {
+    "process.roles": "every node is broker and controller",
+    "node.id": "nodes are numbered from 1",
+    "controller.quorum.voters": "all nodes vote",
+    "controller.quorum.bootstrap.servers": "all nodes vote",
+    "controller.listener.names": "it follows from the ports",
+    "listeners": "pass port= or listeners= (on the command line: --port)",
+    "advertised.listeners": "pass port= or listeners= (on the command line: --port)",
+    "listener.security.protocol.map": "pass listeners=",
+    "inter.broker.listener.name": "brokers talk on the loopback listener",
+    "log.dir": "it is below the broker's directory",
+    "log.dirs": "it is below the broker's directory",
+}
+
+
+def node_settings(
+    node: NodeInfo, cluster: Sequence[NodeInfo], listeners: Mapping[str, str]
+) -> dict[str, str]:
+    """What makes ``node`` a member of ``cluster``; ``listeners`` maps further names to protocols.
+
+    Every address is the loopback one: nothing outside this machine can connect.
+    """
+    protocols = {CLIENT_LISTENER: "PLAINTEXT", **listeners}
+    client = ",".join(f"{name}://{LOOPBACK}:{node.listeners[name]}" for name in protocols)
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "controller.quorum.voters": ",".join(
+            f"{each.id}@{LOOPBACK}:{each.controller_port}" for each in cluster
+        ),
+        "controller.listener.names": CONTROLLER_LISTENER,
+        "listeners": f"{client},{CONTROLLER_LISTENER}://{LOOPBACK}:{node.controller_port}",
+        "advertised.listeners": client,
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{protocol}"
+            for name, protocol in {**protocols, CONTROLLER_LISTENER: "PLAINTEXT"}.items()
+        ),
+        "inter.broker.listener.name": CLIENT_LISTENER,
+        "log.dirs": str(node.data_dir),
+    }
+
+
+def default_settings(brokers: int) -> dict[str, str]:
+    """What suits one machine; any of it can be overridden."""
+    replicas = str(min(brokers, 3))
+    return {
+        "offsets.topic.replication.factor": replicas,
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": str(1 if brokers == 1 else 2),
+        "transaction.state.log.num.partitions": "1",
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": "1",
+        "default.replication.factor": replicas,
+        # The first member of a group need not wait for others that will not come.
+        "group.initial.rebalance.delay.ms": "0",
+        # A misspelt topic must be an error, not an empty topic that is not even compacted.
+        "auto.create.topics.enable": "false",
+    }
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Refuse settings that would contradict what the embedded broker decides itself."""
+    for name in settings:
+        if name in _DECIDED_HERE:
+            raise ConfigError(
+                f"the broker setting {name} is decided by Lastword", hint=_DECIDED_HERE[name]
+            )
+
+
+def to_properties(settings: Mapping[str, str]) -> str:
+    """The settings in the format of Java's properties files."""
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")

@@ -1,0 +1,128 @@
+"""A named set of jars: downloaded once, verified always, at hand offline afterwards."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import JavaError
+from lastword.jvm import ivy, verification
+from lastword.jvm.ivy import Coordinate
+from lastword.jvm.java import Java
+
+CHECKSUMS = Path(__file__).with_name("checksums")
+_LOCK_TIMEOUT_SECONDS = 30 * 60
+_LOCK_POLL_SECONDS = 0.2
+
+Progress = Callable[[int, int, str], None]
+"""Called with the steps done, all steps, and what is being done now."""
+
+
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """What to ask Ivy for, and the committed list of what must come of it.
+
+    The jars run are exactly those of the list ``checksums/<name>.sha256``: a file that Ivy
+    brings or somebody drops into the directory is never on the class path unless listed.
+    """
+
+    name: str
+    roots: tuple[Coordinate, ...]
+
+    def resolve(
+        self,
+        home: Path,
+        java: Java,
+        *,
+        ivy_settings: Path | None = None,
+        progress: Progress | None = None,
+    ) -> list[Path]:
+        """The verified jars below ``home``; starts Ivy only when one is missing.
+
+        Safe to call from several processes at once: the others wait for the first.
+        """
+        directory = home / "jars" / self.name
+        expected = verification.read_checksums(CHECKSUMS / f"{self.name}.sha256")
+        if verification.missing(directory, expected):
+            directory.mkdir(parents=True, exist_ok=True)
+            with _locked(home / "jars" / f"{self.name}.lock"):
+                if verification.missing(directory, expected):  # nobody else brought them
+                    report = _Steps(len(expected), progress or _no_progress)
+                    self._download(directory, expected, java, ivy_settings, report)
+        verification.verify(directory, expected)
+        return [directory / name for name in expected]
+
+    def _download(
+        self,
+        directory: Path,
+        expected: dict[str, str],
+        java: Java,
+        ivy_settings: Path | None,
+        report: _Steps,
+    ) -> None:
+        # Ivy's cache is kept after a failure, so that a second try continues, and removed when
+        # the jars are there or when one of them is wrong.
+        work = directory.with_name(f"{self.name}.download")
+        arrived = work / "arrived"
+        arrived.mkdir(parents=True, exist_ok=True)
+        ivy.retrieve(
+            java,
+            self.roots,
+            into=arrived,
+            ivy_home=work / "ivy",
+            settings=ivy_settings,
+            on_line=report.on_line,
+        )
+        try:
+            if absent := verification.missing(arrived, expected):
+                raise JavaError(
+                    f"Ivy resolved the jars of {self.name} without {', '.join(absent)}",
+                    hint="The repository holds other versions than the public one; "
+                    "use one that mirrors Maven Central.",
+                )
+            verification.verify(arrived, expected)
+            for name in expected:
+                (arrived / name).replace(directory / name)
+        finally:
+            shutil.rmtree(work)
+
+
+class _Steps:
+    """Turns Ivy's lines into progress: each jar is first found, then downloaded."""
+
+    def __init__(self, jars: int, progress: Progress) -> None:
+        self._total = 2 * jars
+        self._done = 0
+        self._progress = progress
+
+    def on_line(self, line: str) -> None:
+        if line.startswith(("found ", "[SUCCESSFUL ]")):
+            self._done = min(self._done + 1, self._total)
+        self._progress(self._done, self._total, line)
+
+
+def _no_progress(done: int, total: int, line: str) -> None:
+    pass
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    deadline = SYSTEM_CLOCK.monotonic() + _LOCK_TIMEOUT_SECONDS
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if SYSTEM_CLOCK.monotonic() > deadline:
+                    raise JavaError(
+                        f"another process has held {path} for {_LOCK_TIMEOUT_SECONDS} seconds",
+                        hint="It may be stuck downloading; stop it and try again.",
+                    ) from None
+                SYSTEM_CLOCK.sleep(_LOCK_POLL_SECONDS)
+        yield
