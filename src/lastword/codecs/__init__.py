@@ -1,1 +1,39 @@
-"""Bytes to Python values and back."""
+"""Bytes to Python values and back.
+
+``codec`` and ``key_codec`` make a codec of what a user names; ``composite``, ``windowed`` and
+``session`` make the codecs of keys with parts.
+"""
+
+from lastword.codecs.base import Codec, KeyCodec, WholeKey, prefix_bounds
+from lastword.codecs.composite import CompositeCodec, StartsWith, composite
+from lastword.codecs.resolve import CODEC_NAMES, CodecSpec, codec, key_codec
+from lastword.codecs.typed import TypedCodec
+from lastword.codecs.windowed import (
+    SessionCodec,
+    SessionKey,
+    WindowedCodec,
+    WindowedKey,
+    session,
+    windowed,
+)
+
+__all__ = [
+    "CODEC_NAMES",
+    "Codec",
+    "CodecSpec",
+    "CompositeCodec",
+    "KeyCodec",
+    "SessionCodec",
+    "SessionKey",
+    "StartsWith",
+    "TypedCodec",
+    "WholeKey",
+    "WindowedCodec",
+    "WindowedKey",
+    "codec",
+    "composite",
+    "key_codec",
+    "prefix_bounds",
+    "session",
+    "windowed",
+]

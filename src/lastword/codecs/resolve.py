@@ -1,0 +1,66 @@
+"""From what a user writes (``"json"``, a Struct class, a codec) to the codec itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.plain import BytesCodec, Int64Codec, StringCodec
+from lastword.codecs.structured import StructuredCodec
+from lastword.codecs.typed import TypedCodec
+from lastword.errors import ConfigError
+
+CodecSpec = str | Codec[Any] | type[msgspec.Struct]
+
+_PLAIN: dict[str, KeyCodec[Any]] = {
+    "string": StringCodec(),
+    "bytes": BytesCodec(),
+    "int64": Int64Codec(),
+}
+_VALUES: dict[str, Codec[Any]] = {
+    **_PLAIN,
+    "json": StructuredCodec("json"),
+    "msgpack": StructuredCodec("msgpack"),
+}
+_KEYS: dict[str, KeyCodec[Any]] = {
+    **_PLAIN,
+    "json": StructuredCodec("json", deterministic=True),
+    "msgpack": StructuredCodec("msgpack", deterministic=True),
+}
+CODEC_NAMES = tuple(_VALUES)
+
+
+def codec(spec: CodecSpec) -> Codec[Any]:
+    """The codec for values: by name, as a Struct class (JSON), or given as it is."""
+    if isinstance(spec, str):
+        if spec in _VALUES:
+            return _VALUES[spec]
+    elif isinstance(spec, type):
+        if issubclass(spec, msgspec.Struct):
+            return TypedCodec("json", spec)
+    elif isinstance(spec, Codec):
+        return spec
+    raise _not_a_codec(spec)
+
+
+def key_codec(spec: CodecSpec) -> KeyCodec[Any]:
+    """The codec for keys: as ``codec``, with equal keys always giving equal bytes."""
+    if isinstance(spec, str) and spec in _KEYS:
+        return _KEYS[spec]
+    chosen = codec(spec)
+    if isinstance(chosen, KeyCodec):
+        return chosen
+    raise ConfigError(
+        f"the codec {chosen.name} cannot be used for keys",
+        hint="derive it from lastword.codecs.WholeKey, or give it suffix_bytes and prefix()",
+    )
+
+
+def _not_a_codec(spec: object) -> ConfigError:
+    return ConfigError(
+        f"{spec!r} is not a codec",
+        hint=f"use one of {', '.join(CODEC_NAMES)}, a msgspec Struct class, or an object with "
+        "name, encode() and decode()",
+    )

@@ -1,0 +1,176 @@
+"""Keys of windows, in the two formats that Kafka Streams writes.
+
+``TimeWindowedSerializer``     key bytes, window start            (8 bytes, big-endian)
+``SessionWindowedSerializer``  key bytes, session end, its start  (8 bytes each)
+
+Any Kafka client reads them. The times have no say in the partition, as in Kafka Streams: all
+windows of a key are where the key is. Keys differ in length, so these bytes do not sort by key
+and then by time; the windows of *one* key do, and ``time_bounds`` is how to scan them.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from lastword.codecs.base import KeyCodec
+from lastword.codecs.resolve import CodecSpec, key_codec
+from lastword.errors import ConfigError, DecodeError, EncodeError
+
+_START = struct.Struct(">q")
+_END_START = struct.Struct(">qq")
+# Times are never negative, so this bit is never set: the first bytes above every time.
+_ABOVE_EVERY_TIME = b"\x80" + bytes(7)
+
+
+class WindowedKey(NamedTuple):
+    """A key in the window that starts at ``start_ms``; the codec knows how long windows are."""
+
+    key: Any
+    start_ms: int
+
+
+class SessionKey(NamedTuple):
+    """A key in a session, from its first to its last record (both times inclusive)."""
+
+    key: Any
+    start_ms: int
+    end_ms: int
+
+
+class WindowedCodec:
+    """Kafka's TimeWindowedSerializer around the codec of the key."""
+
+    suffix_bytes = _START.size
+
+    def __init__(self, inner: KeyCodec[Any], size_ms: int) -> None:
+        if size_ms <= 0:
+            raise ConfigError(
+                f"a window of {size_ms} ms has no length", hint="give the size in milliseconds"
+            )
+        self._inner = _plain(inner)
+        self.size_ms = size_ms
+        self.name = f"windowed({inner.name})"
+
+    def encode(self, value: WindowedKey) -> bytes:
+        """The key's bytes, then the start."""
+        if not isinstance(value, WindowedKey):
+            raise EncodeError(
+                f"a {self.name} codec takes WindowedKey, not {type(value).__name__}",
+                hint="WindowedKey(key, start_ms)",
+            )
+        return self._inner.encode(value.key) + _time(value.start_ms)
+
+    def decode(self, data: bytes) -> WindowedKey:
+        """The key and the start of its window."""
+        times = data[-8:]
+        if len(times) < 8 or times[0] & 0x80:
+            raise _not_windowed(self.name, data)
+        return WindowedKey(self._inner.decode(data[:-8]), _START.unpack(times)[0])
+
+    def end_ms(self, key: WindowedKey) -> int:
+        """Where the window of ``key`` ends (exclusive)."""
+        return key.start_ms + self.size_ms
+
+    def prefix(self, value: Any) -> bytes:
+        """All windows of the keys that begin with ``value``, as the inner codec means it."""
+        return self._inner.prefix(value)
+
+    def time_bounds(
+        self, key: Any, from_ms: int = 0, until_ms: int | None = None
+    ) -> tuple[bytes, bytes]:
+        """The range of the windows of ``key`` that start at ``from_ms <= start < until_ms``.
+
+        Longer keys may lie in between; a raw key in the range is one of these windows exactly
+        if it is as long as the first bound.
+        """
+        raw = self._inner.encode(key)
+        return raw + _time(from_ms), raw + _end(until_ms)
+
+
+class SessionCodec:
+    """Kafka's SessionWindowedSerializer around the codec of the key."""
+
+    suffix_bytes = _END_START.size
+
+    def __init__(self, inner: KeyCodec[Any]) -> None:
+        self._inner = _plain(inner)
+        self.name = f"session({inner.name})"
+
+    def encode(self, value: SessionKey) -> bytes:
+        """The key's bytes, the end, the start."""
+        if not isinstance(value, SessionKey):
+            raise EncodeError(
+                f"a {self.name} codec takes SessionKey, not {type(value).__name__}",
+                hint="SessionKey(key, start_ms, end_ms)",
+            )
+        if value.end_ms < value.start_ms:
+            raise EncodeError(f"the session {value!r} ends before it starts")
+        return self._inner.encode(value.key) + _time(value.end_ms) + _time(value.start_ms)
+
+    def decode(self, data: bytes) -> SessionKey:
+        """The key and the two ends of its session."""
+        times = data[-16:]
+        if len(times) < 16 or times[0] & 0x80 or times[8] & 0x80:
+            raise _not_windowed(self.name, data)
+        end_ms, start_ms = _END_START.unpack(times)
+        return SessionKey(self._inner.decode(data[:-16]), start_ms, end_ms)
+
+    def prefix(self, value: Any) -> bytes:
+        """All sessions of the keys that begin with ``value``, as the inner codec means it."""
+        return self._inner.prefix(value)
+
+    def time_bounds(
+        self, key: Any, from_ms: int = 0, until_ms: int | None = None
+    ) -> tuple[bytes, bytes]:
+        """The range of the sessions of ``key`` that *end* at ``from_ms <= end < until_ms``.
+
+        As with windows, a raw key in the range belongs to ``key`` exactly if it is as long as
+        the first bound.
+        """
+        raw = self._inner.encode(key)
+        return raw + _time(from_ms) + bytes(8), raw + _end(until_ms) + bytes(8)
+
+
+def windowed(inner: CodecSpec, size_ms: int) -> WindowedCodec:
+    """Keys of windows that are ``size_ms`` long: ``windowed("string", 60_000)``."""
+    return WindowedCodec(key_codec(inner), size_ms)
+
+
+def session(inner: CodecSpec) -> SessionCodec:
+    """Keys of sessions: ``session("string")``."""
+    return SessionCodec(key_codec(inner))
+
+
+def _plain(inner: KeyCodec[Any]) -> KeyCodec[Any]:
+    if inner.suffix_bytes:
+        raise ConfigError(
+            f"{inner.name} is windowed already", hint="give the codec of the key inside the window"
+        )
+    return inner
+
+
+def _time(ms: int) -> bytes:
+    try:
+        if ms >= 0:
+            return _START.pack(ms)
+    except (struct.error, TypeError) as error:
+        raise _not_a_time(ms) from error
+    raise _not_a_time(ms)
+
+
+def _end(until_ms: int | None) -> bytes:
+    return _ABOVE_EVERY_TIME if until_ms is None else _time(until_ms)
+
+
+def _not_a_time(ms: object) -> EncodeError:
+    return EncodeError(
+        f"{ms!r} is not the time of a window", hint="whole milliseconds since the epoch, from 0 up"
+    )
+
+
+def _not_windowed(name: str, data: bytes) -> DecodeError:
+    return DecodeError(
+        f"{len(data)} bytes are no {name} key: they do not end in the times of a window",
+        hint="the topic holds keys of another kind; the bytes codec shows what is there",
+    )

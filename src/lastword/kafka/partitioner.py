@@ -1,0 +1,109 @@
+"""Which partition a key belongs to: murmur2 exactly as Java's producer does it.
+
+A table may only be trusted when every record of a key is in one partition, so each batch that
+is read is judged. A call per key would take longer than reading the record, hence the batch form:
+numpy mixes one four-byte word of *all* keys at a time, straight out of the joined bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+_R = 24
+_MASK = 0xFFFFFFFF
+
+_M32 = np.uint32(_M)
+# Column by column a long key costs a dozen numpy calls per word; alone it is cheaper in a loop.
+_LONGEST_IN_COLUMNS = 512
+_TAIL_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
+
+_WORD = struct.Struct("<I")
+
+
+def murmur2(data: bytes) -> int:
+    """The 32-bit hash of ``org.apache.kafka.common.utils.Utils.murmur2``, signed as in Java."""
+    length = len(data)
+    whole = length & ~3
+    h = _SEED ^ length
+    for (k,) in _WORD.iter_unpack(data[:whole]):
+        k = (k * _M) & _MASK  # noqa: PLW2901
+        h = ((h * _M) & _MASK) ^ (((k ^ (k >> _R)) * _M) & _MASK)
+    if whole != length:
+        h = ((h ^ int.from_bytes(data[whole:], "little")) * _M) & _MASK
+    h = ((h ^ (h >> 13)) * _M) & _MASK
+    h ^= h >> 15
+    return h - (1 << 32) if h & 0x80000000 else h
+
+
+def partition_for(key: bytes, partitions: int) -> int:
+    """The partition of one key, as Java's producer and ``murmur2_random`` choose it.
+
+    >>> partition_for(b"user-1", 3)
+    0
+    """
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+def partitions_of(
+    keys: Sequence[bytes], partitions: int, suffix_bytes: int = 0
+) -> npt.NDArray[np.int64]:
+    """The partition of each key, without its last ``suffix_bytes`` (the times of a window).
+
+    A key shorter than the suffix has no such suffix and counts as a whole.
+    """
+    lengths = np.fromiter(map(len, keys), np.int64, len(keys))
+    starts = np.cumsum(lengths) - lengths
+    hashed = np.where(lengths >= suffix_bytes, lengths - suffix_bytes, lengths)
+    hashes = _murmur2_columns(b"".join(keys), starts, np.minimum(hashed, _LONGEST_IN_COLUMNS))
+    for i in np.flatnonzero(hashed > _LONGEST_IN_COLUMNS).tolist():
+        hashes[i] = murmur2(keys[i][: hashed[i]]) & _MASK
+    return (hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % partitions
+
+
+def misplaced(
+    keys: Sequence[bytes], partition: int, partitions: int, suffix_bytes: int = 0
+) -> npt.NDArray[np.int64]:
+    """The indexes of the keys that do not belong to ``partition``, in ascending order."""
+    if partitions == 1 or not keys:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(partitions_of(keys, partitions, suffix_bytes) != partition)
+
+
+def _murmur2_columns(
+    joined: bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint32]:
+    """The hash of every ``joined[start:start + length]``, one word of all of them at a time."""
+    # Every four bytes of the buffer as a little-endian word, at any byte: an overlapping view.
+    words = np.ndarray(len(joined) + 1, "<u4", joined + bytes(4), strides=(1,))
+    h = np.uint32(_SEED) ^ lengths.astype(np.uint32)
+    full = lengths >> 2
+    everywhere = int(full.min()) if len(full) else 0
+    for word in range(everywhere):  # the words that every key has need no selection
+        _mix(h, words[starts + 4 * word])
+    for word in range(everywhere, int(full.max(initial=0))):
+        longer = np.flatnonzero(full > word)
+        part = h[longer]
+        _mix(part, words[starts[longer] + 4 * word])
+        h[longer] = part
+    rest = lengths & 3
+    tail = words[starts + 4 * full] & _TAIL_MASKS[rest]
+    h = np.where(rest > 0, (h ^ tail) * _M32, h)
+    h ^= h >> np.uint32(13)
+    h *= _M32
+    h ^= h >> np.uint32(15)
+    return h
+
+
+def _mix(h: npt.NDArray[np.uint32], k: npt.NDArray[np.uint32]) -> None:
+    """One round of murmur2, in place."""
+    k *= _M32
+    k ^= k >> np.uint32(_R)
+    k *= _M32
+    h *= _M32
+    h ^= k
