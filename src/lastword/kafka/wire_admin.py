@@ -47,8 +47,8 @@ def _failure(error: Any, doing: str, servers: str) -> Exception:
             f"no such topic while {doing}: {error}", hint="see what there is: lastword topic list"
         )
     refused = (
-        errors.AuthenticationFailedError,
         errors.SaslAuthenticationFailedError,
+        errors.UnsupportedSaslMechanismError,
         errors.AuthorizationError,
         errors.ClusterAuthorizationFailedError,
         errors.TopicAuthorizationFailedError,
