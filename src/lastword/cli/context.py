@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -164,7 +165,7 @@ def with_cluster(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P
 
 
 def _with_options(command: Callable[P, R], options: Sequence[Option]) -> Callable[P, R]:
-    for option in options[::-1]:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -173,6 +174,6 @@ def confirm(question: str, *, assume_yes: bool) -> None:
     """Ask before something cannot be undone; without a terminal ``--yes`` is required."""
     if assume_yes:
         return
-    if not click.get_text_stream("stdin").isatty():
+    if not sys.stdin.isatty():
         raise ConfigError(f"{question} Nobody is here to ask.", hint="pass --yes")
     click.confirm(question, abort=True, err=True)

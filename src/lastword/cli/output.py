@@ -10,6 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -46,6 +47,19 @@ def as_text(value: object) -> str:
     if isinstance(value, bytes):
         return str(value)[2:-1]
     return as_json(value)
+
+
+def as_time(timestamp_ms: int) -> str:
+    """A record's time in UTC; producers set it as they like, so it may be no time at all.
+
+    >>> as_time(0)
+    '1970-01-01 00:00:00.000'
+    """
+    try:
+        time = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(timestamp_ms)
+    return f"{time:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}"
 
 
 class Output:
