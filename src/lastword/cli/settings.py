@@ -88,7 +88,7 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
     Setting("value", str, "json", "the codec of values"),
     Setting("store", str, "memory", "memory, rocksdb or lru:N"),
     Setting(
-        "bad_records",
+        "on_bad",
         str,
         "fail",
         "what happens when a value cannot be decoded",

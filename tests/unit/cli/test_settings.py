@@ -63,7 +63,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_valid_name(
         '[broker]\nport = "9092"\n',
         "[broker]\nport = true\n",
         '[connection]\nsecurity_protocol = "SSH"\n',
-        '[tables.users]\nbad_records = "explode"\n',
+        '[tables.users]\non_bad = "explode"\n',
         'connection = "localhost:9092"\n',
         "[tables]\nusers = 1\n",
         "this is not TOML",

@@ -1,0 +1,105 @@
+"""The examples of the documentation, run as they stand against a real broker.
+
+The convention, for README.md and every page below docs/:
+
+- a ``python`` block is a complete script and must end without an error;
+- a ``console`` block has commands after ``$ `` and below each the output it prints, in which
+  ``...`` stands for anything; without an expected output only the exit status counts;
+- blocks of a page run in order, in one empty directory, with ``localhost:9092`` being the broker;
+- ``sh``, ``text``, ``toml`` and unmarked blocks are only read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lastword.broker.embedded import EmbeddedBroker
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
+ADDRESS = "localhost:9092"
+TIMEOUT_S = 120.0
+
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if BLOCK.search(page.read_text())
+]
+
+pytestmark = pytest.mark.broker
+
+
+@dataclass
+class Terminal:
+    """Runs commands as a reader of the page would, in a directory and a home of its own."""
+
+    directory: Path
+    bootstrap_servers: str
+    environ: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.environ = {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.directory),
+            "LASTWORD_HOME": str(self.directory / "home"),
+            "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
+            "PYTHONWARNINGS": "error",
+            "COLUMNS": "200",
+        }
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.directory,
+            env=self.environ,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, broker.bootstrap_servers)
+    for kind, block in BLOCK.findall(page.read_text()):
+        text = block.replace(ADDRESS, broker.bootstrap_servers)
+        if kind == "python":
+            check_script(terminal, text)
+        else:
+            for command, expected in commands(text):
+                check_command(terminal, command, expected)
+
+
+def check_script(terminal: Terminal, script: str) -> None:
+    answer = terminal.run(sys.executable, "-c", script)
+    assert answer.returncode == 0, f"this script failed:\n{script}\n{answer.stdout}"
+
+
+def check_command(terminal: Terminal, command: str, expected: str) -> None:
+    answer = terminal.run("bash", "-o", "pipefail", "-c", command)
+    fails_on_purpose = expected.startswith("error:")
+    assert (answer.returncode != 0) == fails_on_purpose, f"$ {command}\n{answer.stdout}"
+    if expected:
+        pattern = re.escape(expected).replace(re.escape("..."), ".*")
+        assert re.fullmatch(pattern, answer.stdout.strip(), re.S), (
+            f"$ {command}\nprinted:\n{answer.stdout}\nand the page says:\n{expected}"
+        )
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """Each command with the output expected of it; a command ending in ``\\`` goes on."""
+    found: list[tuple[str, str]] = []
+    joined = block.replace("\\\n", "")
+    for part in re.split(r"^\$ ", joined, flags=re.M)[1:]:
+        command, _, output = part.partition("\n")
+        found.append((command, output.strip()))
+    return found
