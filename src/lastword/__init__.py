@@ -1,5 +1,75 @@
-"""Compacted Kafka topics as tables."""
+"""Compacted Kafka topics as tables: query them, write safely, watch, rebuild in seconds.
+
+Every name here is loaded when it is first used, so that importing the package, and starting the
+command line, costs nothing that is not needed.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from lastword import errors
+    from lastword.errors import LastwordError
+    from lastword.kafka.admin import Admin
+    from lastword.kafka.connection import Connection
+    from lastword.records import Position, Record, Version
+    from lastword.stores.base import Capabilities, Store
+    from lastword.table.entry import Answer, Change, Entry
+    from lastword.table.state import TableState
+    from lastword.table.table import Table
+    from lastword.table.writes import TOMBSTONE
+    from lastword.topics.creation import create_topic
+    from lastword.writer.outcome import Outcome
+
+_HOMES = {
+    "Admin": "lastword.kafka.admin",
+    "Answer": "lastword.table.entry",
+    "Capabilities": "lastword.stores.base",
+    "Change": "lastword.table.entry",
+    "Connection": "lastword.kafka.connection",
+    "Entry": "lastword.table.entry",
+    "LastwordError": "lastword.errors",
+    "Outcome": "lastword.writer.outcome",
+    "Position": "lastword.records",
+    "Record": "lastword.records",
+    "Store": "lastword.stores.base",
+    "TOMBSTONE": "lastword.table.writes",
+    "Table": "lastword.table.table",
+    "TableState": "lastword.table.state",
+    "Version": "lastword.records",
+    "create_topic": "lastword.topics.creation",
+}
+
+__all__ = [
+    "TOMBSTONE",
+    "Admin",
+    "Answer",
+    "Capabilities",
+    "Change",
+    "Connection",
+    "Entry",
+    "LastwordError",
+    "Outcome",
+    "Position",
+    "Record",
+    "Store",
+    "Table",
+    "TableState",
+    "Version",
+    "create_topic",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("lastword.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lastword' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,106 @@
+"""Hands every applied batch to whoever watches, and tells a watcher that cannot keep up."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from dataclasses import dataclass
+
+from lastword.errors import WatchLostError
+from lastword.records import Batch, Position
+
+RECORDS_MAX = 100_000
+"""How many records may wait for one watcher before it is told and cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Keys a sweep removed: they were deleted, but their tombstones are gone from the log."""
+
+    partition: int
+    keys: list[bytes]
+
+
+class Subscription:
+    """What one watcher has not taken yet. ``position`` is where it joined."""
+
+    def __init__(self, feed: Feed, position: Position) -> None:
+        self.position = position
+        self._feed = feed
+        self._items: queue.SimpleQueue[Batch | Dropped | WatchLostError] = queue.SimpleQueue()
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._lost = False
+
+    def offer(self, item: Batch | Dropped) -> None:
+        """Called by the feed; never blocks the tailing thread."""
+        size = len(item) if isinstance(item, Batch) else len(item.keys)
+        with self._lock:
+            if self._lost:
+                return
+            if self._waiting + size <= RECORDS_MAX:
+                self._waiting += size
+                self._items.put(item)
+                return
+        self.cut_off(
+            WatchLostError(
+                f"this watcher is more than {RECORDS_MAX} changes behind and was cut off",
+                hint="read faster, or watch again from the position of the last change you saw",
+            )
+        )
+
+    def cut_off(self, reason: WatchLostError) -> None:
+        """Nothing more will come; the watcher learns why after what it already has."""
+        with self._lock:
+            if not self._lost:
+                self._lost = True
+                self._items.put(reason)
+        self._feed.leave(self)
+
+    def take(self, timeout_s: float) -> Batch | Dropped | None:
+        """The next item, or None after ``timeout_s``; raises WatchLostError once cut off."""
+        try:
+            item = self._items.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if isinstance(item, WatchLostError):
+            self._items.put(item)
+            raise item
+        with self._lock:
+            self._waiting -= len(item) if isinstance(item, Batch) else len(item.keys)
+        return item
+
+    def close(self) -> None:
+        """Stop listening; idempotent."""
+        self._feed.leave(self)
+
+
+class Feed:
+    """The list of subscriptions. Joining and publishing exclude each other, so none is missed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._subscriptions: tuple[Subscription, ...] = ()
+
+    def join(self, subscription: Subscription) -> None:
+        """Hand everything published from now on to ``subscription``."""
+        with self._lock:
+            self._subscriptions = (*self._subscriptions, subscription)
+
+    def leave(self, subscription: Subscription) -> None:
+        """Stop; idempotent."""
+        with self._lock:
+            self._subscriptions = tuple(s for s in self._subscriptions if s is not subscription)
+
+    def publish(self, item: Batch | Dropped) -> None:
+        """Called by the tailing thread after ``item`` was applied."""
+        for subscription in self._subscriptions:
+            subscription.offer(item)
+
+    def break_off(self, reason: str, hint: str) -> None:
+        """Cut everybody off, as when the topic was replaced under them or the table closes."""
+        for subscription in self._subscriptions:
+            subscription.cut_off(WatchLostError(reason, hint=hint))
+
+    def __len__(self) -> int:
+        return len(self._subscriptions)

@@ -1,0 +1,149 @@
+"""Turns a batch of the log into what a store is to do, a column at a time.
+
+Only the last record of each key in a batch matters. Records that cannot belong to a table (no
+key, wrong partition) are left out and counted, never applied and never fatal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from lastword.errors import TopicUnfitError
+from lastword.follow.checkpoint import Quarantined
+from lastword.follow.rows import PLAIN_ROW, encode_row, pack_prefix
+from lastword.kafka.partitioner import misplaced
+from lastword.records import NO_HEADERS, Batch, Header, Record
+
+Validate = Callable[[bytes, bytes], str | None]
+"""(key, value) -> why the record is bad, or None."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a batch comes to: disjoint puts and deletes, and what was left out."""
+
+    puts: dict[bytes, bytes]
+    deletes: list[bytes]
+    keyless: int = 0
+    misplaced: int = 0
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The rules of one topic; the same for each of its partitions.
+
+    ``key_suffix_bytes`` is how much of a key's end does not decide its partition: 8 for windowed
+    and 16 for session keys, which are partitioned by their inner key. ``owner`` is the header
+    that every record must carry where only this application may write.
+    """
+
+    partitions: int
+    key_suffix_bytes: int = 0
+    validate: Validate | None = None
+    owner: Header | None = None
+
+    def verdict(self, batch: Batch) -> Verdict:
+        """Decide a whole batch at once."""
+        if self.owner is not None:
+            self._refuse_foreign(batch, self.owner)
+        return self._plain(batch) or self._careful(batch)
+
+    def records_of_table(self, batch: Batch) -> Iterator[Record]:
+        """The records that belong to the table, every change of a key among them."""
+        keyed = [key or b"\0" for key in batch.keys]
+        strays = set(misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes))
+        for i, record in enumerate(batch.records()):
+            if record.key and i not in strays:
+                yield record
+
+    def _plain(self, batch: Batch) -> Verdict | None:
+        """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
+        keys, values = batch.keys, batch.values
+        if (
+            self.validate is not None
+            or None in values
+            or None in keys
+            or b"" in keys
+            or batch.headers.count(None) != len(keys)
+            or len(misplaced(keys, batch.partition, self.partitions, self.key_suffix_bytes))  # type: ignore[arg-type]
+        ):
+            return None
+        rows = [
+            pack_prefix(PLAIN_ROW, offset, timestamp) + value  # type: ignore[operator]
+            for offset, timestamp, value in zip(
+                batch.offsets, batch.timestamps, values, strict=True
+            )
+        ]
+        return Verdict(dict(zip(keys, rows, strict=True)), [])  # type: ignore[arg-type]
+
+    def _careful(self, batch: Batch) -> Verdict:
+        """The same for any batch, record by record where it must be."""
+        values, offsets, timestamps = batch.values, batch.offsets, batch.timestamps
+        last = dict(zip(batch.keys, range(len(batch.keys)), strict=True))
+        keyless = _drop_keyless(last, batch)
+        strays = _drop_misplaced(last, batch, self.partitions, self.key_suffix_bytes)
+        bad = self._drop_bad(last, batch) if self.validate else []
+        puts: dict[bytes, bytes] = {}
+        deletes: list[bytes] = []
+        for key, i in last.items():
+            value = values[i]
+            if value is None:
+                deletes.append(key)  # type: ignore[arg-type]
+            else:
+                puts[key] = encode_row(offsets[i], timestamps[i], batch.headers[i], value)  # type: ignore[index]
+        return Verdict(puts, deletes, keyless, strays, bad)
+
+    def _refuse_foreign(self, batch: Batch, owner: Header) -> None:
+        for offset, headers in zip(batch.offsets, batch.headers, strict=True):
+            if owner not in (headers or NO_HEADERS):
+                raise TopicUnfitError(
+                    f"the record at partition {batch.partition}, offset {offset} was not written "
+                    "by this table, which evicts keys and must be the topic's only writer",
+                    hint="give the table a topic of its own, or use another store",
+                )
+
+    def _drop_bad(self, last: dict[bytes | None, int], batch: Batch) -> list[Quarantined]:
+        """Take out values that cannot be read; the last good record of the key stands instead."""
+        suspects = {key for key, i in last.items() if self._reason(batch, i) is not None}
+        history: dict[bytes | None, list[int]] = {key: [] for key in suspects}
+        for i, key in enumerate(batch.keys if suspects else ()):
+            if key in suspects:
+                history[key].append(i)
+        bad: list[Quarantined] = []
+        for key, indexes in history.items():
+            del last[key]
+            for i in reversed(indexes):
+                reason = self._reason(batch, i)
+                if reason is None:
+                    last[key] = i
+                    break
+                bad.append(Quarantined(batch.partition, batch.offsets[i], key or b"", reason))
+        return bad
+
+    def _reason(self, batch: Batch, i: int) -> str | None:
+        key, value = batch.keys[i], batch.values[i]
+        if value is None or self.validate is None:
+            return None
+        return self.validate(key or b"", value)
+
+
+def _drop_keyless(last: dict[bytes | None, int], batch: Batch) -> int:
+    """Take null and empty keys out; only a compacted topic's broker refuses the first."""
+    keyless = 0
+    for key in (None, b""):
+        if last.pop(key, None) is not None:
+            keyless += sum(1 for other in batch.keys if other == key)
+    return keyless
+
+
+def _drop_misplaced(
+    last: dict[bytes | None, int], batch: Batch, partitions: int, suffix_bytes: int
+) -> int:
+    """Take out keys that do not belong here: their other half lives in the right partition."""
+    keys = list(last)
+    strays = {keys[i] for i in misplaced(keys, batch.partition, partitions, suffix_bytes)}  # type: ignore[arg-type]
+    for key in strays:
+        del last[key]
+    return sum(1 for key in batch.keys if key in strays) if strays else 0

@@ -1,0 +1,41 @@
+"""Records that cannot be rows: counted always, reported once."""
+
+from __future__ import annotations
+
+import logging
+
+from lastword.follow.judge import Verdict
+from lastword.metrics import Metrics
+from lastword.records import Batch
+
+log = logging.getLogger(__name__)
+
+_WHY = {
+    "keyless_records_total": "without a key",
+    "misplaced_records_total": "in a partition that their key does not belong to",
+    "quarantined_records_total": "that cannot be read",
+}
+
+
+class LeftOut:
+    """Counts what the judge left out of one topic and warns the first time of each kind."""
+
+    def __init__(self, topic: str, metrics: Metrics) -> None:
+        self._topic = topic
+        self._counters = {name: metrics.counter(name) for name in _WHY}
+
+    def note(self, batch: Batch, verdict: Verdict) -> None:
+        """Take in one verdict."""
+        amounts = (verdict.keyless, verdict.misplaced, len(verdict.quarantined))
+        for (name, counter), amount in zip(self._counters.items(), amounts, strict=True):
+            if amount and not counter.value:
+                log.warning(
+                    "%s, partition %d, before offset %d: %d records %s are left out of the table; "
+                    "further ones are only counted",
+                    self._topic,
+                    batch.partition,
+                    batch.next_offset,
+                    amount,
+                    _WHY[name],
+                )
+            counter.add(amount)

@@ -1,0 +1,282 @@
+"""The life of one partition's store: begin, restore to the captured end, live, swept when due.
+
+No threads and no Kafka in here: the tailer feeds it batches and facts, on one thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from lastword.clock import Clock
+from lastword.errors import PartitionCountError
+from lastword.follow.checkpoint import (
+    Checkpoint,
+    Quarantined,
+    decode_checkpoint,
+    encode_checkpoint,
+)
+from lastword.follow.facts import TopicFacts
+from lastword.follow.judge import Judge, Verdict
+from lastword.follow.retention import live_lag_too_long, may_have_missed_deletes
+from lastword.follow.rows import offset_of
+from lastword.records import Batch
+from lastword.stores.base import Store
+
+log = logging.getLogger(__name__)
+
+QUARANTINE_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StartPoint:
+    """Where reading begins, and why there."""
+
+    offset: int
+    leader_epoch: int
+    reason: str
+    from_scratch: bool
+
+
+class PartitionFollower:
+    """Applies one partition of a log to a store and knows how far and how sound it is.
+
+    ``position`` is what readers see; ``gathered`` runs ahead of it while a restore collects a
+    large batch. ``stale`` is True while deletes may have been missed.
+    """
+
+    def __init__(self, partition: int, store: Store, judge: Judge, clock: Clock) -> None:
+        self.partition = partition
+        self.store = store
+        self.position = 0
+        self.gathered = 0
+        self.gathered_bytes = 0
+        self.start = 0
+        self.target = 0
+        self.live = False
+        self.sweep_due = False
+        self.quarantine: dict[bytes, Quarantined] = {}
+        self._judge = judge
+        self._clock = clock
+        self._facts: TopicFacts | None = None
+        self._epoch = -1
+        self._retention_ms = 0
+        self._caught_up_at_ms = 0
+        self._seen_live_at_ms = 0
+        self._written_caught_up_ms = 0
+        self._puts: dict[bytes, bytes] = {}
+        self._deletes: set[bytes] = set()
+
+    @property
+    def stale(self) -> bool:
+        """Whether a key that was deleted may still be here."""
+        return self.sweep_due or not self.live
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything below the captured end has been read."""
+        return self.gathered >= self.target
+
+    def begin(self, facts: TopicFacts) -> StartPoint:
+        """Decide between going on from the checkpoint and starting over; capture the end."""
+        checkpoint = decode_checkpoint(self.store.checkpoint())
+        reason = self._why_rebuild(checkpoint, facts)
+        if reason is None and checkpoint is not None:
+            return self._resume(checkpoint, facts)
+        return self.rebuild(facts, reason or "the store is new")
+
+    def rebuild(self, facts: TopicFacts, reason: str) -> StartPoint:
+        """Forget everything and start at the beginning of the log."""
+        self.store.clear()
+        self._reset(facts)
+        self.quarantine = {}
+        self._retention_ms = facts.delete_retention_ms
+        # An empty store has missed nothing yet: its age counts from here.
+        self._caught_up_at_ms = self._clock.now_ms()
+        start = facts.starts[self.partition]
+        return self._start_at(start, -1, facts, reason, from_scratch=True)
+
+    def _resume(self, checkpoint: Checkpoint, facts: TopicFacts) -> StartPoint:
+        self._reset(facts)
+        self.quarantine = {each.key: each for each in checkpoint.quarantined}
+        self._retention_ms = min(checkpoint.delete_retention_ms, facts.delete_retention_ms)
+        self._caught_up_at_ms = checkpoint.caught_up_at_ms
+        return self._start_at(
+            checkpoint.next_offset,
+            checkpoint.leader_epoch,
+            facts,
+            "going on from the checkpoint",
+            from_scratch=False,
+        )
+
+    def _start_at(
+        self, offset: int, epoch: int, facts: TopicFacts, reason: str, *, from_scratch: bool
+    ) -> StartPoint:
+        self.start = self.position = self.gathered = offset
+        self.target = facts.ends[self.partition]
+        self._epoch = epoch
+        return StartPoint(offset, epoch, reason, from_scratch)
+
+    def _reset(self, facts: TopicFacts) -> None:
+        self._facts = facts
+        self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
+        self.live = self.sweep_due = False
+
+    def _why_rebuild(self, checkpoint: Checkpoint | None, facts: TopicFacts) -> str | None:
+        if checkpoint is None:
+            new = self.store.checkpoint() is None
+            return "the store is new" if new else "the store was written by another version"
+        if checkpoint.cluster_id != facts.cluster_id:
+            return f"the store is of another cluster, {checkpoint.cluster_id}"
+        if checkpoint.topic_id != facts.topic_id:
+            return "the topic was deleted and created again"
+        if checkpoint.partitions != facts.partitions:
+            raise PartitionCountError(
+                f"the topic has {facts.partitions} partitions, the table was built with "
+                f"{checkpoint.partitions}: keys have moved and old ones would never be deleted",
+                hint="copy the topic into one with the wanted number of partitions",
+            )
+        return _why_out_of_range(checkpoint.next_offset, facts, self.partition)
+
+    def accept(self, batch: Batch, *, gather: bool) -> Verdict:
+        """Take a batch in; apply it at once, or with ``gather`` later by ``commit``."""
+        verdict = self._judge.verdict(batch)
+        self.gathered = max(self.gathered, batch.next_offset)
+        self._epoch = max(self._epoch, batch.leader_epoch)
+        self._update_quarantine(verdict)
+        if self._puts or self._deletes or gather:
+            self._merge(verdict)
+            if not gather:
+                self.commit()
+        else:
+            self._write(verdict.puts, verdict.deletes)
+        return verdict
+
+    def _merge(self, verdict: Verdict) -> None:
+        for key in verdict.deletes:
+            self._puts.pop(key, None)
+        self._deletes.difference_update(verdict.puts)
+        self._deletes.update(verdict.deletes)
+        self._puts.update(verdict.puts)
+        self.gathered_bytes += sum(map(len, verdict.puts.values()))
+        self.gathered_bytes += sum(map(len, verdict.puts))
+
+    def commit(self) -> None:
+        """Apply what was gathered, with the checkpoint, in one atomic batch."""
+        puts, deletes = self._puts, self._deletes
+        self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
+        self._write(puts, deletes)
+
+    def advance(self, offset: int) -> None:
+        """The log was read up to ``offset``, though no record may have come from there."""
+        self.gathered = max(self.gathered, offset)
+        if not (self._puts or self._deletes):
+            self.position = self.gathered
+
+    def go_live(self) -> None:
+        """The captured end is reached: apply everything and judge how long it took."""
+        self._seen_live_at_ms = self._clock.now_ms()
+        behind_for_ms = self._seen_live_at_ms - self._caught_up_at_ms
+        self.sweep_due = may_have_missed_deletes(behind_for_ms, self._retention_ms)
+        if not self.sweep_due:
+            self._mark_sound()
+        self.live = True
+        self.commit()
+
+    def note_facts(self, facts: TopicFacts) -> None:
+        """A new look at the topic; when live, it proves until when nothing was missed."""
+        self._facts = facts
+        self._retention_ms = min(self._retention_ms, facts.delete_retention_ms)
+        if self.live and self.gathered >= facts.ends[self.partition]:
+            self._seen_live_at_ms = facts.at_ms
+            if not self.sweep_due:
+                self._mark_sound()
+
+    def check_lag(self) -> None:
+        """Notice that a live store has been behind for too long, also when nobody answers."""
+        behind_for_ms = self._clock.now_ms() - self._caught_up_at_ms
+        if (
+            self.live
+            and not self.sweep_due
+            and live_lag_too_long(behind_for_ms, self._retention_ms)
+        ):
+            self.sweep_due = True
+
+    def refresh_checkpoint(self) -> None:
+        """Write the time in the checkpoint of an idle store, so that a restart finds it young."""
+        persistent = self.store.capabilities.persistent
+        if persistent and self.live and self._caught_up_at_ms != self._written_caught_up_ms:
+            self._write({}, ())
+
+    def drop(self, doomed: Collection[tuple[bytes, int]]) -> list[bytes]:
+        """Remove rows found dead by a pass over the log, unless they changed since.
+
+        A key's last good row stays while a newer, quarantined record of the key is in the log.
+        """
+        rows = self.store.get_many([key for key, _ in doomed])
+        dropped: list[bytes] = []
+        for (key, offset), row in zip(doomed, rows, strict=True):
+            bad = self.quarantine.get(key)
+            if bad is not None and bad.offset == offset:
+                del self.quarantine[key]
+                if row is not None and offset_of(row) < offset:
+                    dropped.append(key)
+            elif bad is None and row is not None and offset_of(row) == offset:
+                dropped.append(key)
+        if dropped:
+            self._write({}, dropped)
+        return dropped
+
+    def swept(self, duration_ms: int, dropped: int) -> None:
+        """A pass over the log is done; sound if it was fast enough or found nothing."""
+        fast = not may_have_missed_deletes(duration_ms, self._retention_ms)
+        lagging = live_lag_too_long(
+            self._clock.now_ms() - self._seen_live_at_ms, self._retention_ms
+        )
+        if (fast or dropped == 0) and not lagging:
+            self.sweep_due = False
+            self._mark_sound()
+            self.refresh_checkpoint()
+
+    def _mark_sound(self) -> None:
+        self._caught_up_at_ms = self._seen_live_at_ms
+        if self._facts is not None:
+            self._retention_ms = self._facts.delete_retention_ms
+
+    def _update_quarantine(self, verdict: Verdict) -> None:
+        if self.quarantine:
+            for key in (*verdict.puts, *verdict.deletes):
+                self.quarantine.pop(key, None)
+        for bad in verdict.quarantined:
+            known = self.quarantine.get(bad.key)
+            if known is None and len(self.quarantine) >= QUARANTINE_MAX:
+                continue
+            if known is None or known.offset < bad.offset:
+                self.quarantine[bad.key] = bad
+
+    def _write(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
+        if self._facts is None:
+            raise RuntimeError("a follower applies only after begin()")
+        checkpoint = Checkpoint(
+            cluster_id=self._facts.cluster_id,
+            topic_id=self._facts.topic_id,
+            partitions=self._facts.partitions,
+            next_offset=self.gathered,
+            leader_epoch=self._epoch,
+            caught_up_at_ms=self._caught_up_at_ms,
+            delete_retention_ms=self._retention_ms,
+            quarantined=tuple(self.quarantine.values()),
+        )
+        self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
+        self.position = self.gathered
+        self._written_caught_up_ms = self._caught_up_at_ms
+
+
+def _why_out_of_range(next_offset: int, facts: TopicFacts, partition: int) -> str | None:
+    start, end = facts.starts[partition], facts.ends[partition]
+    if next_offset < start:
+        return f"the log starts at {start} now, after the checkpoint {next_offset}"
+    if next_offset > end:
+        return f"the log ends at {end}, before the checkpoint {next_offset}"
+    return None

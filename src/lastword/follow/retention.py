@@ -1,0 +1,36 @@
+"""How long a store may have been behind before a tombstone can have been missed.
+
+Kafka keeps a tombstone at least ``delete.retention.ms`` after it was first cleaned. A store
+that was caught up less than that ago has seen, or will still see, every delete. One that was
+behind for longer may have missed some and must be swept.
+"""
+
+from __future__ import annotations
+
+LIVE_FLOOR_MS = 3_000
+"""A live table learns where the end of its log is about once a second; a retention shorter than
+a few of those looks cannot be told from being caught up."""
+
+SWEEP_INTERVAL_MS = 60_000
+"""Sweeps of one partition are at least this far apart, however short the retention."""
+
+_MARGIN_MS_MAX = 60_000
+
+
+def safe_window_ms(delete_retention_ms: int) -> int:
+    """The longest absence that certainly missed nothing: the retention less a tenth or a minute."""
+    return max(0, delete_retention_ms - min(delete_retention_ms // 10, _MARGIN_MS_MAX))
+
+
+def may_have_missed_deletes(behind_for_ms: int, delete_retention_ms: int) -> bool:
+    """Whether a tombstone can have come and gone in that time.
+
+    A negative age means that the clock was set back: then nothing is known, so anything may be.
+    """
+    clock_set_back = behind_for_ms < -LIVE_FLOOR_MS
+    return clock_set_back or behind_for_ms >= safe_window_ms(delete_retention_ms)
+
+
+def live_lag_too_long(behind_for_ms: int, delete_retention_ms: int) -> bool:
+    """The same for a live table, which cannot judge absences shorter than the floor."""
+    return may_have_missed_deletes(behind_for_ms, max(delete_retention_ms, LIVE_FLOOR_MS))

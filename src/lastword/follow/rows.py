@@ -1,0 +1,72 @@
+"""How a record is kept in a store: a short prefix, then the raw value.
+
+    format and flags  1 byte    high half: format version; low half: which extras follow
+    offset            8 bytes   big-endian
+    timestamp         8 bytes   milliseconds since the epoch
+    headers           4 + n     only with HAS_HEADERS: length, then msgpack
+
+Flag 0x01 is kept free for a row's expiry. A store whose rows have another format version is
+rebuilt, never guessed at.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import msgspec
+
+from lastword.records import NO_HEADERS, Headers
+
+ROW_FORMAT = 1
+_PLAIN = ROW_FORMAT << 4
+_HAS_HEADERS = 0x02
+
+_PREFIX = struct.Struct(">Bqq")
+_HEADERS_SIZE = struct.Struct(">I")
+PREFIX_BYTES = _PREFIX.size
+
+pack_prefix = _PREFIX.pack
+PLAIN_ROW = _PLAIN
+"""The first byte of a row without extras: ``pack_prefix(PLAIN_ROW, offset, timestamp) + value``."""
+
+_encode_headers = msgspec.msgpack.Encoder().encode
+_decode_headers = msgspec.msgpack.Decoder(tuple[tuple[str, bytes | None], ...]).decode
+
+
+class Row(NamedTuple):
+    """A stored record, taken apart; ``value`` is raw bytes and never None."""
+
+    offset: int
+    timestamp_ms: int
+    headers: Headers
+    value: bytes
+
+
+def encode_row(offset: int, timestamp_ms: int, headers: Headers | None, value: bytes) -> bytes:
+    """A row as a store keeps it."""
+    if not headers:
+        return pack_prefix(_PLAIN, offset, timestamp_ms) + value
+    packed = _encode_headers(headers)
+    return (
+        pack_prefix(_PLAIN | _HAS_HEADERS, offset, timestamp_ms)
+        + _HEADERS_SIZE.pack(len(packed))
+        + packed
+        + value
+    )
+
+
+def decode_row(row: bytes) -> Row:
+    """A row taken apart."""
+    flags, offset, timestamp_ms = _PREFIX.unpack_from(row)
+    if flags == _PLAIN:
+        return Row(offset, timestamp_ms, NO_HEADERS, row[PREFIX_BYTES:])
+    (size,) = _HEADERS_SIZE.unpack_from(row, PREFIX_BYTES)
+    start = PREFIX_BYTES + _HEADERS_SIZE.size
+    headers = _decode_headers(row[start : start + size])
+    return Row(offset, timestamp_ms, headers, row[start + size :])
+
+
+def offset_of(row: bytes) -> int:
+    """Only the offset, for passes over many rows."""
+    return int.from_bytes(row[1:9], "big")

@@ -1,0 +1,98 @@
+"""Where persistent stores live on this machine, one process at a time.
+
+<state-dir>/<application-id>/<table>/<partition>/.lock     who has it
+<state-dir>/<application-id>/<table>/<partition>/store/    the store's own files
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import socket
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from lastword.clock import Clock
+from lastword.errors import ConfigError, StoreLockedError
+
+LOCK_FILE = ".lock"
+STORE_DIRECTORY = "store"
+_SAFE_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds a partition's directory."""
+
+    pid: int
+    host: str
+    since_ms: int
+
+
+class StateDirectory:
+    """The directory of one table; locks each partition it hands out until ``release``."""
+
+    def __init__(self, root: Path, application_id: str, table: str, clock: Clock) -> None:
+        for name in (application_id, table):
+            if not _SAFE_NAME.fullmatch(name) or set(name) == {"."}:
+                raise ConfigError(
+                    f"{name!r} cannot name a directory",
+                    hint="use letters, digits, '.', '_' and '-'",
+                )
+        self.path = root / application_id / table
+        self._clock = clock
+        self._locks: dict[int, IO[bytes]] = {}
+
+    def acquire(self, partition: int) -> Path:
+        """Lock a partition and return where its store lives; raises StoreLockedError."""
+        directory = self.path / str(partition)
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = (directory / LOCK_FILE).open("a+b")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise _locked(directory) from None
+        holder = Holder(os.getpid(), socket.gethostname(), self._clock.now_ms())
+        lock.truncate(0)
+        lock.write(msgspec.json.encode(holder))
+        lock.flush()
+        self._locks[partition] = lock
+        return directory / STORE_DIRECTORY
+
+    def release(self) -> None:
+        """Let go of every partition; idempotent."""
+        while self._locks:
+            _, lock = self._locks.popitem()
+            lock.close()
+
+
+def holder_of(partition_directory: Path) -> Holder | None:
+    """Who holds the directory now, or None when nobody does."""
+    path = partition_directory / LOCK_FILE
+    if not path.exists():
+        return None
+    with path.open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _read_holder(lock.read())
+    return None
+
+
+def _read_holder(content: bytes) -> Holder | None:
+    try:
+        return msgspec.json.decode(content, type=Holder)
+    except msgspec.DecodeError:
+        return Holder(0, "unknown", 0)
+
+
+def _locked(directory: Path) -> StoreLockedError:
+    holder = holder_of(directory)
+    who = f"process {holder.pid} on {holder.host}" if holder else "another process"
+    return StoreLockedError(
+        f"{directory} is in use by {who}",
+        hint="stop that process, or give this one its own --state-dir or application id",
+    )

@@ -1,0 +1,341 @@
+"""The thread that follows a topic: the only one that ever writes a store."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lastword.clock import Clock
+from lastword.errors import NotUpToPositionError, PartitionCountError
+from lastword.follow.blocked import BlockedEnds
+from lastword.follow.facts import TopicFacts, look_up
+from lastword.follow.feed import Dropped, Feed
+from lastword.follow.left_out import LeftOut
+from lastword.follow.monitor import TopicMonitor
+from lastword.follow.partition import PartitionFollower
+from lastword.follow.progress import RestoreListener, RestoreProgress
+from lastword.follow.sweep_schedule import SweepSchedule
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost
+from lastword.metrics import Metrics
+from lastword.records import Batch, Position
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.1
+HOUSEKEEPING_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What the table wants to hear of; all are called on the tailing thread."""
+
+    on_ready: Callable[[bool], None]
+    on_failure: Callable[[Exception], None]
+    on_evicted: Callable[[list[bytes]], None]
+    listener: RestoreListener | None = None
+
+
+class Tailer:
+    """Brings the followers to the captured end, keeps them live, rebuilds and sweeps them.
+
+    ``lock`` is held while a batch is applied and published: hold it to see several partitions,
+    or a position and the feed, as of one moment.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        followers: Mapping[int, PartitionFollower],
+        *,
+        admin: Admin,
+        clock: Clock,
+        metrics: Metrics,
+        group_id: str,
+        hooks: Hooks,
+    ) -> None:
+        self.topic = topic
+        self.followers = followers
+        self.feed = Feed()
+        self.lock = threading.Lock()
+        self._admin = admin
+        self._clock = clock
+        self._hooks = hooks
+        self._reader = LogReader(connection, topic, group_id=group_id)
+        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
+        self._sweeps = SweepSchedule(connection, topic, clock, self._inbox.put, self._drop)
+        self._facts: TopicFacts | None = None
+        self._records = dict.fromkeys(followers, 0)
+        self._blocked = BlockedEnds()
+        self._lost: dict[int, str] = {}
+        self._trimmed_below: dict[int, int] = {}
+        self._ready = False
+        self._stopping = threading.Event()
+        self._moved = threading.Condition()
+        self._housekeeping_at = 0.0
+        self._thread = threading.Thread(target=self._run, name=f"tailer-{topic}", daemon=True)
+        self._count_applied = metrics.counter("records_applied_total")
+        self._left_out = LeftOut(topic, metrics)
+        self._count_swept = metrics.counter("swept_keys_total")
+        self._count_rebuilds = metrics.counter("rebuilds_total")
+
+    # -- called from other threads ---------------------------------------------------------
+
+    def start(self) -> None:
+        """Look at the topic, begin each partition, and follow in the background."""
+        facts = look_up(self._admin, self.topic, self._clock.now_ms())
+        self._begin_all(facts)
+        self._thread.start()
+        self._monitor.start()
+        self._sweeps.start()
+
+    def close(self) -> None:
+        """Stop following; idempotent. The stores stay open."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        self._monitor.stop()
+        self._sweeps.stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._reader.close()
+        self.feed.break_off("the table was closed", "open it again to go on watching")
+
+    @property
+    def facts(self) -> TopicFacts:
+        """The last look at the topic."""
+        if self._facts is None:
+            raise RuntimeError("the tailer has not been started")
+        return self._facts
+
+    def position(self) -> Position:
+        """What reads reflect now."""
+        return Position({p: follower.position for p, follower in self.followers.items()})
+
+    def progress(self) -> list[RestoreProgress]:
+        """How far each partition has come on its way to the captured end."""
+        return [
+            RestoreProgress(
+                partition=p,
+                start=follower.start,
+                position=follower.gathered,
+                end=follower.target,
+                records=self._records[p],
+                blocked=p in self._blocked,
+            )
+            for p, follower in self.followers.items()
+        ]
+
+    def lag(self) -> dict[int, int]:
+        """Offsets between what was read and the end of the log at the last look."""
+        ends = self.facts.ends
+        return {p: max(0, ends.get(p, 0) - f.gathered) for p, f in self.followers.items()}
+
+    def wait_for(self, position: Position, timeout_s: float) -> None:
+        """Wait until reads reflect ``position``; raises NotUpToPositionError after the timeout."""
+        with self._moved:
+            reached = self._moved.wait_for(
+                lambda: self._stopping.is_set() or self.position().at_least(position), timeout_s
+            )
+        if not reached or not self.position().at_least(position):
+            raise NotUpToPositionError(
+                f"{self.topic} is at {self.position()}, not yet at {position}",
+                hint="try again in a moment, or ask with a longer timeout",
+            )
+
+    # -- the tailing thread ----------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._turn()
+        except Exception as error:  # a thread's last word: the table must know why
+            log.exception("following %s failed", self.topic)
+            self._hooks.on_failure(error)
+            with self._moved:
+                self._moved.notify_all()
+
+    def _turn(self) -> None:
+        while not self._inbox.empty():
+            self._inbox.get()()
+        for item in self._reader.poll(POLL_S):
+            if isinstance(item, Batch):
+                self._accept(item)
+            elif isinstance(item, EndOfLog):
+                self._end_of_log(item)
+            else:
+                self._place_lost(item)
+        if not self._ready:
+            self._finish_restores()
+        if self._clock.monotonic() >= self._housekeeping_at:
+            self._housekeep()
+
+    def _accept(self, batch: Batch) -> None:
+        follower = self.followers[batch.partition]
+        budget = follower.store.capabilities.restore_batch_bytes
+        with self.lock:
+            verdict = follower.accept(batch, gather=budget > 0 and not follower.live)
+            if follower.live and len(self.feed):
+                self.feed.publish(batch)
+            if follower.live and follower.store.capabilities.capacity is not None:
+                self._hooks.on_evicted(follower.store.evict())
+            if budget and not follower.live:
+                self._commit_largest(budget)
+        self._records[batch.partition] += len(batch)
+        self._blocked.discard(batch.partition)
+        self._count_applied.add(len(batch))
+        self._left_out.note(batch, verdict)
+        if not follower.live and self._hooks.listener is not None:
+            self._hooks.listener.on_batch(
+                self.topic, batch.partition, follower.gathered, len(batch)
+            )
+        self._notify()
+
+    def _commit_largest(self, budget: int) -> None:
+        """Keep what all partitions have gathered together within the store's batch size."""
+        if sum(f.gathered_bytes for f in self.followers.values()) >= budget:
+            max(self.followers.values(), key=lambda f: f.gathered_bytes).commit()
+
+    def _end_of_log(self, end: EndOfLog) -> None:
+        follower = self.followers[end.partition]
+        follower.advance(end.offset)
+        if not follower.live and not follower.finished:
+            self._blocked.add(end.partition)
+        self._notify()
+
+    def _finish_restores(self) -> None:
+        for partition, follower in self.followers.items():
+            if not follower.live and follower.finished:
+                with self.lock:
+                    follower.go_live()
+                self._blocked.discard(partition)
+                self._trim(partition)
+                self._sweeps.consider(follower, self.facts, first=True)
+                if self._hooks.listener is not None:
+                    self._hooks.listener.on_end(self.topic, partition, self._records[partition])
+                self._notify()
+        pending = self._lost or self._sweeps.first_pending
+        if not pending and all(f.live for f in self.followers.values()):
+            self._set_ready(True)
+
+    def _set_ready(self, ready: bool) -> None:
+        if ready != self._ready:
+            self._ready = ready
+            self._hooks.on_ready(ready)
+
+    def _notify(self) -> None:
+        with self._moved:
+            self._moved.notify_all()
+
+    def _housekeep(self) -> None:
+        """Keep checkpoints young and lag tools informed."""
+        self._housekeeping_at = self._clock.monotonic() + HOUSEKEEPING_S
+        live = {p: f for p, f in self.followers.items() if f.live}
+        for follower in live.values():
+            with self.lock:
+                follower.refresh_checkpoint()
+        if live:
+            self._reader.commit({p: f.position for p, f in live.items()})
+
+    # -- what the monitor sees ---------------------------------------------------------------
+
+    def _post_facts(self, facts: TopicFacts | None) -> None:
+        self._inbox.put(lambda: self._note_facts(facts))
+
+    def _note_facts(self, facts: TopicFacts | None) -> None:
+        for follower in self.followers.values():
+            follower.check_lag()
+        if facts is not None:
+            if facts.topic_id != self.facts.topic_id:
+                self._begin_again(facts)
+                return
+            if facts.partitions != self.facts.partitions:
+                raise PartitionCountError(
+                    f"{self.topic} now has {facts.partitions} partitions instead of "
+                    f"{self.facts.partitions}: keys have moved",
+                    hint="copy the topic into one with the wanted number of partitions",
+                )
+            self._facts = facts
+            for partition in list(self._lost):
+                self._begin(partition, lost=self._lost.pop(partition))
+            for partition, follower in self.followers.items():
+                follower.note_facts(facts)
+                if follower.live:
+                    self._trim(partition)
+            targets = {p: follower.target for p, follower in self.followers.items()}
+            for partition in self._blocked.tail_gaps(facts, targets):
+                self.followers[partition].advance(targets[partition])
+        for follower in self.followers.values():
+            self._sweeps.consider(follower, self.facts, first=False)
+
+    def _begin_again(self, facts: TopicFacts) -> None:
+        log.warning("%s was deleted and created again: rebuilding", self.topic)
+        for partition in self.followers:
+            if partition not in self._lost:
+                self._reader.release(partition)
+        self._lost.clear()
+        self.feed.break_off(
+            f"{self.topic} was deleted and created again", "watch again once the table is ready"
+        )
+        self._begin_all(facts)
+
+    def _begin_all(self, facts: TopicFacts) -> None:
+        self._facts = facts
+        for partition in self.followers:
+            self._begin(partition)
+
+    def _begin(self, partition: int, *, lost: str | None = None) -> None:
+        self._set_ready(False)
+        follower, facts = self.followers[partition], self.facts
+        with self.lock:
+            start = follower.rebuild(facts, lost) if lost else follower.begin(facts)
+        if start.from_scratch:
+            self._count_rebuilds.add()
+            self._trimmed_below[partition] = start.offset
+        self._sweeps.forget(partition)
+        self._records[partition] = 0
+        self._blocked.discard(partition)
+        log.info(
+            "%s, partition %d: from offset %d to %d, %s",
+            self.topic,
+            partition,
+            start.offset,
+            follower.target,
+            start.reason,
+        )
+        if self._hooks.listener is not None:
+            self._hooks.listener.on_start(self.topic, partition, start.offset, follower.target)
+        self._reader.assign(partition, start.offset, start.leader_epoch)
+
+    def _place_lost(self, lost: PlaceLost) -> None:
+        """Rebuild as soon as the monitor has looked again: the ends have changed too."""
+        log.warning("%s, partition %d: %s: rebuilding", self.topic, lost.partition, lost.reason)
+        self._lost[lost.partition] = lost.reason
+        self._set_ready(False)
+        self.feed.break_off(
+            f"the log of {self.topic} changed under the table: {lost.reason}",
+            "watch again once the table is ready",
+        )
+
+    # -- rows that are no longer in the log --------------------------------------------------
+
+    def _trim(self, partition: int) -> None:
+        """Drop rows older than the log, which a `compact,delete` topic has expired."""
+        start = self.facts.starts[partition]
+        if self.facts.deletes_old_segments and start > self._trimmed_below.get(partition, 0):
+            self._trimmed_below[partition] = start
+            self._sweeps.trim(self.followers[partition], start)
+
+    def _drop(self, follower: PartitionFollower, doomed: list[tuple[bytes, int]]) -> int:
+        with self.lock:
+            dropped = follower.drop(doomed)
+            if dropped and follower.live:
+                self.feed.publish(Dropped(follower.partition, dropped))
+        self._count_swept.add(len(dropped))
+        return len(dropped)

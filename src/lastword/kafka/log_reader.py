@@ -1,0 +1,281 @@
+"""Reads the log of one topic, a batch of columns at a time, without joining a group."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from lastword.errors import ConnectionFailedError, TopicNotFoundError
+from lastword.kafka.connection import Connection
+from lastword.records import Batch
+
+log = logging.getLogger(__name__)
+
+MESSAGES_PER_POLL = 4_000  # measured: more falls out of the processor's cache
+
+# Measured: the default fetch.queue.backoff.ms of a second is what makes librdkafka slow, and
+# larger queues only cost memory.
+_SETTINGS: Mapping[str, Any] = {
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 100,
+    "max.partition.fetch.bytes": 2 << 20,
+    "queued.max.messages.kbytes": 32 << 10,
+    "queued.min.messages": 50_000,
+    "check.crcs": True,
+}
+
+_FATAL_FOR_A_READER = frozenset(
+    (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfLog:
+    """Everything below ``offset`` has been handed over, and there was no more at that moment.
+
+    Under an open transaction ``offset`` is where that transaction starts, not the end of the log.
+    """
+
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLost:
+    """The place is gone (out of range, or the log was truncated); the partition is released."""
+
+    partition: int
+    reason: str
+
+
+class LogReader:
+    """One consumer that can gain and lose partitions of one topic. Not safe across threads.
+
+    Reads committed records only, never resets an offset by itself, and validates the leader
+    epoch when one is given, so that a truncated log is noticed.
+    """
+
+    def __init__(self, connection: Connection, topic: str, *, group_id: str = "lastword") -> None:
+        self._topic = topic
+        settings = connection.librdkafka() | dict(_SETTINGS)
+        settings |= {"group.id": group_id, "error_cb": _note_error}
+        self._consumer = Consumer(settings)
+        self._closed = False
+
+    def assign(self, partition: int, offset: int, leader_epoch: int = -1) -> None:
+        """Start reading ``partition`` at ``offset``."""
+        place = TopicPartition(self._topic, partition, offset, "", leader_epoch)
+        if leader_epoch < 0:
+            place = TopicPartition(self._topic, partition, offset)
+        self._consumer.incremental_assign([place])
+
+    def release(self, partition: int) -> None:
+        """Stop reading ``partition``."""
+        self._consumer.incremental_unassign([TopicPartition(self._topic, partition)])
+
+    def poll(self, timeout_s: float) -> list[Batch | EndOfLog | PlaceLost]:
+        """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
+        # One poll, then what is queued: consume(n, timeout) alone would wait for n messages.
+        with _collector_paused():
+            first = self._consumer.poll(timeout_s)
+            if first is None:
+                return []
+            messages = [first, *self._consumer.consume(MESSAGES_PER_POLL - 1, 0)]
+            failed = [message for message in messages if message.error() is not None]
+            if failed:
+                messages = [message for message in messages if message.error() is None]
+            news: list[Batch | EndOfLog | PlaceLost] = list(_batches(messages))
+            news += self._events(failed)
+            # Freed before the collector is back: it goes by how many objects were made and live.
+            del first, messages, failed
+            return news
+
+    def high_watermark(self, partition: int) -> int | None:
+        """The end of the log as of the last fetch, without asking the broker; None if unknown."""
+        low_high = self._consumer.get_watermark_offsets(
+            TopicPartition(self._topic, partition), cached=True
+        )
+        return low_high[1] if low_high and low_high[1] >= 0 else None
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        """Publish positions under the group, for lag tools to see; nothing here depends on it."""
+        places = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
+        try:
+            self._consumer.commit(offsets=places, asynchronous=True)
+        except KafkaException as error:
+            log.debug("positions of %s were not committed: %s", self._topic, error)
+
+    def close(self) -> None:
+        """Free the consumer; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._consumer.close()
+
+    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost]:
+        for message in failed:
+            error = message.error()
+            code = error.code()
+            if code == KafkaError._PARTITION_EOF:
+                yield EndOfLog(message.partition(), message.offset())
+            elif code == KafkaError._AUTO_OFFSET_RESET:
+                # The partition is stopped for good; only a new assignment revives it.
+                self.release(message.partition())
+                yield PlaceLost(message.partition(), error.str())
+            else:
+                self._raise_if_fatal(error)
+
+    def _raise_if_fatal(self, error: KafkaError) -> None:
+        if error.code() in _FATAL_FOR_A_READER or error.fatal():
+            raise ConnectionFailedError(
+                f"reading {self._topic} is refused: {error.str()}",
+                hint="check the credentials and that they may read this topic",
+            )
+        if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
+            # The topic may be in the middle of being created or recreated: the topic's monitor
+            # decides that by its id, not a reader by one answer.
+            log.debug("%s is not there at the moment: %s", self._topic, error)
+        else:
+            log.debug("reading %s: %s", self._topic, error)
+
+
+def read_range(
+    connection: Connection,
+    topic: str,
+    ranges: Mapping[int, tuple[int, int]],
+    *,
+    stall_timeout_s: float = 60.0,
+) -> Generator[Batch, None, None]:
+    """Every committed record with ``start <= offset < end`` of each partition, then stop.
+
+    Raises ConnectionFailedError when nothing arrives for ``stall_timeout_s``.
+    """
+    remaining = {p: end for p, (start, end) in ranges.items() if start < end}
+    if not remaining:
+        return
+    reader = LogReader(connection, topic)
+    try:
+        for partition in remaining:
+            reader.assign(partition, ranges[partition][0])
+        waited_s = 0.0
+        while remaining:
+            news = reader.poll(0.5)
+            waited_s = 0.0 if news else waited_s + 0.5
+            if waited_s >= stall_timeout_s:
+                raise ConnectionFailedError(
+                    f"{topic}: nothing arrived for {stall_timeout_s:.0f} s before the end",
+                    hint="is the broker reachable, or does an open transaction block the end?",
+                )
+            for item in news:
+                if isinstance(item, PlaceLost):
+                    raise TopicNotFoundError(
+                        f"{topic}, partition {item.partition}: the place is gone: {item.reason}",
+                        hint="the log moved on or the topic was recreated; start again",
+                    )
+                yield from _within(item, remaining, reader)
+    finally:
+        reader.close()
+
+
+def _within(
+    item: Batch | EndOfLog, remaining: dict[int, int], reader: LogReader
+) -> Iterator[Batch]:
+    """Pass on what lies before the partition's end, and let go of the partition once there."""
+    end = remaining.get(item.partition)
+    if end is None:
+        return
+    if isinstance(item, Batch):
+        if item.next_offset > end:
+            item = _cut(item, end)
+        if len(item):
+            yield item
+        reached = item.next_offset
+    else:
+        reached = item.offset
+    if reached >= end:
+        del remaining[item.partition]
+        reader.release(item.partition)
+
+
+def _cut(batch: Batch, end: int) -> Batch:
+    keep = sum(1 for offset in batch.offsets if offset < end)
+    return Batch(
+        batch.partition,
+        batch.keys[:keep],
+        batch.values[:keep],
+        batch.offsets[:keep],
+        batch.timestamps[:keep],
+        batch.headers[:keep],
+        next_offset=end,
+        leader_epoch=batch.leader_epoch,
+    )
+
+
+def _note_error(error: KafkaError) -> None:
+    """Broker up and down: librdkafka reconnects by itself, the monitor judges what it means."""
+    log.debug("reader: %s", error.str())
+
+
+def _batches(messages: list[Message]) -> Iterator[Batch]:
+    """One batch per partition, in offset order."""
+    if not messages:
+        return
+    partitions = [message.partition() for message in messages]
+    first = partitions[0]
+    if partitions.count(first) == len(partitions):
+        yield _batch(first, messages)
+        return
+    groups: dict[int, list[Message]] = {}
+    for partition, message in zip(partitions, messages, strict=True):
+        groups.setdefault(partition, []).append(message)
+    for partition, group in groups.items():
+        yield _batch(partition, group)
+
+
+def _batch(partition: int, messages: list[Message]) -> Batch:
+    last = messages[-1]
+    epoch = last.leader_epoch()
+    headers = [message.headers() for message in messages]
+    if any(headers):
+        headers = [tuple(each) if each else None for each in headers]
+    return Batch(
+        partition=partition,
+        keys=[message.key() for message in messages],
+        values=[message.value() for message in messages],
+        offsets=[message.offset() for message in messages],
+        timestamps=[message.timestamp()[1] for message in messages],
+        headers=headers,
+        next_offset=last.offset() + 1,
+        leader_epoch=-1 if epoch is None else epoch,
+    )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the cyclic collector out of a batch.
+
+    Thousands of messages are made and freed by reference counting alone, yet each 700 of them
+    would set off a collection: up to a quarter of the restore time, for nothing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

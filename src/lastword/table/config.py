@@ -1,0 +1,49 @@
+"""What a table is made of, checked before anything is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from lastword.clock import Clock
+from lastword.codecs.resolve import CodecSpec
+from lastword.errors import ConfigError
+from lastword.kafka.connection import Connection
+from lastword.stores.factory import StoreSpec
+from lastword.table.decoder import BadRecordPolicy
+
+DEFAULT_APPLICATION_ID = "lastword"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableConfig:
+    """The settings of one table; ``docs/reference/settings.md`` explains each."""
+
+    topic: str
+    name: str
+    connection: Connection
+    key: CodecSpec
+    value: CodecSpec
+    store: StoreSpec
+    state_dir: Path
+    application_id: str
+    on_bad: BadRecordPolicy
+    allow_expiry: bool
+    clock: Clock
+
+
+def choose_connection(connection: Connection | None, bootstrap_servers: str | None) -> Connection:
+    """One of the two ways to say where the cluster is."""
+    if (connection is None) == (bootstrap_servers is None):
+        raise ConfigError(
+            "a table needs either bootstrap_servers or connection",
+            hint="Table('topic', bootstrap_servers='localhost:9092')",
+        )
+    return connection or Connection(bootstrap_servers=bootstrap_servers or "")
+
+
+def default_state_dir() -> Path:
+    """A directory that survives reboots; never the system's temporary one."""
+    return Path(platformdirs.user_data_dir("lastword", appauthor=False)) / "state"

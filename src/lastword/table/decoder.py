@@ -1,0 +1,98 @@
+"""Raw rows and records to values, with the chosen policy for those that cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from lastword.codecs.base import Codec, KeyCodec
+from lastword.errors import ConfigError, DecodeError
+from lastword.follow.judge import Validate
+from lastword.follow.rows import decode_row
+from lastword.metrics import Counter
+from lastword.records import Record, Version
+from lastword.table.entry import Change, Entry
+
+BadRecordPolicy = Literal["fail", "skip", "quarantine"]
+
+
+class Decoder:
+    """Decodes with one table's codecs.
+
+    fail        a read of a bad record raises DecodeError, which names the record
+    skip        a bad record reads as if its key were absent
+    quarantine  bad records never reach the store: the key keeps its last good value
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        key: KeyCodec[Any],
+        value: Codec[Any],
+        policy: BadRecordPolicy,
+        skipped: Counter,
+    ) -> None:
+        if policy not in get_args(BadRecordPolicy):
+            raise ConfigError(
+                f"on_bad={policy!r} is not a policy",
+                hint=f"use one of {', '.join(get_args(BadRecordPolicy))}",
+            )
+        self.key = key
+        self.value = value
+        self.policy = policy
+        self._topic = topic
+        self._skipped = skipped
+
+    def entry(self, partition: int, raw_key: bytes, row: bytes) -> Entry | None:
+        """The row as a value; None when it is bad and the policy is not to fail."""
+        offset, timestamp_ms, headers, raw_value = decode_row(row)
+        try:
+            return Entry(
+                self.key.decode(raw_key),
+                self.value.decode(raw_value),
+                Version(partition, offset),
+                timestamp_ms,
+                headers,
+            )
+        except DecodeError as error:
+            self._bad(error, partition, offset)
+            return None
+
+    def change(self, record: Record) -> Change | None:
+        """The record as a change; None when it is bad and the policy is not to fail."""
+        deleted = record.value is None
+        try:
+            return Change(
+                self.key.decode(record.key or b""),
+                None if record.value is None else self.value.decode(record.value),
+                deleted,
+                Version(record.partition, record.offset),
+                record.timestamp_ms,
+                record.headers,
+            )
+        except DecodeError as error:
+            self._bad(error, record.partition, record.offset)
+            return None
+
+    def validator(self) -> Validate | None:
+        """What the follower checks before it applies a record, if the policy asks for it."""
+        return self._why_bad if self.policy == "quarantine" else None
+
+    def _why_bad(self, raw_key: bytes, raw_value: bytes) -> str | None:
+        try:
+            self.key.decode(raw_key)
+            self.value.decode(raw_value)
+        except DecodeError as error:
+            return str(error)
+        return None
+
+    def _bad(self, error: DecodeError, partition: int, offset: int) -> None:
+        if self.policy == "fail":
+            raise DecodeError(
+                error.reason,
+                topic=self._topic,
+                partition=partition,
+                offset=offset,
+                hint="write a good value for the key, delete it, or open the table with "
+                "on_bad='skip' or on_bad='quarantine'",
+            ) from error
+        self._skipped.add()

@@ -1,0 +1,51 @@
+"""What a table answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from lastword.records import Headers, Position, Version
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key's current record, decoded."""
+
+    key: Any
+    value: Any
+    version: Version
+    timestamp_ms: int
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A result and how current it is.
+
+    Everything below ``position`` is reflected in ``value``, and possibly a little more.
+    ``stale`` is True when the table has not reached the end of its topic, or when deletes may
+    have been missed and a sweep has not finished yet.
+    """
+
+    value: T
+    position: Position
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A put or a delete, as a watcher sees it.
+
+    ``version`` and ``timestamp_ms`` are None for a delete that was found by a sweep, because
+    its tombstone is no longer in the log.
+    """
+
+    key: Any
+    value: Any
+    deleted: bool
+    version: Version | None
+    timestamp_ms: int | None
+    headers: Headers

@@ -1,0 +1,146 @@
+"""From start to close: assembles the parts, follows their state, and waits for readiness."""
+
+from __future__ import annotations
+
+import threading
+
+from lastword.errors import LastwordError, NotReadyError, TableClosedError
+from lastword.follow.progress import RestoreListener
+from lastword.follow.tailer import Hooks
+from lastword.metrics import Metrics
+from lastword.records import Position
+from lastword.table.config import TableConfig
+from lastword.table.parts import Parts, assemble
+from lastword.table.queries import Queries
+from lastword.table.stall import explain_stall
+from lastword.table.state import StateListener, StateMachine, TableState
+from lastword.table.watch import Watch
+from lastword.table.writes import Writes
+
+_ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
+_LOOK_S = 0.5
+
+
+class Lifecycle:
+    """Owns the parts of one table and knows whether they may be used."""
+
+    def __init__(
+        self,
+        config: TableConfig,
+        metrics: Metrics,
+        on_state: StateListener | None,
+        restore_listener: RestoreListener | None,
+    ) -> None:
+        self.machine = StateMachine(on_state)
+        self._config = config
+        self._metrics = metrics
+        self._listener = restore_listener
+        self._parts: Parts | None = None
+        self._queries: Queries | None = None
+        self._writes: Writes | None = None
+        self._failure: Exception | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of a started table."""
+        if self._parts is None:
+            raise self._closed()
+        return self._parts
+
+    @property
+    def queries(self) -> Queries:
+        """The reads of a started table."""
+        if self._queries is None:
+            raise self._closed()
+        return self._queries
+
+    @property
+    def writes(self) -> Writes:
+        """The writes of a table that is ready."""
+        self.ensure_ready()
+        if self._writes is None:
+            raise self._closed()
+        return self._writes
+
+    def start(self) -> None:
+        """Check, lock and open everything, and begin to restore."""
+        with self._lock:
+            if self.machine.state is not TableState.CREATED:
+                raise TableClosedError(
+                    f"the table {self._config.name} was started before",
+                    hint="make a new Table to open it again",
+                )
+            hooks = Hooks(self._on_ready, self._on_failure, self._on_evicted, self._listener)
+            parts = assemble(self._config, self._metrics, hooks)
+            self._parts = parts
+            self.machine.move(TableState.RESTORING)
+            parts.tailer.start()
+            self._queries = Queries(parts.tailer, parts.decoder, self._metrics, self.ensure_ready)
+            self._writes = Writes(parts.writer, parts.decoder, self._metrics)
+
+    def wait_ready(self, stall_timeout_s: float) -> None:
+        """Wait while the restore moves; raises NotReadyError once it has stood still that long."""
+        clock = self._config.clock
+        last, since = self._moved(), clock.monotonic()
+        while self.machine.wait_while(_ON_THE_WAY, _LOOK_S) in _ON_THE_WAY:
+            now = self._moved()
+            if now != last:
+                last, since = now, clock.monotonic()
+            elif clock.monotonic() - since >= stall_timeout_s:
+                raise explain_stall(
+                    self._config.connection, self.parts, stall_timeout_s, clock.now_ms()
+                )
+        self.ensure_ready()
+
+    def ensure_ready(self) -> None:
+        """Raise unless reads and writes may be served."""
+        state = self.machine.state
+        if state is TableState.RUNNING:
+            return
+        if state in _ON_THE_WAY:
+            left = sum(max(0, p.end - p.position) for p in self.parts.tailer.progress())
+            raise NotReadyError(
+                f"the table {self._config.name} is being restored, {left} offsets to go",
+                hint="wait_ready() waits; query.get(..., allow_stale=True) answers at once",
+            )
+        raise self._closed()
+
+    def watch(self, start: Position | None) -> Watch:
+        """A new watcher; the table must be ready."""
+        self.ensure_ready()
+        parts = self.parts
+        return Watch(parts.tailer, self._config.connection, parts.decoder, parts.judge, start)
+
+    def close(self) -> None:
+        """Stop and free everything; idempotent."""
+        with self._lock:
+            if not self.machine.move(TableState.PENDING_SHUTDOWN):
+                return
+            if self._parts is not None:
+                self._parts.close()
+            self.machine.move(TableState.STOPPED)
+
+    def _moved(self) -> tuple[tuple[int, int], ...]:
+        return tuple((p.position, p.records) for p in self.parts.tailer.progress())
+
+    def _closed(self) -> LastwordError:
+        name = self._config.name
+        if isinstance(self._failure, LastwordError):
+            return self._failure
+        error = TableClosedError(
+            f"the table {name} is not open" if self._failure is None else f"{name} has failed",
+            hint="use it inside `with Table(...) as table:`, or call start() and wait_ready()",
+        )
+        error.__cause__ = self._failure
+        return error
+
+    def _on_ready(self, ready: bool) -> None:
+        self.machine.move(TableState.RUNNING if ready else TableState.RESTORING)
+
+    def _on_failure(self, error: Exception) -> None:
+        self._failure = error
+        self.machine.move(TableState.ERROR)
+
+    def _on_evicted(self, keys: list[bytes]) -> None:
+        self.parts.writer.evict(keys)

@@ -1,0 +1,115 @@
+"""Puts a table together: stores, follower, writer and queries, none of which knows the others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lastword.codecs.resolve import codec, key_codec
+from lastword.follow.judge import Judge
+from lastword.follow.partition import PartitionFollower
+from lastword.follow.state_directory import StateDirectory
+from lastword.follow.tailer import Hooks, Tailer
+from lastword.kafka.admin import Admin
+from lastword.metrics import Metrics
+from lastword.records import Header
+from lastword.stores.base import Store
+from lastword.stores.factory import store_factory
+from lastword.table.config import TableConfig
+from lastword.table.decoder import Decoder
+from lastword.topics.check import Finding, check_topic, require_fit
+from lastword.writer.writer import Writer
+
+log = logging.getLogger(__name__)
+
+OWNER_HEADER = "lastword-owner"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything an open table holds; ``close`` frees it in the right order."""
+
+    admin: Admin
+    decoder: Decoder
+    judge: Judge
+    stores: Sequence[Store]
+    directory: StateDirectory
+    tailer: Tailer
+    writer: Writer
+
+    def close(self) -> None:
+        """Stop writing, following and storing; idempotent."""
+        self.writer.close()
+        self.tailer.close()
+        for store in self.stores:
+            store.close()
+        self.directory.release()
+        self.admin.close()
+
+
+def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
+    """Check the topic, lock and open the stores, and wire the parts; nothing runs yet."""
+    admin = Admin(config.connection, clock=config.clock)
+    directory = StateDirectory(config.state_dir, config.application_id, config.name, config.clock)
+    stores: list[Store] = []
+    try:
+        partitions = admin.describe(config.topic).partitions
+        findings = check_topic(admin, config.topic, allow_delete=config.allow_expiry)
+        require_fit(config.topic, findings)
+        _warn(config.topic, findings)
+        stores += _open_stores(config, directory, partitions)
+    except BaseException:
+        for store in stores:
+            store.close()
+        directory.release()
+        admin.close()
+        raise
+    skipped = metrics.counter("skipped_records_total")
+    decoder = Decoder(
+        config.topic, key_codec(config.key), codec(config.value), config.on_bad, skipped
+    )
+    owner = _owner(config, stores)
+    judge = Judge(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
+    tailer = Tailer(
+        config.connection,
+        config.topic,
+        {p: PartitionFollower(p, store, judge, config.clock) for p, store in enumerate(stores)},
+        admin=admin,
+        clock=config.clock,
+        metrics=metrics,
+        group_id=config.application_id,
+        hooks=hooks,
+    )
+    writer = Writer(
+        config.connection,
+        config.topic,
+        partitions=partitions,
+        wait_for=tailer.wait_for,
+        key_suffix_bytes=decoder.key.suffix_bytes,
+        owner=owner,
+    )
+    return Parts(admin, decoder, judge, stores, directory, tailer, writer)
+
+
+def _open_stores(config: TableConfig, directory: StateDirectory, partitions: int) -> list[Store]:
+    make = store_factory(config.store)
+    stores: list[Store] = []
+    for partition in range(partitions):
+        path = directory.acquire(partition) if make.persistent else None
+        store = make(partition, path)
+        store.open()
+        stores.append(store)
+    return stores
+
+
+def _owner(config: TableConfig, stores: Sequence[Store]) -> Header | None:
+    """A store that evicts needs the topic to itself: its records are marked as its own."""
+    if any(store.capabilities.capacity is not None for store in stores):
+        return OWNER_HEADER, f"{config.application_id}/{config.name}".encode()
+    return None
+
+
+def _warn(topic: str, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        log.warning("%s: %s", topic, finding)

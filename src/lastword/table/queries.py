@@ -1,0 +1,219 @@
+"""Every read of a table, each answered with the position it reflects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import perf_counter_ns
+from typing import Any, TypeVar
+
+from lastword.codecs.base import prefix_bounds
+from lastword.errors import ConfigError
+from lastword.follow.tailer import Tailer
+from lastword.kafka.partitioner import partition_for
+from lastword.metrics import Metrics
+from lastword.records import Position
+from lastword.table.decoder import Decoder
+from lastword.table.entry import Answer, Entry
+from lastword.table.scan import Scan
+
+T = TypeVar("T")
+
+AT_LEAST_TIMEOUT_S = 10.0
+
+
+class Queries:
+    """Reads that say how current they are. Safe to use from any thread.
+
+    Every method takes ``at_least``, a position to wait for (``timeout_s`` at most), and
+    ``allow_stale``, to be answered before the table has reached the end of its topic.
+    """
+
+    def __init__(
+        self,
+        tailer: Tailer,
+        decoder: Decoder,
+        metrics: Metrics,
+        ensure_ready: Callable[[], None],
+    ) -> None:
+        self._tailer = tailer
+        self._decoder = decoder
+        self._ensure_ready = ensure_ready
+        self._followers = tailer.followers
+        self._partitions = tailer.facts.partitions
+        self._suffix = decoder.key.suffix_bytes
+        self._get_latency = metrics.latency("get")
+        self._get_many_latency = metrics.latency("get_many")
+        self._scan_latency = metrics.latency("scan")
+        self._count_latency = metrics.latency("count")
+
+    def get(
+        self,
+        key: Any,
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[Entry | None]:
+        """The key's entry, or None when there is no such key."""
+        self._admit(at_least, timeout_s, allow_stale)
+        started_ns = perf_counter_ns()
+        raw = self._decoder.key.encode(key)
+        partition = self._partition(raw)
+        follower = self._followers[partition]
+        # Read before the row: the row may be newer than this, never older.
+        position, stale = follower.position, follower.stale
+        row = follower.store.get(raw)
+        entry = None if row is None else self._decoder.entry(partition, raw, row)
+        if entry is not None:
+            position = max(position, entry.version.offset + 1)
+        self._get_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Answer(entry, Position({partition: position}), stale)
+
+    def contains(
+        self,
+        key: Any,
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[bool]:
+        """Whether there is such a key."""
+        answer = self.get(key, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale)
+        return Answer(answer.value is not None, answer.position, answer.stale)
+
+    def get_many(
+        self,
+        keys: Iterable[Any],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[dict[Any, Entry]]:
+        """The entries of those keys that exist, all as of one moment."""
+        self._admit(at_least, timeout_s, allow_stale)
+        started_ns = perf_counter_ns()
+        wanted: dict[int, list[bytes]] = {}
+        for key in keys:
+            raw = self._decoder.key.encode(key)
+            wanted.setdefault(self._partition(raw), []).append(raw)
+        with self._tailer.lock:
+            position, stale = self._now()
+            rows = {p: self._followers[p].store.get_many(raws) for p, raws in wanted.items()}
+        found: dict[Any, Entry] = {}
+        for partition, raws in wanted.items():
+            for raw, row in zip(raws, rows[partition], strict=True):
+                entry = None if row is None else self._decoder.entry(partition, raw, row)
+                if entry is not None:
+                    found[entry.key] = entry
+        self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Answer(found, position, stale)
+
+    def count(
+        self,
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[int]:
+        """The number of keys."""
+        self._admit(at_least, timeout_s, allow_stale)
+        started_ns = perf_counter_ns()
+        position, stale = self._now()
+        rows = sum(follower.store.count() for follower in self._followers.values())
+        self._count_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Answer(rows, position, stale)
+
+    def scan(
+        self,
+        start: Any = None,
+        end: Any = None,
+        *,
+        prefix: Any = None,
+        reverse: bool = False,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Scan[Entry]:
+        """Entries in key order: ``start <= key < end``, or those that begin with ``prefix``."""
+        self._admit(at_least, timeout_s, allow_stale)
+        return self._scan(self._bounds(start, end, prefix), reverse, self._decoder.entry)
+
+    def pairs(
+        self, start: Any = None, end: Any = None, *, prefix: Any = None, reverse: bool = False
+    ) -> Scan[tuple[Any, Any]]:
+        """The same scan as plain keys and values."""
+        self._admit(None, 0.0, False)
+
+        def pair(partition: int, raw: bytes, row: bytes) -> tuple[Any, Any] | None:
+            entry = self._decoder.entry(partition, raw, row)
+            return None if entry is None else (entry.key, entry.value)
+
+        return self._scan(self._bounds(start, end, prefix), reverse, pair)
+
+    def windows(
+        self,
+        key: Any,
+        from_ms: int = 0,
+        until_ms: int | None = None,
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Scan[Entry]:
+        """The windows of one key that start at ``from_ms <= start < until_ms``, in time order."""
+        codec = self._decoder.key
+        if not hasattr(codec, "time_bounds"):
+            raise ConfigError(
+                f"a table with {codec.name} keys has no windows",
+                hint="open it with key=windowed(...) or key=session(...)",
+            )
+        self._admit(at_least, timeout_s, allow_stale)
+        start, end = codec.time_bounds(key, from_ms, until_ms)
+
+        def same_key(partition: int, raw: bytes, row: bytes) -> Entry | None:
+            return self._decoder.entry(partition, raw, row) if len(raw) == len(start) else None
+
+        return self._scan((start, end), False, same_key)
+
+    def _scan(
+        self,
+        bounds: tuple[bytes | None, bytes | None],
+        reverse: bool,
+        shape: Callable[[int, bytes, bytes], T | None],
+    ) -> Scan[T]:
+        started_ns = perf_counter_ns()
+        with self._tailer.lock:
+            position, stale = self._now()
+            scans = {
+                p: follower.store.scan(*bounds, reverse=reverse)
+                for p, follower in self._followers.items()
+            }
+        self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Scan(scans, shape, reverse=reverse, position=position, stale=stale)
+
+    def _bounds(self, start: Any, end: Any, prefix: Any) -> tuple[bytes | None, bytes | None]:
+        codec = self._decoder.key
+        if prefix is not None and (start is not None or end is not None):
+            raise ConfigError("prefix= excludes a start and an end", hint="give one or the other")
+        if prefix is not None:
+            return prefix_bounds(codec.prefix(prefix))
+        first = None if start is None else codec.encode(start)
+        last = None if end is None else codec.encode(end)
+        if first is not None and last is not None and first > last:
+            raise ConfigError(
+                f"the range from {start!r} to {end!r} runs backwards in the order of its keys",
+                hint="keys are ordered by their bytes; reverse=True walks a range from its end",
+            )
+        return first, last
+
+    def _partition(self, raw: bytes) -> int:
+        return partition_for(raw[: -self._suffix] if self._suffix else raw, self._partitions)
+
+    def _now(self) -> tuple[Position, bool]:
+        return self._tailer.position(), any(f.stale for f in self._followers.values())
+
+    def _admit(self, at_least: Position | None, timeout_s: float, allow_stale: bool) -> None:
+        if not allow_stale:
+            self._ensure_ready()
+        if at_least is not None:
+            self._tailer.wait_for(at_least, timeout_s)

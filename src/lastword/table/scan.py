@@ -1,0 +1,78 @@
+"""An ordered walk over the rows of several partitions, as of one moment."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from lastword.records import Position
+from lastword.stores.base import Scan as StoreScan
+
+T = TypeVar("T")
+
+Row = tuple[bytes, bytes, int]
+"""(key, row, partition)"""
+
+
+class Scan(Generic[T]):
+    """Iterates in key order; closed by exhaustion, ``close`` or ``with``.
+
+    ``position`` and ``stale`` say what the scan sees, whatever is written meanwhile.
+    """
+
+    def __init__(
+        self,
+        scans: Mapping[int, StoreScan],
+        shape: Callable[[int, bytes, bytes], T | None],
+        *,
+        reverse: bool,
+        position: Position,
+        stale: bool,
+    ) -> None:
+        self.position = position
+        self.stale = stale
+        self._scans = scans
+        self._shape = shape
+        self._rows = self._merged(reverse)
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        for key, row, partition in self._rows:
+            shaped = self._shape(partition, key, row)
+            if shaped is not None:
+                return shaped
+        self.close()
+        raise StopIteration
+
+    def __enter__(self) -> Scan[T]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what the stores hold for this scan; idempotent."""
+        self._rows = iter(())
+        for scan in self._scans.values():
+            scan.close()
+
+    def _merged(self, reverse: bool) -> Iterator[Row]:
+        streams = [_with_partition(scan, p) for p, scan in self._scans.items()]
+        if len(streams) == 1:
+            return streams[0]
+        return heapq.merge(*streams, key=itemgetter(0), reverse=reverse)
+
+
+def _with_partition(scan: StoreScan, partition: int) -> Iterator[Row]:
+    for key, row in scan:
+        yield key, row, partition

@@ -1,0 +1,44 @@
+"""Says why a restore stands still: which partition, where, and what blocks it."""
+
+from __future__ import annotations
+
+from lastword.errors import LastwordError, NotReadyError
+from lastword.follow.progress import RestoreProgress
+from lastword.kafka.connection import Connection
+from lastword.kafka.transactions import open_transactions
+from lastword.table.parts import Parts
+
+
+def explain_stall(
+    connection: Connection, parts: Parts, waited_s: float, now_ms: int
+) -> NotReadyError:
+    """The error for a restore that has not moved for ``waited_s``."""
+    tailer = parts.tailer
+    waiting = [progress for progress in tailer.progress() if not progress.done]
+    where = "; ".join(_where(progress, parts) for progress in waiting) or "a sweep has not finished"
+    blockers = _blockers(connection, parts, [p.partition for p in waiting if p.blocked], now_ms)
+    message = f"{tailer.topic} has not moved for {waited_s:.0f} s: {where}"
+    if blockers:
+        return NotReadyError(
+            f"{message}; blocked by {blockers}",
+            hint="it ends by itself after its transaction timeout, or when its writer starts again",
+        )
+    return NotReadyError(message, hint="is the broker reachable and not overloaded?")
+
+
+def _where(progress: RestoreProgress, parts: Parts) -> str:
+    stable = parts.tailer.facts.stable_ends.get(progress.partition)
+    return (
+        f"partition {progress.partition} is at {progress.position} of {progress.end}"
+        f" (last stable offset {stable})"
+    )
+
+
+def _blockers(connection: Connection, parts: Parts, partitions: list[int], now_ms: int) -> str:
+    if not partitions:
+        return ""
+    try:
+        found = open_transactions(connection, parts.tailer.topic, partitions)
+    except LastwordError as error:
+        return f"an open transaction (which one could not be found out: {error})"
+    return "; ".join(transaction.describe(now_ms) for transaction in found)

@@ -1,0 +1,66 @@
+"""The states a table goes through, and who hears of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+
+class TableState(StrEnum):
+    """Where a table is in its life."""
+
+    CREATED = "CREATED"
+    RESTORING = "RESTORING"
+    RUNNING = "RUNNING"
+    REBALANCING = "REBALANCING"
+    PENDING_SHUTDOWN = "PENDING_SHUTDOWN"
+    STOPPED = "STOPPED"
+    ERROR = "ERROR"
+
+
+StateListener = Callable[[TableState, TableState], None]
+"""(old, new); called on the thread that made the change: return quickly."""
+
+_S = TableState
+TRANSITIONS: Mapping[TableState, frozenset[TableState]] = {
+    _S.CREATED: frozenset((_S.RESTORING, _S.PENDING_SHUTDOWN, _S.ERROR)),
+    _S.RESTORING: frozenset((_S.RUNNING, _S.REBALANCING, _S.PENDING_SHUTDOWN, _S.ERROR)),
+    _S.RUNNING: frozenset((_S.RESTORING, _S.REBALANCING, _S.PENDING_SHUTDOWN, _S.ERROR)),
+    _S.REBALANCING: frozenset((_S.RESTORING, _S.RUNNING, _S.PENDING_SHUTDOWN, _S.ERROR)),
+    _S.ERROR: frozenset((_S.PENDING_SHUTDOWN,)),
+    _S.PENDING_SHUTDOWN: frozenset((_S.STOPPED,)),
+    _S.STOPPED: frozenset(),
+}
+
+
+class StateMachine:
+    """Holds the state, allows valid transitions only, and lets threads wait for one."""
+
+    def __init__(self, listener: StateListener | None) -> None:
+        self._listener = listener
+        self._state = TableState.CREATED
+        self._changed = threading.Condition()
+
+    @property
+    def state(self) -> TableState:
+        """The state now."""
+        return self._state
+
+    def move(self, new: TableState) -> bool:
+        """Change to ``new`` and tell the listener; False when that is no valid transition."""
+        with self._changed:
+            old = self._state
+            if new not in TRANSITIONS[old]:
+                return False
+            self._state = new
+            self._changed.notify_all()
+        if self._listener is not None:
+            self._listener(old, new)
+        return True
+
+    def wait_while(self, states: frozenset[TableState], timeout_s: float) -> TableState:
+        """Wait until the state is none of ``states``, at most ``timeout_s``; returns it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state not in states, timeout_s)
+            return self._state

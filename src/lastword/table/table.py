@@ -1,0 +1,222 @@
+"""The table: a compacted topic that can be queried, written and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec
+from lastword.follow.checkpoint import Quarantined
+from lastword.follow.progress import RestoreListener, RestoreProgress
+from lastword.kafka.connection import Connection
+from lastword.metrics import Metrics
+from lastword.records import NO_HEADERS, Headers, Position, Version
+from lastword.stores.factory import StoreSpec
+from lastword.table.config import (
+    DEFAULT_APPLICATION_ID,
+    TableConfig,
+    choose_connection,
+    default_state_dir,
+)
+from lastword.table.decoder import BadRecordPolicy
+from lastword.table.entry import Entry
+from lastword.table.lifecycle import Lifecycle
+from lastword.table.queries import Queries
+from lastword.table.scan import Scan
+from lastword.table.state import StateListener, TableState
+from lastword.table.watch import Watch
+from lastword.table.writes import Writes
+from lastword.writer.outcome import Outcome
+
+READY_STALL_S = 120.0
+
+
+class Table:
+    """One compacted topic as a mapping. Safe to use from any thread.
+
+    Opening checks the topic, restores to the end of the log and then serves; a write is
+    acknowledged by the cluster and readable here when it returns. ``query`` holds the same reads
+    with the position they were answered at.
+
+    >>> with Table("user-profiles", bootstrap_servers="localhost:9092") as users:  # doctest: +SKIP
+    ...     users.put("user-1", {"name": "Alice"})
+    ...     users["user-1"]
+    {'name': 'Alice'}
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        bootstrap_servers: str | None = None,
+        connection: Connection | None = None,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        store: StoreSpec = "memory",
+        name: str | None = None,
+        application_id: str = DEFAULT_APPLICATION_ID,
+        state_dir: str | Path | None = None,
+        on_bad: BadRecordPolicy = "fail",
+        allow_expiry: bool = False,
+        on_state: StateListener | None = None,
+        restore_listener: RestoreListener | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.topic = topic
+        self.metrics = Metrics(table=name or topic)
+        config = TableConfig(
+            topic=topic,
+            name=name or topic,
+            connection=choose_connection(connection, bootstrap_servers),
+            key=key,
+            value=value,
+            store=store,
+            state_dir=Path(state_dir) if state_dir is not None else default_state_dir(),
+            application_id=application_id,
+            on_bad=on_bad,
+            allow_expiry=allow_expiry,
+            clock=clock,
+        )
+        self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
+
+    # -- life ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Check the topic and begin to restore, without waiting for the end."""
+        self._lifecycle.start()
+
+    def wait_ready(self, stall_timeout_s: float = READY_STALL_S) -> None:
+        """Wait until reads are served; raises NotReadyError when nothing moves for that long."""
+        self._lifecycle.wait_ready(stall_timeout_s)
+
+    def close(self) -> None:
+        """Stop and free everything; idempotent. A persistent store keeps what it has."""
+        self._lifecycle.close()
+
+    def __enter__(self) -> Table:
+        try:
+            self.start()
+            self.wait_ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def state(self) -> TableState:
+        """Where the table is in its life."""
+        return self._lifecycle.machine.state
+
+    def progress(self) -> list[RestoreProgress]:
+        """How far each partition has come on its way to the end captured at the start."""
+        return self._lifecycle.parts.tailer.progress()
+
+    def position(self) -> Position:
+        """What reads reflect now."""
+        return self._lifecycle.parts.tailer.position()
+
+    def lag(self) -> dict[int, int]:
+        """Offsets between each partition and the end of the log at the last look."""
+        return self._lifecycle.parts.tailer.lag()
+
+    def quarantined(self) -> list[Quarantined]:
+        """The bad records that were not applied, by partition and offset."""
+        followers = self._lifecycle.parts.tailer.followers.values()
+        return sorted(
+            (bad for follower in followers for bad in list(follower.quarantine.values())),
+            key=lambda bad: (bad.partition, bad.offset),
+        )
+
+    # -- reading ---------------------------------------------------------------------------
+
+    @property
+    def query(self) -> Queries:
+        """The reads below, each with the position it was answered at."""
+        return self._lifecycle.queries
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of ``key``, or ``default``."""
+        entry = self.query.get(key).value
+        return default if entry is None else entry.value
+
+    def entry(self, key: Any) -> Entry | None:
+        """The value with its version, timestamp and headers, or None."""
+        return self.query.get(key).value
+
+    def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
+        """The values of those keys that exist, all as of one moment."""
+        return {key: entry.value for key, entry in self.query.get_many(keys).value.items()}
+
+    def __getitem__(self, key: Any) -> Any:
+        entry = self.query.get(key).value
+        if entry is None:
+            raise KeyError(key)
+        return entry.value
+
+    def __contains__(self, key: Any) -> bool:
+        return self.query.contains(key).value
+
+    def __len__(self) -> int:
+        return self.query.count().value
+
+    def __bool__(self) -> bool:
+        return True  # a table is there, however empty: `if table` must not count its keys
+
+    def __iter__(self) -> Iterator[Any]:
+        return (entry.key for entry in self.query.scan())
+
+    def items(self, *, reverse: bool = False) -> Scan[tuple[Any, Any]]:
+        """Every key and value in key order, as of one moment."""
+        return self.query.pairs(reverse=reverse)
+
+    def range(
+        self, start: Any = None, end: Any = None, *, reverse: bool = False
+    ) -> Scan[tuple[Any, Any]]:
+        """Keys and values with ``start <= key < end``; None is unbounded."""
+        return self.query.pairs(start, end, reverse=reverse)
+
+    def prefix(self, prefix: Any, *, reverse: bool = False) -> Scan[tuple[Any, Any]]:
+        """Keys that begin with ``prefix``, and their values."""
+        return self.query.pairs(prefix=prefix, reverse=reverse)
+
+    def watch(self, start: Position | None = None) -> Watch:
+        """Puts and deletes from now on, or from ``start`` (where it names a partition)."""
+        return self._lifecycle.watch(start)
+
+    # -- writing ---------------------------------------------------------------------------
+
+    @property
+    def _writes(self) -> Writes:
+        return self._lifecycle.writes
+
+    def put(
+        self,
+        key: Any,
+        value: Any,
+        *,
+        headers: Headers = NO_HEADERS,
+        timestamp_ms: int | None = None,
+    ) -> Version:
+        """Write a value; acknowledged by the cluster and readable here when it returns."""
+        return self._writes.put(key, value, headers, timestamp_ms)
+
+    def delete(
+        self, key: Any, *, headers: Headers = NO_HEADERS, timestamp_ms: int | None = None
+    ) -> Version:
+        """Write a tombstone; the key is gone here when it returns, existing before or not."""
+        return self._writes.delete(key, headers, timestamp_ms)
+
+    def put_many(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[Outcome]:
+        """Write many records at once, TOMBSTONE as a value deletes; one outcome per record."""
+        return self._writes.put_many(items)

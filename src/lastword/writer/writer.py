@@ -1,0 +1,126 @@
+"""Puts and deletes: raw records into the topic, readable here when the call returns.
+
+The writer never touches a store. It sends, learns the version, and waits until the follower has
+applied it, through a callable it was given.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from lastword.errors import InvalidRecordError, NotUpToPositionError
+from lastword.kafka.connection import Connection
+from lastword.kafka.partitioner import partition_for
+from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
+from lastword.records import NO_HEADERS, Header, Headers, Position, Version
+
+WaitFor = Callable[[Position, float], None]
+
+WRITE_TIMEOUT_S = 30.0
+APPLY_TIMEOUT_S = 30.0
+
+
+class Writer:
+    """Writes one topic. Safe to use from any thread; connects on the first write.
+
+    ``key_suffix_bytes`` is the part at the end of a key that has no say in its partition.
+    ``owner`` marks every record as written by this application, for tables that must be the
+    topic's only writer.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        *,
+        partitions: int,
+        wait_for: WaitFor,
+        key_suffix_bytes: int = 0,
+        owner: Header | None = None,
+    ) -> None:
+        self._connection = connection
+        self._topic = topic
+        self._partitions = partitions
+        self._wait_for = wait_for
+        self._suffix = key_suffix_bytes
+        self._owner: Headers = () if owner is None else (owner,)
+        self._lock = threading.Lock()
+        self._in_flight: Counter[bytes] = Counter()
+        self._producer: RecordProducer | None = None
+
+    def write(self, records: Sequence[Outgoing]) -> list[Delivery]:
+        """Send ``records`` in order; what was acknowledged is readable when this returns."""
+        prepared = [self._prepare(record) for record in records]
+        producer = self._connect()
+        keys = [record.key for record in records]
+        with self._lock:
+            self._in_flight.update(keys)
+        try:
+            deliveries = producer.send(prepared)
+            self._await_applied(deliveries)
+        finally:
+            with self._lock:
+                self._in_flight.subtract(keys)
+                self._in_flight = +self._in_flight
+        return deliveries
+
+    def write_one(self, record: Outgoing) -> Version:
+        """Send one record; raises what went wrong."""
+        (delivery,) = self.write([record])
+        if delivery.error is not None:
+            raise delivery.error
+        if delivery.version is None:
+            raise RuntimeError("a delivery without an error has a version")
+        return delivery.version
+
+    def evict(self, keys: Sequence[bytes]) -> None:
+        """Send tombstones for evicted keys without waiting, unless a newer write is under way."""
+        if not keys:
+            return
+        producer = self._connect()
+        with self._lock:
+            idle = [key for key in keys if not self._in_flight[key]]
+            producer.post([self._prepare(Outgoing(key, None)) for key in idle])
+
+    def close(self) -> None:
+        """Wait for what is in flight; idempotent."""
+        if self._producer is not None:
+            self._producer.close()
+
+    def _prepare(self, record: Outgoing) -> Outgoing:
+        if not record.key:
+            raise InvalidRecordError(
+                "a record of a table needs a key of at least one byte",
+                hint="compaction keeps the last record per key; without a key there is none",
+            )
+        headers = (*record.headers, *self._owner) if self._owner else record.headers
+        partition = record.partition
+        if self._suffix:
+            partition = partition_for(record.key[: -self._suffix], self._partitions)
+        return record._replace(headers=headers or NO_HEADERS, partition=partition)
+
+    def _connect(self) -> RecordProducer:
+        with self._lock:
+            if self._producer is None:
+                self._producer = RecordProducer(
+                    self._connection, self._topic, timeout_s=WRITE_TIMEOUT_S
+                )
+            return self._producer
+
+    def _await_applied(self, deliveries: Sequence[Delivery]) -> None:
+        """Read-your-writes: every partition that acknowledged something must have applied it."""
+        last: dict[int, int] = {}
+        for delivery in deliveries:
+            if delivery.version is not None:
+                partition, offset = delivery.version
+                last[partition] = max(last.get(partition, 0), offset + 1)
+        if not last:
+            return
+        try:
+            self._wait_for(Position(last), APPLY_TIMEOUT_S)
+        except NotUpToPositionError as error:
+            for delivery in deliveries:
+                if delivery.version is not None:
+                    delivery.error = error
