@@ -252,15 +252,16 @@ class Tailer:
         for follower in self.followers.values():
             follower.check_lag()
         if facts is not None:
-            if facts.topic_id != self.facts.topic_id:
-                self._begin_again(facts)
-                return
             if facts.partitions != self.facts.partitions:
                 raise PartitionCountError(
                     f"{self.topic} now has {facts.partitions} partitions instead of "
                     f"{self.facts.partitions}: keys have moved",
-                    hint="copy the topic into one with the wanted number of partitions",
+                    hint="copy the topic into one with the wanted number of partitions, or open "
+                    "the table again if the topic was created anew",
                 )
+            if facts.topic_id != self.facts.topic_id:
+                self._begin_again(facts)
+                return
             self._facts = facts
             for partition in list(self._lost):
                 self._begin(partition, lost=self._lost.pop(partition))
