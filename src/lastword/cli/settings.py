@@ -94,6 +94,7 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         "what happens when a value cannot be decoded",
         choices=("fail", "skip", "quarantine"),
     ),
+    Setting("allow_expiry", bool, False, "accept a topic that also deletes by age"),
 )
 
 # TOML sections whose keys are Kafka's own and are passed on as they are.

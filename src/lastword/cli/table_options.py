@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
 from lastword.cli.context import AppContext, with_cluster
 from lastword.cli.literals import parse_literal
+
+if TYPE_CHECKING:
+    from lastword.table.decoder import BadRecordPolicy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,9 +25,13 @@ CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
 class TableSpec:
     """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top."""
 
+    name: str
     topic: str
     key: str
     value: str
+    store: str
+    on_bad: BadRecordPolicy
+    allow_expiry: bool
 
     def parse_key(self, text: str) -> Any:
         """A key from the command line."""
@@ -35,18 +42,33 @@ class TableSpec:
         return parse_literal(text, self.value)
 
 
+def table_spec(
+    app: AppContext, name: str, *, key: object = None, value: object = None
+) -> TableSpec:
+    """The table of that name in the settings, else the topic of that name."""
+    configured = app.settings.table(name)
+    return TableSpec(
+        name=name,
+        topic=str(configured["topic"]),
+        key=str(key or configured["key"]),
+        value=str(value or configured["value"]),
+        store=str(configured["store"]),
+        on_bad=cast("BadRecordPolicy", configured["on_bad"]),
+        allow_expiry=bool(configured["allow_expiry"]),
+    )
+
+
 def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> Callable[P, R]:
     """``with_cluster``, and the TABLE to work on."""
 
     @with_cluster
     @functools.wraps(command)
     def run(app: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        name = kwargs.pop("table")
-        configured = app.settings.table(str(name))
-        spec = TableSpec(
-            topic=str(configured["topic"]),
-            key=str(kwargs.pop("key_codec") or configured["key"]),
-            value=str(kwargs.pop("value_codec") or configured["value"]),
+        spec = table_spec(
+            app,
+            str(kwargs.pop("table")),
+            key=kwargs.pop("key_codec"),
+            value=kwargs.pop("value_codec"),
         )
         return command(app, spec, *args, **kwargs)
 

@@ -1,0 +1,20 @@
+"""``lastword count``: how many keys a table has."""
+
+from __future__ import annotations
+
+import click
+
+from lastword.cli.context import AppContext
+from lastword.cli.reading import note_if_stale, open_table
+from lastword.cli.table_options import TableSpec, with_table
+
+
+@click.command()
+@with_table
+def count(app: AppContext, spec: TableSpec) -> None:
+    """Count the keys of TABLE."""
+    with open_table(app, spec) as table:
+        answer = table.query.count()
+    note_if_stale(app, stale=answer.stale)
+    values = {"count": answer.value, "position": str(answer.position), "stale": answer.stale}
+    app.output.line(str(answer.value), values)

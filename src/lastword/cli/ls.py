@@ -1,0 +1,43 @@
+"""``lastword ls``: keys and values in key order."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from lastword.cli.context import AppContext
+from lastword.cli.output import as_text
+from lastword.cli.reading import describe_entry, note_if_stale, open_table
+from lastword.cli.table_options import TableSpec, with_table
+
+
+@click.command()
+@with_table
+@click.option("--prefix", help="Only keys that begin with this.")
+@click.option("--from", "start", metavar="KEY", help="Only keys from this one on.")
+@click.option("--to", "end", metavar="KEY", help="Only keys before this one.")
+@click.option("--reverse", is_flag=True, help="From the last key to the first.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many keys.")
+def ls(  # noqa: PLR0917 - click passes them by name
+    app: AppContext,
+    spec: TableSpec,
+    prefix: str | None,
+    start: str | None,
+    end: str | None,
+    reverse: bool,
+    limit: int | None,
+) -> None:
+    """List the keys and values of TABLE in key order."""
+    with open_table(app, spec) as table:
+        scan = table.query.scan(
+            None if start is None else spec.parse_key(start),
+            None if end is None else spec.parse_key(end),
+            prefix=None if prefix is None else spec.parse_key(prefix),
+            reverse=reverse,
+        )
+        with scan:
+            note_if_stale(app, stale=scan.stale)
+            for entry in islice(scan, limit):
+                line = f"{as_text(entry.key)}  {as_text(entry.value)}"
+                app.output.line(line, describe_entry(entry))

@@ -1,0 +1,62 @@
+"""``lastword watch``: every change as it happens."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from lastword.cli.context import AppContext
+from lastword.cli.output import as_text, as_time
+from lastword.cli.reading import describe_change, open_table
+from lastword.cli.table_options import TableSpec, with_table
+from lastword.kafka.admin import Admin
+from lastword.records import Position
+from lastword.table.entry import Change
+
+
+@click.command()
+@with_table
+@click.option(
+    "--from",
+    "start",
+    default="now",
+    show_default=True,
+    metavar="WHERE",
+    help="now, beginning, or a position such as 0:12,1:7.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Stop after this many changes.")
+def watch(app: AppContext, spec: TableSpec, start: str, limit: int | None) -> None:
+    """Print every change of TABLE, deletes included, until Ctrl-C.
+
+    From the beginning means from what is still in the log: compaction may have removed earlier
+    values of a key.
+    """
+    with open_table(app, spec) as table, table.watch(_position(app, spec.topic, start)) as changes:
+        app.output.note(f"watching {spec.topic} from {changes.position}")
+        try:
+            for change in islice(changes, limit):
+                print_change(app, change)
+        except KeyboardInterrupt:
+            app.output.note("")  # ends the line on which the terminal shows ^C
+
+
+def print_change(app: AppContext, change: Change) -> None:
+    """One line per change."""
+    app.output.line(_as_line(change), describe_change(change))
+
+
+def _position(app: AppContext, topic: str, start: str) -> Position | None:
+    if start == "now":
+        return None
+    if start != "beginning":
+        return Position.parse(start)
+    with Admin(app.connection) as admin:
+        return Position(admin.start_offsets(topic, range(admin.describe(topic).partitions)))
+
+
+def _as_line(change: Change) -> str:
+    where = "swept" if change.version is None else str(change.version)
+    time = "" if change.timestamp_ms is None else as_time(change.timestamp_ms)
+    value = "(deleted)" if change.deleted else as_text(change.value)
+    return f"{where}  {time}  {as_text(change.key)}  {value}"
