@@ -43,7 +43,7 @@ def test_a_good_topic_has_no_findings() -> None:
     ("setting", "value", "severity", "consequence", "repair"),
     [
         ("cleanup.policy", "delete", "error", "within 7 days is lost", "cleanup.policy=compact"),
-        ("cleanup.policy", "compact,delete", "error", "allow_delete", "cleanup.policy=compact"),
+        ("cleanup.policy", "compact,delete", "error", "allow_expiry", "cleanup.policy=compact"),
         ("min.insync.replicas", "4", "error", "every write is refused", "min.insync.replicas=2"),
         ("min.insync.replicas", "1", "warning", "lost with that broker", "min.insync.replicas=2"),
         ("delete.retention.ms", "100", "warning", "0.1 s behind", "delete.retention.ms=86400000"),

@@ -103,7 +103,7 @@ def _policy(name: str, settings: Mapping[str, str], allow_delete: bool) -> Itera
             "compact",
             "error",
             f"keys disappear {days:g} days after their last write, which is rarely meant; a table "
-            "accepts it when opened with allow_delete",
+            "accepts it when opened with allow_expiry",
             repair,
         )
 

@@ -1,0 +1,106 @@
+"""One pass over a log: how many records, keys and tombstones, and whether each key has one home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lastword.kafka.admin import Admin
+from lastword.kafka.log_reader import read_range
+from lastword.kafka.partitioner import misplaced
+from lastword.records import Batch
+
+EXAMPLES_MAX = 100
+"""How many keys are named of those that have a fault; all of them are counted."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What one partition's log holds, superseded records included.
+
+    ``duplicates`` are records with a later record of the same key: what compaction is there to
+    remove. ``tombstones`` are records, too, not keys.
+    """
+
+    records: int = 0
+    live_keys: int = 0
+    duplicates: int = 0
+    tombstones: int = 0
+    keyless: int = 0
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a whole topic holds.
+
+    ``split_keys`` were found in more than one partition, ``misplaced_keys`` in another one than
+    murmur2 says. Both are examples; ``split`` and ``misplaced`` are how many there are.
+    """
+
+    contents: Mapping[int, Contents]
+    split: int = 0
+    misplaced: int = 0
+    split_keys: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    misplaced_keys: Mapping[bytes, int] = field(default_factory=dict)
+
+
+def survey_topic(admin: Admin, topic: str) -> Survey:
+    """Read the topic up to its end as of now, or up to the first open transaction.
+
+    Keeps every key in memory while it reads.
+    """
+    partitions = range(admin.describe(topic).partitions)
+    starts = admin.start_offsets(topic, partitions)
+    ends = admin.stable_offsets(topic, partitions)
+    ranges = {partition: (starts[partition], ends[partition]) for partition in partitions}
+    return survey(read_range(admin.connection, topic, ranges), len(partitions))
+
+
+def survey(batches: Iterable[Batch], partitions: int) -> Survey:
+    """Count what these batches hold; those of one partition come in order."""
+    counts = {partition: _Counts() for partition in range(partitions)}
+    for batch in batches:
+        counts[batch.partition].add(batch)
+    homes: dict[bytes, int] = {}
+    split: dict[bytes, set[int]] = {}
+    strays: dict[bytes, int] = {}
+    for partition, count in counts.items():
+        keys = list(count.alive)
+        for key in keys:
+            home = homes.setdefault(key, partition)
+            if home != partition:
+                split.setdefault(key, {home}).add(partition)
+        strays |= {keys[i]: partition for i in misplaced(keys, partition, partitions).tolist()}
+    return Survey(
+        contents={partition: count.contents() for partition, count in counts.items()},
+        split=len(split),
+        misplaced=len(strays),
+        split_keys={key: tuple(sorted(split[key])) for key in sorted(split)[:EXAMPLES_MAX]},
+        misplaced_keys={key: strays[key] for key in sorted(strays)[:EXAMPLES_MAX]},
+    )
+
+
+class _Counts:
+    """The counts of one partition so far; ``alive`` says of each key whether it has a value."""
+
+    def __init__(self) -> None:
+        self.records = self.tombstones = self.keyless = 0
+        self.alive: dict[bytes, bool] = {}
+
+    def add(self, batch: Batch) -> None:
+        self.records += len(batch)
+        for key, value in zip(batch.keys, batch.values, strict=True):
+            if not key:
+                self.keyless += 1
+                continue
+            self.alive[key] = value is not None
+            self.tombstones += value is None
+
+    def contents(self) -> Contents:
+        return Contents(
+            records=self.records,
+            live_keys=sum(self.alive.values()),
+            duplicates=self.records - self.keyless - len(self.alive),
+            tombstones=self.tombstones,
+            keyless=self.keyless,
+        )
