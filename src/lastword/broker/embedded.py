@@ -5,26 +5,34 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
+
 from lastword.broker import ports
-from lastword.broker.info import BrokerInfo, NodeInfo, write_info
+from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
 from lastword.broker.node import BrokerNode
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import check_settings, default_settings, node_settings
 from lastword.errors import BrokerError
+from lastword.jvm.file_lock import locked
 
 
 class EmbeddedBroker:
     """Kafka in KRaft mode as child processes, bound to the loopback address only.
 
-    ``directory`` keeps data, settings and logs; a broker started there again has its data and
-    its cluster id. ``settings`` takes any setting of a Kafka broker. Ports that are not
-    given are picked. ``listeners`` maps the names of further listeners to their protocols.
-
-    Unless ``detached``, the processes end with this one, even when it is killed.
+    directory    keeps data, settings and logs; a broker started there again has its data and
+                 its cluster id
+    brokers      how many nodes; the data of a directory belongs to that many
+    port         for clients, the next nodes have the next ports; picked when not given
+    settings     any settings of a Kafka broker
+    listeners    names of further listeners, with their security protocols
+    scram_users  names and passwords to create while formatting (SCRAM-SHA-512)
+    detached     whether it stays when this process ends; otherwise it ends with this process,
+                 even when that is killed
     """
 
     def __init__(
@@ -42,8 +50,8 @@ class EmbeddedBroker:
         check_settings(settings or {})
         self._directory = directory.absolute()
         self._scram_users = scram_users or {}
-        _check_size(self._directory, brokers)
-        infos = _plan(self._directory, brokers, port, ["PLAINTEXT", *(listeners or {})])
+        names = [CLIENT_LISTENER, *(listeners or {})]
+        infos = _plan(self._directory, brokers, port, names)
         self.info = BrokerInfo(_cluster_id(self._directory), infos, detached)
         self.nodes = tuple(
             BrokerNode(
@@ -63,22 +71,22 @@ class EmbeddedBroker:
         return self.info.bootstrap_servers
 
     def start(self, timeout: float = 60.0) -> None:
-        """Start every node and return once each sees all of them in the cluster."""
+        """Start every node and return once each sees all of them in the cluster.
+
+        BrokerError when a broker runs in this directory already; that one is left alone.
+        """
         try:
-            for node in self.nodes:
-                node.format(self.info.cluster_id, self._scram_users)
-            for node in self.nodes:
-                node.launch()
-            write_info(self._directory, self.info)
-            everyone = frozenset(node.info.id for node in self.nodes)
-            for node in self.nodes:
-                node.wait_until_ready(everyone, timeout)
-        except BaseException:
-            self.kill()
-            raise
+            with locked(self._directory / "start.lock", timeout):
+                self._prepare()
+                self._launch(timeout)
+        except TimeoutError as error:
+            raise BrokerError(
+                f"another process is starting a broker in {self._directory}",
+                hint="Wait for it, then look: lastword broker status",
+            ) from error
 
     def stop(self, timeout: float = 30.0) -> None:
-        """End every node in order; data stays. Does nothing when it does not run."""
+        """End the nodes in order; data stays. Nothing happens when none runs."""
         for node in self.nodes:
             node.ask_to_stop()
         for node in self.nodes:
@@ -90,12 +98,12 @@ class EmbeddedBroker:
         self.start()
 
     def kill(self) -> None:
-        """End every node as a crash would."""
+        """End the nodes as a crash would."""
         for node in self.nodes:
             node.kill()
 
     def pause(self) -> None:
-        """Freeze every node: connections stay open, nothing is answered."""
+        """Freeze the nodes: connections stay open, nothing is answered."""
         for node in self.nodes:
             node.pause()
 
@@ -116,17 +124,49 @@ class EmbeddedBroker:
     ) -> None:
         self.stop()
 
+    def _prepare(self) -> None:
+        for node in self.nodes:
+            if (pid := node.pid) is not None:
+                raise BrokerError(
+                    f"a broker runs in {self._directory} already (process {pid})",
+                    hint="Use that one, or stop it first: lastword broker stop",
+                )
+        _check_size(self._directory, len(self.nodes))
+        # Another process may have formatted the directory since this object was made.
+        self.info = replace(self.info, cluster_id=_cluster_id(self._directory))
+        with ThreadPoolExecutor() as pool:
+            for formatting in [
+                pool.submit(node.format, self.info.cluster_id, self._scram_users)
+                for node in self.nodes
+            ]:
+                formatting.result()
+
+    def _launch(self, timeout: float) -> None:
+        # Before the launch: whoever sees a node run must find the ports of this run.
+        write_info(self._directory, self.info)
+        launched = []
+        try:
+            for node in self.nodes:
+                node.launch()
+                launched.append(node)
+            everyone = frozenset(node.info.id for node in self.nodes)
+            for node in self.nodes:
+                node.wait_until_ready(everyone, timeout)
+        except BaseException:
+            for node in launched:
+                node.kill()
+            raise
+
 
 def _plan(
     directory: Path, brokers: int, port: int | None, listeners: list[str]
 ) -> tuple[NodeInfo, ...]:
-    per_node = len(listeners) + 2
-    free = iter(ports.free_ports(brokers * per_node))
+    free = iter(ports.free_ports(brokers * (len(listeners) + 2)))
     nodes = []
     for index in range(brokers):
         listening = {name: next(free) for name in listeners}
         if port is not None:
-            listening["PLAINTEXT"] = port + index
+            listening[CLIENT_LISTENER] = port + index
         nodes.append(
             NodeInfo(
                 id=index + 1,
@@ -145,7 +185,7 @@ def _check_size(directory: Path, brokers: int) -> None:
     if there not in (0, brokers):
         raise BrokerError(
             f"{directory} holds the data of {there} broker(s), not of {brokers}",
-            hint=f"Start it with --brokers {there}, or use another directory.",
+            hint=f"Start it with --brokers {there}, or delete {directory} to start anew.",
         )
 
 

@@ -2,7 +2,7 @@
 
 Run as a script of its own between the parent and Java:
 
-    python -I -S guard.py PARENT LOCK_FD CONSOLE java ...
+    python -I -S guard.py PARENT LOCK_FD PID_FILE CONSOLE java ...
 
 PARENT is the process id to live with, or 0 for a broker that stays when its starter leaves.
 A parent that was killed cannot clean up; this script notices that it has been given to
@@ -25,8 +25,8 @@ _STOP_SECONDS = 10.0
 
 
 def main(arguments: list[str]) -> int:
-    """Start Java, say its process id on standard output, and wait for it if it has a parent."""
-    parent, lock_fd, console, *command = arguments
+    """Start Java, say its process id, and stay with it if it has a parent to live with."""
+    parent, lock_fd, pid_file, console, *command = arguments
     with open(console, "wb") as output:  # noqa: PTH123 - pathlib would double the start-up time
         # The lock on the node's directory goes to Java and to nobody else: it is held for
         # exactly as long as Java lives, however Java ends.
@@ -36,9 +36,11 @@ def main(arguments: list[str]) -> int:
             stdout=output,
             stderr=subprocess.STDOUT,
             pass_fds=(int(lock_fd),),
-            start_new_session=parent == "0",
         )
     os.close(int(lock_fd))
+    with open(pid_file + ".new", "w") as file:  # noqa: PTH123 - as above
+        file.write(str(java.pid))
+    os.replace(pid_file + ".new", pid_file)  # noqa: PTH105 - as above
     os.write(1, f"{java.pid}\n".encode())
     os.close(1)
     if parent == "0":
@@ -49,7 +51,7 @@ def main(arguments: list[str]) -> int:
             _stop(java)
             break
         time.sleep(_POLL_SECONDS)
-    return java.returncode or 0
+    return java.returncode
 
 
 def _stop(java: subprocess.Popen[bytes]) -> None:

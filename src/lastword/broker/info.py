@@ -1,4 +1,4 @@
-"""Where a running broker is found, by its starter and by every other process."""
+"""Where a broker of this machine is found, by its starter and by every other process."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from lastword.broker import data_files
+from lastword.broker.data_files import Segment
+from lastword.broker.metrics import Sample, scrape
 from lastword.broker.ports import LOOPBACK
 from lastword.broker.process import NodeProcess
 from lastword.errors import BrokerError
 
+CLIENT_LISTENER = "PLAINTEXT"
 _FILE = "broker.json"
 
 
@@ -27,8 +31,13 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     @property
     def port(self) -> int:
-        """The port of the plaintext listener."""
-        return self.listeners["PLAINTEXT"]
+        """The port for clients."""
+        return self.listeners[CLIENT_LISTENER]
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Every port this node listens on."""
+        return (*self.listeners.values(), self.controller_port, self.metrics_port)
 
     @property
     def data_dir(self) -> Path:
@@ -45,9 +54,21 @@ class NodeInfo(msgspec.Struct, frozen=True):
         """The process of this node, whoever started it."""
         return NodeProcess(Path(self.directory))
 
+    def metrics(self) -> list[Sample]:
+        """What this node measures now, its log cleaner above all; see ``broker.metrics``."""
+        return scrape(self.metrics_port)
+
+    def cleaner_checkpoint(self) -> dict[tuple[str, int], int]:
+        """(topic, partition) to the first offset the log cleaner has not cleaned."""
+        return data_files.cleaner_checkpoint(self.data_dir)
+
+    def segments(self, topic: str, partition: int) -> list[Segment]:
+        """The segment files this node has of a partition, in order."""
+        return data_files.segments(self.data_dir, topic, partition)
+
 
 class BrokerInfo(msgspec.Struct, frozen=True):
-    """A broker or cluster of brokers on this machine."""
+    """A broker, or a cluster of brokers, of this machine; ``detached`` from its starter or not."""
 
     cluster_id: str
     nodes: tuple[NodeInfo, ...]
@@ -56,7 +77,7 @@ class BrokerInfo(msgspec.Struct, frozen=True):
     @property
     def bootstrap_servers(self) -> str:
         """What a Kafka client needs to connect."""
-        return self.addresses("PLAINTEXT")
+        return self.addresses(CLIENT_LISTENER)
 
     def addresses(self, listener: str) -> str:
         """The bootstrap servers for one of the listeners."""
@@ -66,16 +87,25 @@ class BrokerInfo(msgspec.Struct, frozen=True):
         """The nodes whose process lives."""
         return [node for node in self.nodes if node.process.is_running()]
 
+    def stop(self, timeout: float = 30.0) -> None:
+        """End every node in order, whoever started them; data stays."""
+        processes = [node.process for node in self.nodes]
+        for process in processes:
+            process.ask_to_stop()
+        for process in processes:
+            process.wait_until_stopped(timeout)
+
 
 def write_info(directory: Path, info: BrokerInfo) -> None:
-    """Leave word of a broker whose processes have been started."""
-    new = directory / (_FILE + ".new")
+    """Leave word of a broker that is about to be started in ``directory``."""
+    directory.mkdir(parents=True, exist_ok=True)
+    new = directory / f"{_FILE}.new"
     new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2))
     new.replace(directory / _FILE)
 
 
 def read_info(directory: Path) -> BrokerInfo | None:
-    """The broker last started in ``directory``, running or not."""
+    """The broker last started in ``directory``, running or not; None when there never was one."""
     try:
         return msgspec.json.decode((directory / _FILE).read_bytes(), type=BrokerInfo)
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -16,14 +15,12 @@ from lastword.broker.settings import to_properties
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
 
-_log = logging.getLogger(__name__)
-
 _LOG4J = Path(__file__).with_name("log4j2.xml")
 _METRICS = Path(__file__).with_name("jmx_exporter.yml")
 _FORMAT_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
 _POLL_SECONDS = 0.05
-_LAST_WORDS = 12
+_LAST_WORDS = 8
 
 
 class BrokerNode:
@@ -47,6 +44,7 @@ class BrokerNode:
         self._process = NodeProcess(Path(info.directory))
         self._console = Path(info.directory, "console.log")
         self._properties = Path(info.directory, "server.properties")
+        self._log_start = 0
 
     @property
     def pid(self) -> int | None:
@@ -63,7 +61,7 @@ class BrokerNode:
             arguments += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
         try:
             done = subprocess.run(  # noqa: S603 - Kafka's own tool
-                self._java("format.log", "kafka.tools.StorageTool", *arguments),
+                self._java([], "kafka.tools.StorageTool", *arguments),
                 capture_output=True,
                 text=True,
                 timeout=_FORMAT_SECONDS,
@@ -78,15 +76,13 @@ class BrokerNode:
 
     def launch(self) -> None:
         """Start the process without waiting for it to answer."""
-        for port in (*self.info.listeners.values(), self.info.controller_port):
+        for port in self.info.ports:
             ports.require_free(port)
         self._write_properties()
-        agent = (
-            f"-javaagent:{self._runtime.metrics_agent}="
-            f"{ports.LOOPBACK}:{self.info.metrics_port}:{_METRICS}"
-        )
-        command = self._java(self.info.log_file.name, "kafka.Kafka", str(self._properties))
-        command.insert(1, agent)
+        self._log_start = self.info.log_file.stat().st_size if self.info.log_file.exists() else 0
+        address = f"{ports.LOOPBACK}:{self.info.metrics_port}"
+        agent = f"-javaagent:{self._runtime.metrics_agent}={address}:{_METRICS}"
+        command = self._java([agent], "kafka.Kafka", str(self._properties))
         self._process.launch(command, self._console, detached=self._detached)
 
     def wait_until_ready(self, broker_ids: frozenset[int], timeout: float) -> None:
@@ -109,20 +105,16 @@ class BrokerNode:
 
     def ask_to_stop(self) -> None:
         """Ask for an orderly end without waiting for it; nothing when it does not run."""
-        if self._process.pid is not None:
-            self._process.send(signal.SIGTERM)
-            self._process.send(signal.SIGCONT)  # a paused process sleeps through the first
+        self._process.ask_to_stop()
 
     def wait_until_stopped(self, timeout: float = 30.0) -> None:
         """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
-        if not self._process.wait_for_end(timeout):
-            _log.warning("broker %d did not stop within %g s: killed", self.info.id, timeout)
-            self._process.kill()
+        self._process.wait_until_stopped(timeout)
 
-    def stop(self, timeout: float = 30.0) -> None:
+    def stop(self) -> None:
         """End the process in order; its data stays."""
         self.ask_to_stop()
-        self.wait_until_stopped(timeout)
+        self.wait_until_stopped()
 
     def kill(self) -> None:
         """End the process as a crash would (SIGKILL)."""
@@ -136,12 +128,16 @@ class BrokerNode:
         """Let a paused process go on."""
         self._process.send(signal.SIGCONT)
 
-    def _java(self, log_name: str, main_class: str, *arguments: str) -> list[str]:
+    def _java(self, options: list[str], main_class: str, *arguments: str) -> list[str]:
         return self._runtime.java.command(
+            *options,
             "-Xmx512m",
             "-XX:+UseSerialGC",  # a small heap needs no parallel collector with its threads
+            # Without the second compiler a start takes half the processor time, and so do the
+            # first two million records: a local broker hardly ever lives to earn it back.
+            "-XX:TieredStopAtLevel=1",
             f"-Dlog4j2.configurationFile={_LOG4J}",
-            f"-Dlastword.log={Path(self.info.directory, log_name)}",
+            f"-Dlastword.log={self.info.log_file}",
             "-cp",
             self._runtime.class_path,
             main_class,
@@ -161,14 +157,12 @@ class BrokerNode:
         return view.broker_ids >= broker_ids
 
     def _death(self) -> BrokerError:
-        for port in (*self.info.listeners.values(), self.info.controller_port):
+        for port in self.info.ports:
             ports.require_free(port)  # someone was faster: PortTakenError says who
-        said = [
-            line
-            for file in (self._console, self.info.log_file)
-            if file.exists()
-            for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
-        ]
+        said = self._console.read_text(encoding="utf-8", errors="replace").splitlines()
+        if self.info.log_file.exists():
+            log = self.info.log_file.read_bytes()[self._log_start :].decode(errors="replace")
+            said += [line for line in log.splitlines() if " ERROR " in line or "Exception" in line]
         return BrokerError(
             f"broker {self.info.id} died while starting:\n" + "\n".join(said[-_LAST_WORDS:]),
             hint=f"Its log is {self.info.log_file}",

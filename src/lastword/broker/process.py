@@ -7,7 +7,7 @@ that meanwhile belongs to another program is never signalled.
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
 import signal
 import subprocess
@@ -17,13 +17,15 @@ from pathlib import Path
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
+from lastword.jvm.file_lock import acquire, is_locked
+
+_log = logging.getLogger(__name__)
 
 _GUARD = Path(__file__).with_name("guard.py")
-_LAUNCH_SECONDS = 20.0
+_LOCK_SECONDS = 1.0  # longer than another process takes to look whether the lock is free
+_GUARD_SECONDS = 20.0
 _KILL_SECONDS = 10.0
 _POLL_SECONDS = 0.02
-# A process that only looks whether the lock is free holds it for a moment.
-_LOCK_SECONDS = 1.0
 
 
 class NodeProcess:
@@ -42,101 +44,82 @@ class NodeProcess:
             return None
         try:
             return int(self._pid_file.read_text(encoding="ascii"))
-        except FileNotFoundError:  # being started by somebody at this moment
-            return None
+        except FileNotFoundError:
+            return None  # somebody starts it at this moment
 
-    def launch(self, command: Sequence[str], console: Path, *, detached: bool) -> int:
-        """Start ``command`` with its output in ``console`` and return its process id.
+    def is_running(self) -> bool:
+        """Whether the process lives; a paused one does, a crashed one does not."""
+        return is_locked(self._lock)
+
+    def launch(self, command: Sequence[str], console: Path, *, detached: bool) -> None:
+        """Start ``command`` with its output in ``console``.
 
         Unless ``detached``, it ends when this process ends, however that happens.
         """
-        lock_fd = self._take_lock()
+        try:
+            lock_fd = acquire(self._lock, _LOCK_SECONDS)
+        except TimeoutError:
+            raise BrokerError(
+                f"a broker runs in {self._directory} already (process {self.pid})",
+                hint="Use that one, or stop it first: lastword broker stop",
+            ) from None
         try:
             self._pid_file.unlink(missing_ok=True)
             parent = "0" if detached else str(os.getpid())
+            guard = [sys.executable, "-I", "-S", str(_GUARD)]
+            arguments = [parent, str(lock_fd), str(self._pid_file), str(console)]
             self._guard = subprocess.Popen(  # noqa: S603 - this Python and our own script
-                [
-                    *(sys.executable, "-I", "-S", str(_GUARD)),
-                    *(parent, str(lock_fd), str(console)),
-                    *command,
-                ],
+                [*guard, *arguments, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 pass_fds=(lock_fd,),
-                start_new_session=True,  # Ctrl-C is for this process, which stops the broker itself
+                start_new_session=True,  # Ctrl-C is for this process; it stops the broker itself
             )
         finally:
             os.close(lock_fd)
-        pid = self._pid_from_guard(self._guard)
-        self._pid_file.write_text(str(pid), encoding="ascii")
-        if detached:
+        assert self._guard.stdout is not None  # noqa: S101 - a pipe was asked for
+        with self._guard.stdout as said:
+            started = said.readline()
+        if detached or not started:
             self._reap()
-        return pid
-
-    def is_running(self) -> bool:
-        """Whether the process lives; a stopped (SIGSTOP) one does, a crashed one does not."""
-        try:
-            fd = os.open(self._lock, os.O_RDONLY)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        if not started:
+            raise BrokerError(f"{command[0]} could not be started")
 
     def send(self, which: signal.Signals) -> None:
-        """Send a signal; raises BrokerError when there is no process to send it to."""
+        """Send a signal; BrokerError when there is no process to send it to."""
         if (pid := self.pid) is None:
             raise BrokerError(f"no broker runs in {self._directory}")
         os.kill(pid, which)
 
-    def wait_for_end(self, timeout: float) -> bool:
-        """Whether the process has ended within ``timeout`` seconds."""
-        deadline = SYSTEM_CLOCK.monotonic() + timeout
-        while self.is_running():
-            if SYSTEM_CLOCK.monotonic() > deadline:
-                return False
-            SYSTEM_CLOCK.sleep(_POLL_SECONDS)
-        self._reap()
-        self._pid_file.unlink(missing_ok=True)
-        return True
+    def ask_to_stop(self) -> None:
+        """Ask for an orderly end without waiting for it; nothing when it does not run."""
+        if self.pid is not None:
+            self.send(signal.SIGTERM)
+            self.send(signal.SIGCONT)  # a paused process would sleep through the first signal
+
+    def wait_until_stopped(self, timeout: float) -> None:
+        """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
+        if not self._ends_within(timeout):
+            _log.warning("%s did not stop within %g seconds: killed", self._directory, timeout)
+            self.kill()
 
     def kill(self) -> None:
         """End it at once, as a crash would; nothing happens when it does not run."""
         if self.pid is not None:
             self.send(signal.SIGKILL)
-        if not self.wait_for_end(_KILL_SECONDS):
-            raise BrokerError(f"the broker in {self._directory} does not die", hint="Look at ps.")
+        if not self._ends_within(_KILL_SECONDS):
+            raise BrokerError(f"the broker in {self._directory} (process {self.pid}) does not die")
 
-    def _take_lock(self) -> int:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o644)
-        deadline = SYSTEM_CLOCK.monotonic() + _LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return fd
-            except BlockingIOError:
-                if SYSTEM_CLOCK.monotonic() > deadline:
-                    os.close(fd)
-                    raise BrokerError(
-                        f"a broker runs in {self._directory} already (process {self.pid})",
-                        hint="Use it, or stop it first: lastword broker stop",
-                    ) from None
-                SYSTEM_CLOCK.sleep(_POLL_SECONDS)
-
-    def _pid_from_guard(self, guard: subprocess.Popen[bytes]) -> int:
-        assert guard.stdout is not None  # noqa: S101 - a pipe was asked for
-        with guard.stdout as said:
-            answer = said.readline()
-        if not answer:
-            raise BrokerError(f"Java could not be started ({guard.wait(_LAUNCH_SECONDS)})")
-        return int(answer)
+    def _ends_within(self, seconds: float) -> bool:
+        deadline = SYSTEM_CLOCK.monotonic() + seconds
+        while self.is_running():
+            if SYSTEM_CLOCK.monotonic() > deadline:
+                return False
+            SYSTEM_CLOCK.sleep(_POLL_SECONDS)
+        self._reap()
+        return True
 
     def _reap(self) -> None:
         if self._guard is not None:
-            self._guard.wait(_LAUNCH_SECONDS)
+            self._guard.wait(_GUARD_SECONDS)
             self._guard = None

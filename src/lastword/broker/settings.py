@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lastword.broker.info import NodeInfo
+from lastword.broker.info import CLIENT_LISTENER, NodeInfo
 from lastword.broker.ports import LOOPBACK
 from lastword.errors import ConfigError
 
-CLIENT_LISTENER = "PLAINTEXT"
-CONTROLLER_LISTENER = "CONTROLLER"
+_CONTROLLER_LISTENER = "CONTROLLER"
 
 # Where each of these goes instead of into ``settings``.
 _DECIDED_HERE = {
@@ -42,12 +41,12 @@ def node_settings(
         "controller.quorum.voters": ",".join(
             f"{each.id}@{LOOPBACK}:{each.controller_port}" for each in cluster
         ),
-        "controller.listener.names": CONTROLLER_LISTENER,
-        "listeners": f"{client},{CONTROLLER_LISTENER}://{LOOPBACK}:{node.controller_port}",
+        "controller.listener.names": _CONTROLLER_LISTENER,
+        "listeners": f"{client},{_CONTROLLER_LISTENER}://{LOOPBACK}:{node.controller_port}",
         "advertised.listeners": client,
         "listener.security.protocol.map": ",".join(
             f"{name}:{protocol}"
-            for name, protocol in {**protocols, CONTROLLER_LISTENER: "PLAINTEXT"}.items()
+            for name, protocol in {**protocols, _CONTROLLER_LISTENER: "PLAINTEXT"}.items()
         ),
         "inter.broker.listener.name": CLIENT_LISTENER,
         "log.dirs": str(node.data_dir),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import JavaError
 from lastword.jvm import ivy, verification
+from lastword.jvm.file_lock import locked
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.java import Java
 
 CHECKSUMS = Path(__file__).with_name("checksums")
 _LOCK_TIMEOUT_SECONDS = 30 * 60
-_LOCK_POLL_SECONDS = 0.2
 
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, all steps, and what is being done now."""
@@ -49,12 +46,19 @@ class JarSet:
         directory = home / "jars" / self.name
         expected = verification.read_checksums(CHECKSUMS / f"{self.name}.sha256")
         if verification.missing(directory, expected):
-            directory.mkdir(parents=True, exist_ok=True)
-            with _locked(home / "jars" / f"{self.name}.lock"):
-                if verification.missing(directory, expected):  # nobody else brought them
-                    report = _Steps(len(expected), progress or _no_progress)
-                    self._download(directory, expected, java, ivy_settings, report)
-        verification.verify(directory, expected)
+            report = _Steps(len(expected), progress or _no_progress)
+            try:
+                with locked(home / "jars" / f"{self.name}.lock", _LOCK_TIMEOUT_SECONDS):
+                    if verification.missing(directory, expected):  # nobody else brought them
+                        self._download(directory, expected, java, ivy_settings, report)
+            except TimeoutError as error:
+                raise JavaError(
+                    f"another process has been downloading the jars of {self.name} for too long",
+                    hint=f"Stop it and try again: {error}",
+                ) from error
+        verification.verify(
+            directory, expected, hint=f"Delete {directory} to have them downloaded again."
+        )
         return [directory / name for name in expected]
 
     def _download(
@@ -85,7 +89,10 @@ class JarSet:
                     hint="The repository holds other versions than the public one; "
                     "use one that mirrors Maven Central.",
                 )
-            verification.verify(arrived, expected)
+            verification.verify(
+                arrived, expected, hint="The repository delivers a different file; do not use it."
+            )
+            directory.mkdir(parents=True, exist_ok=True)
             for name in expected:
                 (arrived / name).replace(directory / name)
         finally:
@@ -108,21 +115,3 @@ class _Steps:
 
 def _no_progress(done: int, total: int, line: str) -> None:
     pass
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    deadline = SYSTEM_CLOCK.monotonic() + _LOCK_TIMEOUT_SECONDS
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if SYSTEM_CLOCK.monotonic() > deadline:
-                    raise JavaError(
-                        f"another process has held {path} for {_LOCK_TIMEOUT_SECONDS} seconds",
-                        hint="It may be stuck downloading; stop it and try again.",
-                    ) from None
-                SYSTEM_CLOCK.sleep(_LOCK_POLL_SECONDS)
-        yield

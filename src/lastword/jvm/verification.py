@@ -9,12 +9,16 @@ may write into this directory and forges both.
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from lastword.errors import JavaError
+
+_log = logging.getLogger(__name__)
 
 _MARKER = "verified.json"
 
@@ -36,8 +40,8 @@ def missing(directory: Path, expected: Mapping[str, str]) -> list[str]:
     return [name for name in expected if not (directory / name).is_file()]
 
 
-def verify(directory: Path, expected: Mapping[str, str]) -> None:
-    """Raise JavaError unless every expected file in ``directory`` has its SHA-256."""
+def verify(directory: Path, expected: Mapping[str, str], *, hint: str) -> None:
+    """Raise JavaError with ``hint`` unless every expected file in ``directory`` is the one."""
     marker = directory / _MARKER
     known = _read_marker(marker)
     verified = _Verified(files={})
@@ -49,11 +53,11 @@ def verify(directory: Path, expected: Mapping[str, str]) -> None:
             raise JavaError(
                 f"{path} is not the file Lastword was released with: its SHA-256 is {found}, "
                 f"not {digest}",
-                hint=f"Find out who changed it; delete {directory} to download it again.",
+                hint=hint,
             )
         verified.files[name] = entry
     if verified != known:
-        _replace(marker, msgspec.json.encode(verified))
+        _write_marker(marker, verified)
 
 
 def _read_marker(marker: Path) -> _Verified:
@@ -63,12 +67,16 @@ def _read_marker(marker: Path) -> _Verified:
         return _Verified()  # nothing known: every file is read
 
 
+def _write_marker(marker: Path, verified: _Verified) -> None:
+    new = marker.with_suffix(f".{os.getpid()}")  # others may be writing the same
+    try:
+        new.write_bytes(msgspec.json.encode(verified))
+        new.replace(marker)
+    except OSError as error:
+        # Jars in a read-only place are good jars; they are read in full each time.
+        _log.debug("cannot remember that %s is verified: %s", marker.parent, error)
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    new = path.with_suffix(".new")
-    new.write_bytes(content)
-    new.replace(path)

@@ -1,0 +1,67 @@
+"""Locks between processes that the kernel releases when their holder ends, however it ends.
+
+A lock belongs to an open file (``flock``), so a child process that inherits the file holds
+the lock too, and goes on holding it when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lastword.clock import SYSTEM_CLOCK
+
+_POLL_SECONDS = 0.05
+
+
+def acquire(path: Path, timeout: float) -> int:
+    """Lock ``path`` and return its open file; TimeoutError when another holds it for longer.
+
+    The lock is given up by closing the file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    deadline = SYSTEM_CLOCK.monotonic() + timeout
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return fd
+            except BlockingIOError:
+                if SYSTEM_CLOCK.monotonic() > deadline:
+                    raise TimeoutError(f"{path} is locked by another process") from None
+                SYSTEM_CLOCK.sleep(_POLL_SECONDS)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+@contextmanager
+def locked(path: Path, timeout: float) -> Iterator[None]:
+    """Hold the lock on ``path`` for a while; TimeoutError as for ``acquire``."""
+    fd = acquire(path, timeout)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock now.
+
+    Looking takes the lock for a moment, so who acquires one must be ready to wait that long.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
