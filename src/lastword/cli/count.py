@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lastword.cli.context import AppContext
-from lastword.cli.reading import note_if_stale, open_table
+from lastword.cli.opening import note_if_stale, open_table
 from lastword.cli.table_options import TableSpec, with_table
 
 

@@ -7,8 +7,8 @@ from itertools import islice
 import click
 
 from lastword.cli.context import AppContext
+from lastword.cli.opening import describe_entry, note_if_stale, open_table
 from lastword.cli.output import as_text
-from lastword.cli.reading import describe_entry, note_if_stale, open_table
 from lastword.cli.table_options import TableSpec, with_table
 
 

@@ -15,6 +15,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.info import find_running
 from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.opening import open_table
 from lastword.cli.progress import progress_bar
 from lastword.cli.table_options import TableSpec, table_spec
 from lastword.cli.watch import print_change
@@ -40,39 +41,36 @@ def up(app: AppContext, port: int | None) -> None:
     if port is not None:
         app.flags["broker.port"] = port
     stopping = threading.Event()
-    with _signals_set(stopping), ExitStack() as running:
-        _ensure_broker(app, running)
-        names = list(app.settings.tables) or [DEMO_TABLE]
-        specs = [table_spec(app, name) for name in names]
-        _create_missing_topics(app, specs)
-        watchers = [_Watcher(app, spec, stopping) for spec in specs]
-        for watcher in watchers:
-            running.callback(watcher.close)
-            watcher.start()
-        app.output.note(
-            f"up at {app.connection.bootstrap_servers}; try: "
-            f'lastword put {names[0]} user-1 \'{{"name": "Alice"}}\'. Ctrl-C stops it.'
-        )
-        while not stopping.wait(_LOOK_S):
-            pass
-        app.output.note("stopping")
+    watchers: list[_Watcher] = []
+    with _killed_as_by_ctrl_c(), ExitStack() as running:
+        try:
+            _ensure_broker(app, running)
+            specs = [table_spec(app, name) for name in app.settings.tables or [DEMO_TABLE]]
+            _create_missing_topics(app, specs)
+            for spec in specs:
+                table = running.enter_context(open_table(app, spec, store=spec.store))
+                watchers.append(_Watcher(app, spec, table, stopping))
+                running.callback(watchers[-1].stop)
+                watchers[-1].start()
+            app.output.note(
+                f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it. Try elsewhere:\n"
+                f'  lastword put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
+            )
+            stopping.wait()
+        except KeyboardInterrupt:
+            app.output.note("stopping")
     for watcher in watchers:
         watcher.raise_failure()
 
 
 @contextmanager
-def _signals_set(event: threading.Event) -> Iterator[None]:
-    """Ctrl-C and a polite kill end the command in order, however far it has come."""
-
-    def stop(number: int, frame: object) -> None:
-        event.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+def _killed_as_by_ctrl_c() -> Iterator[None]:
+    """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _ensure_broker(app: AppContext, running: ExitStack) -> None:
@@ -114,44 +112,31 @@ def _create_missing_topics(app: AppContext, specs: list[TableSpec]) -> None:
 
 
 class _Watcher:
-    """One open table and the thread that prints its changes."""
+    """The thread that prints the changes of one table."""
 
-    def __init__(self, app: AppContext, spec: TableSpec, stopping: threading.Event) -> None:
+    def __init__(
+        self, app: AppContext, spec: TableSpec, table: Table, stopping: threading.Event
+    ) -> None:
         self._app = app
-        self._spec = spec
+        self._name = spec.name
+        self._table = table
         self._stopping = stopping
         self._failure: LastwordError | None = None
         self._thread = threading.Thread(target=self._run, name=f"watch-{spec.name}")
-        self._table = Table(
-            spec.topic,
-            connection=app.connection,
-            key=spec.key,
-            value=spec.value,
-            store=spec.store,
-            name=spec.name,
-            application_id=app.application_id,
-            state_dir=app.state_dir,
-            on_bad=spec.on_bad,
-            allow_expiry=spec.allow_expiry,
-        )
 
     def start(self) -> None:
-        """Restore the table, then print in the background."""
-        self._table.start()
-        self._table.wait_ready()
+        """Say that the table is ready, and print what changes from now on."""
         keys = len(self._table)
         self._app.output.line(
-            f"{self._spec.name} is ready with {keys} keys",
-            {"table": self._spec.name, "ready": True, "keys": keys},
+            f"{self._name} is ready with {keys} keys",
+            {"table": self._name, "ready": True, "keys": keys},
         )
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop printing and close the table."""
+    def stop(self) -> None:
+        """Stop printing."""
         self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._table.close()
+        self._thread.join()
 
     def raise_failure(self) -> None:
         """Raise what ended the thread, if something did."""
@@ -176,4 +161,4 @@ class _Watcher:
                     if change is not None:
                         print_change(self._app, change)
         except WatchLostError as error:
-            self._app.output.note(f"{self._spec.name}: {error}; watching again")
+            self._app.output.note(f"{self._name}: {error}; watching again")

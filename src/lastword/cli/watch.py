@@ -7,8 +7,8 @@ from itertools import islice
 import click
 
 from lastword.cli.context import AppContext
+from lastword.cli.opening import describe_change, open_table
 from lastword.cli.output import as_text, as_time
-from lastword.cli.reading import describe_change, open_table
 from lastword.cli.table_options import TableSpec, with_table
 from lastword.kafka.admin import Admin
 from lastword.records import Position

@@ -1,4 +1,4 @@
-"""Opens a table for one answer: in memory, restored to the end with a progress bar, then left."""
+"""Opens a table: restored to the end with a progress bar, then ready to answer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lastword.table.table import Table
 
 
 @contextmanager
-def open_table(app: AppContext, spec: TableSpec) -> Iterator[Table]:
-    """The table of ``spec``, ready to answer; nothing is kept on disk."""
+def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> Iterator[Table]:
+    """The table of ``spec``, ready to answer; for one answer, memory is enough."""
     with ExitStack() as opened:
         with progress_bar(app.output, f"restoring {spec.topic}") as report:
             table = Table(
@@ -22,6 +22,9 @@ def open_table(app: AppContext, spec: TableSpec) -> Iterator[Table]:
                 connection=app.connection,
                 key=spec.key,
                 value=spec.value,
+                store=store,
+                name=spec.name,
+                state_dir=app.state_dir,
                 on_bad=spec.on_bad,
                 allow_expiry=spec.allow_expiry,
                 application_id=app.application_id,
