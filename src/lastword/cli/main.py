@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from lastword import __version__
 from lastword.cli.context import AppContext
@@ -52,6 +53,15 @@ class LazyGroup(click.Group):
         """List the commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name without loading any of them."""
+        names = [
+            CompletionItem(name, help=help_line)
+            for name, (_, help_line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a LastwordError becomes its message, hint and exit status."""

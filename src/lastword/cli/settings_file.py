@@ -20,6 +20,7 @@ from lastword.cli.settings import (
 from lastword.errors import ConfigError
 
 DEFAULT_FILE = Path("lastword.toml")
+_SECTIONS = {"tables", *(name.rpartition(".")[0] for name in BY_NAME)}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
@@ -98,6 +99,8 @@ class _FileReader:
             elif name in FREE_SECTIONS:
                 section = self._mapping(name, value)
                 free[name] = {key: _as_kafka_text(each) for key, each in section.items()}
+            elif name in _SECTIONS:
+                self._mapping(name, value)  # an empty section, or something that is none
             elif not name.startswith("tables."):
                 raise self._unknown(name, [*BY_NAME, *FREE_SECTIONS, "tables"])
         return Settings(values, free, tables)
@@ -137,7 +140,7 @@ class _FileReader:
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in document.items():
         name = f"{prefix}{key}"
-        if isinstance(value, dict) and name not in FREE_SECTIONS:
+        if isinstance(value, dict) and value and name not in FREE_SECTIONS:
             yield from _flatten(value, name + ".")
         else:
             yield name, value

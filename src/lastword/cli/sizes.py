@@ -46,12 +46,12 @@ def as_size(size_bytes: int) -> str:
     >>> as_size(1234567)
     '1.18 MiB'
     """
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
+    size, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
         if size < 1024:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} TiB"
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.3g} {unit}"
 
 
 def as_duration(seconds: float) -> str:
