@@ -6,7 +6,7 @@ The convention, for README.md and every page below docs/:
 - a ``console`` block has commands after ``$ `` and below each the output it prints, in which
   ``...`` stands for anything; without an expected output only the exit status counts;
 - blocks of a page run in order, in one empty directory, with ``localhost:9092`` being the broker;
-- ``sh``, ``text``, ``toml`` and unmarked blocks are only read.
+- ``py`` is a fragment; it, ``sh``, ``text``, ``toml`` and unmarked blocks are only read.
 """
 
 from __future__ import annotations

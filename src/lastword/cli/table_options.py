@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -42,20 +42,41 @@ class TableSpec:
         return parse_literal(text, self.value)
 
 
-def table_spec(
-    app: AppContext, name: str, *, key: object = None, value: object = None
-) -> TableSpec:
-    """The table of that name in the settings, else the topic of that name."""
-    configured = app.settings.table(name)
+def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = None) -> TableSpec:
+    """The table of that name in the settings, else the topic of that name; flags win."""
+    given = {each: value for each, value in (flags or {}).items() if value is not None}
+    values = app.settings.table(name) | given
     return TableSpec(
         name=name,
-        topic=str(configured["topic"]),
-        key=str(key or configured["key"]),
-        value=str(value or configured["value"]),
-        store=str(configured["store"]),
-        on_bad=cast("BadRecordPolicy", configured["on_bad"]),
-        allow_expiry=bool(configured["allow_expiry"]),
+        topic=str(values["topic"]),
+        key=str(values["key"]),
+        value=str(values["value"]),
+        store=str(values["store"]),
+        on_bad=cast("BadRecordPolicy", values["on_bad"]),
+        allow_expiry=bool(values["allow_expiry"]),
     )
+
+
+_TABLE_OPTIONS = (
+    click.option(
+        "--key-codec",
+        "key_flag",
+        type=click.Choice(CODEC_NAMES),
+        help="How keys are written.  [default: string]",
+    ),
+    click.option(
+        "--value-codec",
+        "value_flag",
+        type=click.Choice(CODEC_NAMES),
+        help="How values are written.  [default: json]",
+    ),
+    click.option(
+        "--on-bad",
+        "on_bad_flag",
+        type=click.Choice(["fail", "skip", "quarantine"]),
+        help="What happens when a value cannot be decoded.  [default: fail]",
+    ),
+)
 
 
 def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> Callable[P, R]:
@@ -64,22 +85,10 @@ def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> C
     @with_cluster
     @functools.wraps(command)
     def run(app: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        spec = table_spec(
-            app,
-            str(kwargs.pop("table")),
-            key=kwargs.pop("key_codec"),
-            value=kwargs.pop("value_codec"),
-        )
+        flags = {each: kwargs.pop(f"{each}_flag") for each in ("key", "value", "on_bad")}
+        spec = table_spec(app, str(kwargs.pop("table")), flags)
         return command(app, spec, *args, **kwargs)
 
-    run = click.option(
-        "--value-codec",
-        type=click.Choice(CODEC_NAMES),
-        help="How values are written.  [default: json]",
-    )(run)
-    run = click.option(
-        "--key-codec",
-        type=click.Choice(CODEC_NAMES),
-        help="How keys are written.  [default: string]",
-    )(run)
+    for option in reversed(_TABLE_OPTIONS):
+        run = option(run)
     return click.argument("table")(run)
