@@ -11,6 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from lastword.errors import StoreError
+
+Row = tuple[bytes, bytes]
+
 
 @dataclass(frozen=True)
 class Capabilities:
@@ -28,11 +32,14 @@ class Capabilities:
 
 
 class Scan(Protocol):
-    """Rows in key order as of the moment the scan was made; closed by exhaustion or ``close``."""
+    """Rows in key order as of the moment the scan was made; closed by exhaustion or ``close``.
 
-    def __iter__(self) -> Iterator[tuple[bytes, bytes]]: ...
+    For one thread at a time. Closing the store ends it: the next row is then a StoreError.
+    """
 
-    def __next__(self) -> tuple[bytes, bytes]: ...
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def __next__(self) -> Row: ...
 
     def close(self) -> None:
         """Free what the scan holds; a second call does nothing."""
@@ -40,14 +47,20 @@ class Scan(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """One partition of a table. Keys are never empty; rows are opaque bytes."""
+    """One partition of a table. Keys are never empty; rows are opaque bytes.
+
+    Before ``open`` and after ``close`` every read and write raises StoreError.
+    """
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this store can do; constant."""
+        """What this store can do; constant, and known before ``open``."""
 
     def open(self) -> None:
-        """Make it usable; raises StoreCorruptedError when its files cannot be read."""
+        """Make it usable; raises StoreCorruptedError when its files cannot be read.
+
+        A closed store can be opened again: a persistent one with its rows, others empty.
+        """
 
     def close(self) -> None:
         """Free everything; idempotent. Persistent stores keep rows and checkpoint."""
@@ -71,7 +84,7 @@ class Store(Protocol):
         """The exact number of rows."""
 
     def checkpoint(self) -> bytes | None:
-        """The checkpoint of the last apply, or None when nothing was ever applied."""
+        """The checkpoint of the last apply, or None when nothing was applied since ``clear``."""
 
     def apply(
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: bytes
@@ -79,14 +92,35 @@ class Store(Protocol):
         """Write rows, remove keys and set the checkpoint in one atomic step.
 
         After a crash either all of it is there or none. ``puts`` and ``deletes`` share no key;
-        deleting an absent key is not an error.
+        deleting an absent key is not an error, an empty key is (StoreError, nothing applied).
         """
 
     def evict(self) -> list[bytes]:
-        """Drop the rows beyond the capacity, oldest use first, and return their keys."""
+        """Drop the rows beyond the capacity, oldest use first, and return their keys.
+
+        The checkpoint stays: an evicted key is gone for good only once its tombstone is in the
+        topic. Called by the thread that applies; ``apply`` itself never evicts.
+        """
 
     def clear(self) -> None:
-        """Forget every row and the checkpoint."""
+        """Forget every row and the checkpoint, in one atomic step."""
 
     def size_bytes(self) -> int:
         """Bytes held, on disk for persistent stores and in memory for others (estimated)."""
+
+    def stats(self) -> Mapping[str, int]:
+        """Gauges for metrics, by name; empty when there is nothing to tell."""
+
+
+def not_open() -> StoreError:
+    """What every store raises when it is used before ``open`` or after ``close``."""
+    return StoreError("the store is not open", hint="open it first; a closed table stays closed")
+
+
+def refuse_empty_keys(puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
+    """Raise StoreError when a batch holds the empty key, which no table has."""
+    if b"" in puts or b"" in deletes:
+        raise StoreError(
+            "a batch holds an empty key",
+            hint="records without a key are counted by the reader and never applied",
+        )
