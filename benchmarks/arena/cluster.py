@@ -1,0 +1,29 @@
+"""The broker a benchmark runs on: one that is named, or an embedded one for this run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from arena.programs import BUILD
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.broker.home import default_home
+from lastword.broker.runtime import KafkaRuntime
+
+
+@contextmanager
+def cluster(bootstrap_servers: str | None) -> Iterator[str]:
+    """Addresses of a broker; an embedded one lives below build/ and is gone afterwards."""
+    if bootstrap_servers is not None:
+        yield bootstrap_servers
+        return
+    directory = BUILD / "broker"
+    shutil.rmtree(directory, ignore_errors=True)
+    runtime = KafkaRuntime.prepare(default_home(os.environ), os.environ)
+    try:
+        with EmbeddedBroker(directory, runtime) as broker:
+            yield broker.bootstrap_servers
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
