@@ -267,8 +267,9 @@ class Admin:
                 doing=f"reading the offsets of {topic!r}",
                 topic=topic,
             )
-        except ConnectionFailedError:
-            # librdkafka says "no leaders" for an unknown topic or partition, too.
+        except (ConnectionFailedError, TopicNotFoundError):
+            # librdkafka tells an unknown partition, an unknown topic and a missing leader apart
+            # only by chance.
             self._check_partitions(topic, partitions)
             raise
         return {place.partition: answer.offset for place, answer in answers.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,9 +18,12 @@ def wire_admin(
     connection: Connection, *, doing: str, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
 ) -> Iterator[Any]:
     """A kafka-python admin client; its errors leave the block as Lastword's own."""
-    # Loaded only here, because kafka-python takes a quarter of a second that few commands need.
-    from kafka import KafkaAdminClient  # noqa: PLC0415
-    from kafka.errors import KafkaError  # noqa: PLC0415
+    with warnings.catch_warnings():
+        # kafka-python reads its own files with a call that Python 3.11 deprecates.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # Loaded only here: it takes a quarter of a second that few commands need.
+        from kafka import KafkaAdminClient  # noqa: PLC0415
+        from kafka.errors import KafkaError  # noqa: PLC0415
 
     settings = connection.kafka_python()
     timeout_ms = int(timeout_seconds * 1000)

@@ -20,6 +20,7 @@ _RUN = re.compile(
     r"\t(?P<reduction>-?[\d.]+|NaN)% size reduction",
     re.MULTILINE,
 )
+_STARTED = "] Kafka Server started ("
 _UNCLEANABLE = "Marking its partition ({log}) as uncleanable"
 
 
@@ -44,9 +45,13 @@ def last_run(log_file: Path, topic: str, partition: int) -> CleanerRun | None:
 
 
 def was_marked_uncleanable(log_file: Path, topic: str, partition: int) -> bool:
-    """Whether an error made the cleaner give up on the partition."""
+    """Whether an error made the cleaner give up on the partition since the broker started."""
     mark = _UNCLEANABLE.format(log=f"{topic}-{partition}")
-    return any(mark in _read(path) for path in _newest_first(log_file))
+    for path in _newest_first(log_file):
+        _, started, since_start = _read(path).rpartition(_STARTED)
+        if started or mark in since_start:
+            return mark in since_start
+    return False
 
 
 def _run(found: re.Match[str]) -> CleanerRun:
