@@ -143,4 +143,4 @@ class Lifecycle:
         self.machine.move(TableState.ERROR)
 
     def _on_evicted(self, keys: list[bytes]) -> None:
-        self.parts.writer.evict(keys)
+        self.parts.writer.evict(keys, self.parts.tailer.position())

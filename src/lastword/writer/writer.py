@@ -7,14 +7,14 @@ applied it, through a callable it was given.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from lastword.errors import InvalidRecordError, NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
-from lastword.records import NO_HEADERS, Header, Headers, Position, Version
+from lastword.records import Header, Headers, Position, Version
+from lastword.writer.evictions import Evictions
 
 WaitFor = Callable[[Position, float], None]
 
@@ -26,8 +26,8 @@ class Writer:
     """Writes one topic. Safe to use from any thread; connects on the first write.
 
     ``key_suffix_bytes`` is the part at the end of a key that has no say in its partition.
-    ``owner`` marks every record as written by this application, for tables that must be the
-    topic's only writer.
+    ``owner`` marks every record as written by this application, for tables that evict keys and
+    must therefore be the topic's only writer.
     """
 
     def __init__(
@@ -47,23 +47,25 @@ class Writer:
         self._suffix = key_suffix_bytes
         self._owner: Headers = () if owner is None else (owner,)
         self._lock = threading.Lock()
-        self._in_flight: Counter[bytes] = Counter()
+        self._evictions = None if owner is None else Evictions()
         self._producer: RecordProducer | None = None
 
     def write(self, records: Sequence[Outgoing]) -> list[Delivery]:
         """Send ``records`` in order; what was acknowledged is readable when this returns."""
         prepared = [self._prepare(record) for record in records]
         producer = self._connect()
+        if self._evictions is None:
+            return self._send(producer, prepared)
         keys = [record.key for record in records]
         with self._lock:
-            self._in_flight.update(keys)
+            self._evictions.begin_write(keys)
+        deliveries = [Delivery() for _ in records]
         try:
-            deliveries = producer.send(prepared)
-            self._await_applied(deliveries)
+            deliveries = self._send(producer, prepared)
         finally:
             with self._lock:
-                self._in_flight.subtract(keys)
-                self._in_flight = +self._in_flight
+                versions = [delivery.version for delivery in deliveries]
+                self._post_tombstones(producer, self._evictions.end_write(keys, versions))
         return deliveries
 
     def write_one(self, record: Outgoing) -> Version:
@@ -75,14 +77,13 @@ class Writer:
             raise RuntimeError("a delivery without an error has a version")
         return delivery.version
 
-    def evict(self, keys: Sequence[bytes]) -> None:
-        """Send tombstones for evicted keys without waiting, unless a newer write is under way."""
-        if not keys:
+    def evict(self, keys: Sequence[bytes], position: Position) -> None:
+        """Delete keys that the store dropped at ``position``, without waiting for it."""
+        if not keys or self._evictions is None:
             return
         producer = self._connect()
         with self._lock:
-            idle = [key for key in keys if not self._in_flight[key]]
-            producer.post([self._prepare(Outgoing(key, None)) for key in idle])
+            self._post_tombstones(producer, self._evictions.evict(keys, position))
 
     def close(self) -> None:
         """Wait for what is in flight; idempotent."""
@@ -95,11 +96,12 @@ class Writer:
                 "a record of a table needs a key of at least one byte",
                 hint="compaction keeps the last record per key; without a key there is none",
             )
-        headers = (*record.headers, *self._owner) if self._owner else record.headers
-        partition = record.partition
+        if self._owner:
+            record = record._replace(headers=(*record.headers, *self._owner))
         if self._suffix:
-            partition = partition_for(record.key[: -self._suffix], self._partitions)
-        return record._replace(headers=headers or NO_HEADERS, partition=partition)
+            home = partition_for(record.key, self._partitions, self._suffix)
+            record = record._replace(partition=home)
+        return record
 
     def _connect(self) -> RecordProducer:
         with self._lock:
@@ -108,6 +110,14 @@ class Writer:
                     self._connection, self._topic, timeout_s=WRITE_TIMEOUT_S
                 )
             return self._producer
+
+    def _send(self, producer: RecordProducer, records: Sequence[Outgoing]) -> list[Delivery]:
+        deliveries = producer.send(records)
+        self._await_applied(deliveries)
+        return deliveries
+
+    def _post_tombstones(self, producer: RecordProducer, keys: Sequence[bytes]) -> None:
+        producer.post([self._prepare(Outgoing(key, None)) for key in keys])
 
     def _await_applied(self, deliveries: Sequence[Delivery]) -> None:
         """Read-your-writes: every partition that acknowledged something must have applied it."""
