@@ -19,7 +19,9 @@ from lastword.kafka.pem import certificates, pkcs8_key, readable
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
 
-RECONNECT_BACKOFF_MS = 100
+RECONNECT_BACKOFF_MS = 20
+"""Each client also waits half of this at its start, between asking a bootstrap server for the
+brokers and connecting to one of them: 50 ms with librdkafka's default."""
 RECONNECT_BACKOFF_MS_MAX = 2_000
 """librdkafka would wait up to 10 s, which is how late a table would see a broker's return."""
 

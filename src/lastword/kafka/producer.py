@@ -23,6 +23,8 @@ from lastword.records import NO_HEADERS, Headers, Version
 
 log = logging.getLogger(__name__)
 
+CONNECT_TIMEOUT_S = 5.0
+
 _SETTINGS: Mapping[str, Any] = {
     "acks": "all",
     "enable.idempotence": True,
@@ -107,6 +109,7 @@ class RecordProducer:
         settings = connection.librdkafka() | dict(_SETTINGS)
         settings["message.timeout.ms"] = int(timeout_s * 1000)
         self._producer = Producer(settings)
+        self._acquire_producer_id()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._serve, name=f"producer-{topic}", daemon=True)
         self._thread.start()
@@ -145,6 +148,19 @@ class RecordProducer:
             left = self._producer.flush(self.timeout_s)
             if left:
                 log.warning("%s: %d records have no outcome at close", self._topic, left)
+
+    def _acquire_producer_id(self) -> None:
+        """Spare the first record a wait of 500 ms.
+
+        librdkafka asks a broker for the id only when metadata arrives or a timer of 500 ms
+        fires. The first metadata comes from a bootstrap server, which does not count as a
+        broker yet; the second is what sets it off.
+        """
+        try:
+            for _ in range(2):
+                self._producer.list_topics(self._topic, timeout=CONNECT_TIMEOUT_S)
+        except KafkaException as error:
+            log.debug("%s: no producer id yet, the first write will wait: %s", self._topic, error)
 
     def _enqueue(self, record: Outgoing, on_delivery: Any, deadline: float) -> WriteError | None:
         while True:

@@ -207,7 +207,7 @@ class Queries:
         return first, last
 
     def _partition(self, raw: bytes) -> int:
-        return partition_for(raw[: -self._suffix] if self._suffix else raw, self._partitions)
+        return partition_for(raw, self._partitions, self._suffix)
 
     def _now(self) -> tuple[Position, bool]:
         return self._tailer.position(), any(f.stale for f in self._followers.values())
