@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import chain
-from threading import RLock
 
 from lastword.errors import StoreError
 from lastword.stores.base import Row
@@ -27,7 +27,7 @@ class Cursor(ABC):
     another scan of the same store in the same thread.
     """
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: AbstractContextManager[object]) -> None:
         self._lock = lock
         self._chunk: list[Row] = []
         self._failure: StoreError | None = None

@@ -1,0 +1,280 @@
+"""Rows on disk, in one RocksDB database per partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Condition, Lock, RLock
+from weakref import WeakSet
+
+from rocksdict import IngestExternalFileOptions, Rdict, SstFileWriter, WriteBatch
+
+from lastword.errors import StoreError
+from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
+from lastword.stores.chunked_scan import ChunkedScan
+from lastword.stores.rocksdb_counter import RowCounter
+from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY, FIRST_KEY, RocksDBCursor, check_end
+from lastword.stores.rocksdb_errors import store_error, store_errors
+from lastword.stores.rocksdb_memory import memory_budget
+from lastword.stores.rocksdb_options import database_options, ingested_file_options
+
+RESTORE_BATCH_BYTES = 32 << 20
+# From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
+# and the write buffer, and does not hold the interpreter lock for one long write.
+INGEST_BYTES_MIN = 4 << 20
+_CLOSE_WAIT_SECONDS = 30
+_LOOKED_UP_AT_ONCE = 4096
+
+_STATS = {
+    "file_bytes": "rocksdb.live-sst-files-size",
+    "write_buffer_bytes": "rocksdb.cur-size-all-mem-tables",
+    "estimated_rows": "rocksdb.estimate-num-keys",
+    "level0_files": "rocksdb.num-files-at-level0",
+    "running_compactions": "rocksdb.num-running-compactions",
+    "pending_compaction_bytes": "rocksdb.estimate-pending-compaction-bytes",
+}
+
+
+class RocksDBStore:
+    """A persistent store; rows and checkpoint change in one atomic step.
+
+    Small batches go through RocksDB's write-ahead log, large ones become a sorted file that is
+    taken in as a whole. The checkpoint is the row of the empty key, which no table has, so both
+    ways carry it. Survives a killed process with nothing lost; after a power failure the store
+    may be some batches behind, rows and checkpoint still in step.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     store = RocksDBStore(Path(directory))
+    ...     store.open()
+    ...     store.apply({b"a": b"1"}, (), b"checkpoint")
+    ...     store.close()
+    ...     store.open()
+    ...     print(store.get(b"a"), store.checkpoint())
+    ...     store.close()
+    b'1' b'checkpoint'
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database: Rdict | None = None
+        self._get: Callable[[bytes], bytes | None] = _refuse
+        self._counter = RowCounter()
+        self._counting = Lock()  # one count at a time
+        self._writing = Lock()  # one change at a time; taken before the next one
+        self._idle = Condition(RLock())  # guards what readers hold: cursors and borrowings
+        self._cursors: WeakSet[RocksDBCursor] = WeakSet()
+        self._borrowers = 0
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Persistent; restores fastest in large batches."""
+        return Capabilities(persistent=True, restore_batch_bytes=RESTORE_BATCH_BYTES)
+
+    def open(self) -> None:
+        """Open or create the database; an open store is left as it is.
+
+        Raises StoreLockedError when another process has it open, StoreCorruptedError when its
+        files cannot be read.
+        """
+        with self._writing:
+            if self._database is not None:
+                return
+            options = database_options(memory_budget())
+            with store_errors(self._path):
+                self._path.mkdir(parents=True, exist_ok=True)
+                self._ingested_file.unlink(missing_ok=True)
+                # Without column_families rocksdict would take those stored beside the data,
+                # with a cache of their own and without what is set here.
+                opened = Rdict(str(self._path), options, {"default": options})
+                # Reading through the column family saves looking it up by name in every get.
+                database = opened.get_column_family("default")
+            self._counter = RowCounter()
+            self._database, self._get = database, database.get
+
+    def close(self) -> None:
+        """Write everything to disk and release the files; ends open scans; idempotent."""
+        with self._writing, self._idle:
+            database, self._database, self._get = self._database, None, _refuse
+            if database is None:
+                return
+            for cursor in list(self._cursors):
+                cursor.fail(not_open())
+        with self._idle:
+            if not self._idle.wait_for(lambda: self._borrowers == 0, _CLOSE_WAIT_SECONDS):
+                raise StoreError(
+                    f"{self._path}: a read has been running for {_CLOSE_WAIT_SECONDS} seconds",
+                    hint="the files are released when it ends",
+                )
+        with store_errors(self._path):
+            database.close()
+
+    def get(self, key: bytes) -> bytes | None:
+        """The row, or None."""
+        try:
+            return self._get(key) if key else None
+        except StoreError:
+            raise
+        except Exception as error:
+            raise store_error(error, self._path) from error
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The rows in the order of ``keys``, as of one moment; RocksDB sorts them itself."""
+        if CHECKPOINT_KEY in keys:
+            return [
+                row if key else None for key, row in zip(keys, self._look_up(keys), strict=True)
+            ]
+        return self._look_up(keys)
+
+    def scan(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Scan:
+        """Rows with ``start <= key < end``, as of this moment."""
+        with self._idle, store_errors(self._path):
+            cursor = RocksDBCursor(
+                self._idle, self._opened(), self._path, start, end, reverse=reverse
+            )
+            self._cursors.add(cursor)
+            return ChunkedScan(cursor)
+
+    def count(self) -> int:
+        """The exact number of rows: counted when first asked for, known from then on."""
+        with self._counting:
+            rows = self._counter.rows
+            return self._count() if rows is None else rows
+
+    def checkpoint(self) -> bytes | None:
+        """The checkpoint of the last apply."""
+        with store_errors(self._path):
+            return self._get(CHECKPOINT_KEY)
+
+    def apply(
+        self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: bytes
+    ) -> None:
+        """Write rows, remove keys and set the checkpoint in one atomic step."""
+        refuse_empty_keys(puts, deletes)
+        with self._writing, store_errors(self._path):
+            database = self._opened()
+            counter = self._counter
+            rows = self._rows_added(puts, deletes) if counter.wants_changes else 0
+            if sum(map(len, puts.values())) >= INGEST_BYTES_MIN:
+                self._ingest(database, puts, deletes, checkpoint)
+            else:
+                batch = WriteBatch(raw_mode=True)
+                batch[CHECKPOINT_KEY] = checkpoint
+                for key, row in puts.items():
+                    batch[key] = row
+                for key in deletes:
+                    batch.delete(key)
+                database.write(batch)
+            counter.changed(rows)
+
+    def evict(self) -> list[bytes]:
+        """Nothing: there is no limit."""
+        return []
+
+    def clear(self) -> None:
+        """Forget every row and the checkpoint in one atomic step, then free the space."""
+        with self._writing, store_errors(self._path):
+            database = self._opened()
+            batch = WriteBatch(raw_mode=True)
+            batch.delete(CHECKPOINT_KEY)
+            last_key = next(database.keys(backwards=True), None)
+            if last_key is None:
+                check_end(database, None, FIRST_KEY, None, reverse=True)
+            else:
+                batch.delete_range(FIRST_KEY, last_key + b"\x00")
+            database.write(batch)
+            self._counter.reset()
+            database.compact_range(None, None)
+
+    def size_bytes(self) -> int:
+        """Bytes of the live files and of the write buffers."""
+        stats = self.stats()
+        return stats["file_bytes"] + stats["write_buffer_bytes"]
+
+    def stats(self) -> Mapping[str, int]:
+        """What RocksDB says of itself, at no cost."""
+        with self._idle, store_errors(self._path):
+            database = self._opened()
+            return {
+                name: database.property_int_value(rocksdb_name) or 0
+                for name, rocksdb_name in _STATS.items()
+            }
+
+    @property
+    def _ingested_file(self) -> Path:
+        return self._path / "ingested.sst"
+
+    def _opened(self) -> Rdict:
+        if self._database is None:
+            raise not_open()
+        return self._database
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Rdict]:
+        """The database for a call during which other threads run; ``close`` waits for it."""
+        with self._idle:
+            database = self._opened()
+            self._borrowers += 1
+        try:
+            with store_errors(self._path):
+                yield database
+        finally:
+            with self._idle:
+                self._borrowers -= 1
+                self._idle.notify_all()
+
+    def _look_up(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        with self._borrowed() as database:
+            rows: list[bytes | None] = database.get(list(keys))
+            return rows
+
+    def _count(self) -> int:
+        with self._borrowed():
+            with self._writing:
+                count = self._counter.start(self._opened())
+            counted = 0
+            while rows := count.next_piece():
+                counted += rows
+                self._opened()  # do not keep `close` waiting
+            with self._writing:
+                self._counter.finish(counted)
+        return self._counter.rows or 0
+
+    def _rows_added(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> int:
+        return len(puts) - self._present(list(puts)) - self._present(list(set(deletes)))
+
+    def _present(self, keys: list[bytes]) -> int:
+        pieces = (
+            keys[first : first + _LOOKED_UP_AT_ONCE]
+            for first in range(0, len(keys), _LOOKED_UP_AT_ONCE)
+        )
+        return sum(row is not None for piece in pieces for row in self._look_up(piece))
+
+    def _ingest(
+        self,
+        database: Rdict,
+        puts: Mapping[bytes, bytes],
+        deletes: Collection[bytes],
+        checkpoint: bytes,
+    ) -> None:
+        """Write everything into one sorted file and let the database take it in as a whole."""
+        writer = SstFileWriter(ingested_file_options(memory_budget()))
+        writer.open(str(self._ingested_file))
+        writer[CHECKPOINT_KEY] = checkpoint
+        for key in sorted(puts.keys() | set(deletes)) if deletes else sorted(puts):
+            row = puts.get(key)
+            if row is None:
+                del writer[key]
+            else:
+                writer[key] = row
+        writer.finish()
+        options = IngestExternalFileOptions()
+        options.set_move_files(True)
+        database.ingest_external_file([str(self._ingested_file)], options)
+
+
+def _refuse(_key: bytes) -> bytes | None:
+    raise not_open()
