@@ -1,0 +1,64 @@
+"""Runs the command line in this process, against the session's broker."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.cli.main import lastword as command_line
+
+
+@dataclass(frozen=True)
+class Lastword:
+    """``lastword(...)`` runs a command; ``lastword.json(...)`` returns the objects it printed."""
+
+    environ: dict[str, str | None]
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(command_line, arguments, input=stdin, env=self.environ)
+
+    def ok(self, *arguments: str, stdin: str | None = None) -> str:
+        """The standard output of a command that must succeed."""
+        answer = self(*arguments, stdin=stdin)
+        assert answer.exit_code == 0, answer.output
+        return answer.stdout
+
+    def json(self, *arguments: str, stdin: str | None = None) -> list[dict[str, Any]]:
+        return [
+            json.loads(line) for line in self.ok(*arguments, "--json", stdin=stdin).splitlines()
+        ]
+
+
+@pytest.fixture
+def lastword(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Lastword]:
+    """The command line with a home of its own; the log handlers it sets up are taken back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield Lastword(
+        {
+            "LASTWORD_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
+            "LASTWORD_HOME": str(tmp_path / "home"),
+        }
+    )
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture
+def topic(broker: EmbeddedBroker, topic_name: str) -> str:
+    """A compacted topic with three partitions."""
+    from lastword.kafka.admin import Admin
+    from lastword.kafka.connection import Connection
+    from lastword.topics.creation import create_topic
+
+    with Admin(Connection(bootstrap_servers=broker.bootstrap_servers)) as admin:
+        create_topic(admin, topic_name)
+    return topic_name

@@ -1,0 +1,131 @@
+"""``lastword up`` on a machine of its own: starts, serves, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lastword.broker import ports
+from lastword.broker.info import find_running
+from lastword.broker.runtime import KafkaRuntime
+
+LASTWORD = str(Path(sys.executable).with_name("lastword"))
+TIMEOUT_S = 90.0
+
+
+@pytest.fixture
+def home(kafka_runtime: KafkaRuntime, tmp_path: Path) -> Path:
+    """An empty home, but for the jars, which need not be fetched again."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "jars").symlink_to(kafka_runtime.metrics_agent.parent.parent)
+    return home
+
+
+class Up:
+    """A running ``lastword up --json`` and the objects it prints."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        self.environ = {**os.environ, "LASTWORD_HOME": str(home)}
+        self.process = subprocess.Popen(
+            [LASTWORD, "up", "--json", *arguments],
+            env=self.environ,
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def next_object(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._lines.get(timeout=TIMEOUT_S))
+        return found
+
+    def run(self, *arguments: str) -> str:
+        command = [LASTWORD, *arguments]
+        return subprocess.run(
+            command, env=self.environ, capture_output=True, text=True, check=True, timeout=TIMEOUT_S
+        ).stdout
+
+    def stop(self, number: int) -> tuple[int, str]:
+        self.process.send_signal(number)
+        status = self.process.wait(TIMEOUT_S)
+        self._reader.join(TIMEOUT_S)
+        assert self.process.stderr is not None
+        return status, self.process.stderr.read()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(TIMEOUT_S)
+        self._reader.join(TIMEOUT_S)
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.fixture
+def up(home: Path) -> Iterator[Up]:
+    running = Up(home, "--port", str(ports.free_ports(1)[0]))
+    yield running
+    running.close()
+
+
+def test_up_serves_the_demo_table_prints_changes_and_keeps_data(up: Up, home: Path) -> None:
+    assert up.next_object() == {"table": "user-profiles", "ready": True, "keys": 0}
+    up.run("put", "user-profiles", "user-1", '{"name": "Alice"}')
+    change = up.next_object()
+    assert (change["key"], change["value"], change["deleted"]) == (
+        "user-1",
+        {"name": "Alice"},
+        False,
+    )
+    up.run("delete", "user-profiles", "user-1")
+    assert up.next_object()["deleted"] is True
+    up.run("put", "user-profiles", "user-2", "2")
+    status, problems = up.stop(signal.SIGINT)
+    assert (status, problems) == (0, "")
+    assert find_running(home) is None, "the broker must end with the command"
+
+    again = Up(home, "--port", str(ports.free_ports(1)[0]))
+    try:
+        assert again.next_object() == {"table": "user-profiles", "ready": True, "keys": 1}
+        assert again.stop(signal.SIGTERM)[0] == 0
+        assert find_running(home) is None
+    finally:
+        again.close()
+
+
+def test_a_taken_port_is_said_with_what_to_do(home: Path) -> None:
+    (port,) = ports.free_ports(1)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        running = Up(home, "--port", str(port))
+        try:
+            status = running.process.wait(TIMEOUT_S)
+            assert running.process.stderr is not None
+            problem = json.loads(running.process.stderr.read())
+        finally:
+            running.close()
+    assert status == 1
+    assert problem["error"] == "PortTakenError"
+    assert str(port) in problem["message"]
+    assert "--port" in problem["hint"]
