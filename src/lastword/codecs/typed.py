@@ -27,7 +27,7 @@ class TypedCodec(WholeKey, Generic[S]):
                 f"there is no typed format {format!r}", hint="typed values are json or msgpack"
             )
         self.name = f"{format}[{type.__name__}]"
-        self._type = type
+        self.type = type
         self._encode: Callable[[S], bytes]
         self._decode: Callable[[bytes], S]
         if format == "json":
@@ -39,16 +39,16 @@ class TypedCodec(WholeKey, Generic[S]):
 
     def encode(self, value: S) -> bytes:
         """The document of ``value``; raises EncodeError when a field does not hold its type."""
-        if not isinstance(value, self._type):
+        if not isinstance(value, self.type):
             raise EncodeError(
-                f"a {self.name} codec takes {self._type.__name__}, not {type(value).__name__}",
-                hint=f"msgspec.convert(value, {self._type.__name__}) makes one of a dict",
+                f"a {self.name} codec takes {self.type.__name__}, not {type(value).__name__}",
+                hint=f"msgspec.convert(value, {self.type.__name__}) makes one of a dict",
             )
         try:
             data = self._encode(value)
             self._decode(data)
         except ENCODING_FAILED as error:
-            raise EncodeError(f"not a valid {self._type.__name__}: {error}") from error
+            raise EncodeError(f"not a valid {self.type.__name__}: {error}") from error
         return data
 
     def decode(self, data: bytes) -> S:
@@ -57,7 +57,7 @@ class TypedCodec(WholeKey, Generic[S]):
             return self._decode(data)
         except msgspec.ValidationError as error:
             raise DecodeError(
-                f"does not fit {self._type.__name__}: {error}",
+                f"does not fit {self.type.__name__}: {error}",
                 hint="give the field a default or a wider type, or repair the record's writer",
             ) from error
         except DECODING_FAILED as error:

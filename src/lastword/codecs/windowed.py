@@ -48,7 +48,7 @@ class WindowedCodec:
             raise ConfigError(
                 f"a window of {size_ms} ms has no length", hint="give the size in milliseconds"
             )
-        self._inner = _plain(inner)
+        self.inner = _plain(inner)
         self.size_ms = size_ms
         self.name = f"windowed({inner.name})"
 
@@ -59,14 +59,14 @@ class WindowedCodec:
                 f"a {self.name} codec takes WindowedKey, not {type(value).__name__}",
                 hint="WindowedKey(key, start_ms)",
             )
-        return self._inner.encode(value.key) + _time(value.start_ms)
+        return self.inner.encode(value.key) + _time(value.start_ms)
 
     def decode(self, data: bytes) -> WindowedKey:
         """The key and the start of its window."""
         times = data[-8:]
         if len(times) < 8 or times[0] & 0x80:
             raise _not_windowed(self.name, data)
-        return WindowedKey(self._inner.decode(data[:-8]), _START.unpack(times)[0])
+        return WindowedKey(self.inner.decode(data[:-8]), _START.unpack(times)[0])
 
     def end_ms(self, key: WindowedKey) -> int:
         """Where the window of ``key`` ends (exclusive)."""
@@ -74,7 +74,7 @@ class WindowedCodec:
 
     def prefix(self, value: Any) -> bytes:
         """All windows of the keys that begin with ``value``, as the inner codec means it."""
-        return self._inner.prefix(value)
+        return self.inner.prefix(value)
 
     def time_bounds(
         self, key: Any, from_ms: int = 0, until_ms: int | None = None
@@ -84,7 +84,7 @@ class WindowedCodec:
         Longer keys may lie in between; a raw key in the range is one of these windows exactly
         if it is as long as the first bound.
         """
-        raw = self._inner.encode(key)
+        raw = self.inner.encode(key)
         return raw + _time(from_ms), raw + _end(until_ms)
 
 
@@ -94,7 +94,7 @@ class SessionCodec:
     suffix_bytes = _END_START.size
 
     def __init__(self, inner: KeyCodec[Any]) -> None:
-        self._inner = _plain(inner)
+        self.inner = _plain(inner)
         self.name = f"session({inner.name})"
 
     def encode(self, value: SessionKey) -> bytes:
@@ -106,7 +106,7 @@ class SessionCodec:
             )
         if value.end_ms < value.start_ms:
             raise EncodeError(f"the session {value!r} ends before it starts")
-        return self._inner.encode(value.key) + _time(value.end_ms) + _time(value.start_ms)
+        return self.inner.encode(value.key) + _time(value.end_ms) + _time(value.start_ms)
 
     def decode(self, data: bytes) -> SessionKey:
         """The key and the two ends of its session."""
@@ -114,11 +114,11 @@ class SessionCodec:
         if len(times) < 16 or times[0] & 0x80 or times[8] & 0x80:
             raise _not_windowed(self.name, data)
         end_ms, start_ms = _END_START.unpack(times)
-        return SessionKey(self._inner.decode(data[:-16]), start_ms, end_ms)
+        return SessionKey(self.inner.decode(data[:-16]), start_ms, end_ms)
 
     def prefix(self, value: Any) -> bytes:
         """All sessions of the keys that begin with ``value``, as the inner codec means it."""
-        return self._inner.prefix(value)
+        return self.inner.prefix(value)
 
     def time_bounds(
         self, key: Any, from_ms: int = 0, until_ms: int | None = None
@@ -128,7 +128,7 @@ class SessionCodec:
         As with windows, a raw key in the range belongs to ``key`` exactly if it is as long as
         the first bound.
         """
-        raw = self._inner.encode(key)
+        raw = self.inner.encode(key)
         return raw + _time(from_ms) + bytes(8), raw + _end(until_ms) + bytes(8)
 
 

@@ -54,7 +54,7 @@ class Decoder:
                 headers,
             )
         except DecodeError as error:
-            self._bad(error, partition, offset)
+            self.note_bad(error, partition, offset)
             return None
 
     def change(self, record: Record) -> Change | None:
@@ -70,7 +70,7 @@ class Decoder:
                 record.headers,
             )
         except DecodeError as error:
-            self._bad(error, record.partition, record.offset)
+            self.note_bad(error, record.partition, record.offset)
             return None
 
     def validator(self) -> Validate | None:
@@ -85,7 +85,8 @@ class Decoder:
             return str(error)
         return None
 
-    def _bad(self, error: DecodeError, partition: int, offset: int) -> None:
+    def note_bad(self, error: DecodeError, partition: int, offset: int) -> None:
+        """Raise the error with the place of the record, or count it: what the policy says."""
         if self.policy == "fail":
             raise DecodeError(
                 error.reason,

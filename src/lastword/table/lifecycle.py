@@ -12,6 +12,7 @@ from lastword.records import Position
 from lastword.table.config import TableConfig
 from lastword.table.parts import Parts, assemble
 from lastword.table.queries import Queries
+from lastword.table.raw import RawTable
 from lastword.table.stall import explain_stall
 from lastword.table.state import StateListener, StateMachine, TableState
 from lastword.table.watch import Watch
@@ -37,6 +38,7 @@ class Lifecycle:
         self._listener = restore_listener
         self._parts: Parts | None = None
         self._queries: Queries | None = None
+        self._raw: RawTable | None = None
         self._writes: Writes | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -54,6 +56,13 @@ class Lifecycle:
         if self._queries is None:
             raise self._closed()
         return self._queries
+
+    @property
+    def raw(self) -> RawTable:
+        """The reads and writes of a started table, in bytes."""
+        if self._raw is None:
+            raise self._closed()
+        return self._raw
 
     @property
     def writes(self) -> Writes:
@@ -77,6 +86,7 @@ class Lifecycle:
             self.machine.move(TableState.RESTORING)
             parts.tailer.start()
             self._queries = Queries(parts.tailer, parts.decoder, self._metrics, self.ensure_ready)
+            self._raw = RawTable(parts, self._config.connection, self._metrics, self.ensure_ready)
             self._writes = Writes(parts.writer, parts.decoder, self._metrics)
 
     def wait_ready(self, stall_timeout_s: float) -> None:

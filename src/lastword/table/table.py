@@ -25,6 +25,7 @@ from lastword.table.decoder import BadRecordPolicy
 from lastword.table.entry import Entry
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.queries import Queries
+from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
 from lastword.table.state import StateListener, TableState
 from lastword.table.watch import Watch
@@ -144,6 +145,11 @@ class Table:
     def query(self) -> Queries:
         """The reads below, each with the position it was answered at."""
         return self._lifecycle.queries
+
+    @property
+    def raw(self) -> RawTable:
+        """Reads and writes in bytes, for whoever passes values on without decoding them."""
+        return self._lifecycle.raw
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of ``key``, or ``default``."""

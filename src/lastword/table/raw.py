@@ -1,0 +1,139 @@
+"""A table in bytes, for whoever passes keys and values on without looking into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import NamedTuple
+
+from lastword.errors import LastwordError
+from lastword.follow.feed import Subscription
+from lastword.follow.rows import decode_row
+from lastword.kafka.connection import Connection
+from lastword.kafka.partitioner import partition_for
+from lastword.kafka.producer import Delivery, Outgoing
+from lastword.metrics import Metrics
+from lastword.records import Headers, Position, Version
+from lastword.table.parts import Parts
+from lastword.table.scan import Scan
+
+
+class RawEntry(NamedTuple):
+    """A key's current record, as it is stored."""
+
+    key: bytes
+    version: Version
+    timestamp_ms: int
+    headers: Headers
+    value: bytes
+
+
+class RawTable:
+    """Reads and writes in bytes, counted as the table's own. Safe to use from any thread.
+
+    The caller judges the values: ``parts.decoder`` has the codecs and the policy for bad ones.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        connection: Connection,
+        metrics: Metrics,
+        ensure_ready: Callable[[], None],
+    ) -> None:
+        self.parts = parts
+        self.connection = connection
+        self._tailer = parts.tailer
+        self._followers = parts.tailer.followers
+        self._partitions = parts.judge.partitions
+        self._suffix = parts.judge.key_suffix_bytes
+        self._ensure_ready = ensure_ready
+        self._get_latency = metrics.latency("get")
+        self._scan_latency = metrics.latency("scan")
+        self._put_latency = metrics.latency("put")
+        self._delete_latency = metrics.latency("delete")
+        self._put_many_latency = metrics.latency("put_many")
+
+    def partition_of(self, key: bytes) -> int:
+        """Where the records of ``key`` are."""
+        return partition_for(key, self._partitions, self._suffix)
+
+    def get(self, key: bytes, *, allow_stale: bool = False) -> tuple[RawEntry | None, bool]:
+        """The entry, or None when there is no such key; and whether that may be out of date."""
+        if not allow_stale:
+            self._ensure_ready()
+        started_ns = perf_counter_ns()
+        partition = partition_for(key, self._partitions, self._suffix)
+        follower = self._followers[partition]
+        stale = follower.stale
+        row = follower.store.get(key)
+        entry = None
+        if row is not None:
+            offset, timestamp_ms, headers, value = decode_row(row)
+            entry = RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)
+        self._get_latency.observe_ns(perf_counter_ns() - started_ns)
+        return entry, stale
+
+    def scan(
+        self,
+        start: bytes | None = None,
+        end: bytes | None = None,
+        *,
+        reverse: bool = False,
+        allow_stale: bool = False,
+    ) -> Scan[RawEntry]:
+        """Entries with ``start <= key < end`` in the order of their bytes."""
+        if not allow_stale:
+            self._ensure_ready()
+        started_ns = perf_counter_ns()
+        with self._tailer.lock:
+            position = self._tailer.position()
+            stale = any(follower.stale for follower in self._followers.values())
+            scans = {
+                partition: follower.store.scan(start, end, reverse=reverse)
+                for partition, follower in self._followers.items()
+            }
+        self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Scan(scans, _entry, reverse=reverse, position=position, stale=stale)
+
+    def put(self, key: bytes, value: bytes | None) -> Version:
+        """Write a value, or a tombstone for None; readable here when it returns."""
+        self._ensure_ready()
+        latency = self._delete_latency if value is None else self._put_latency
+        started_ns = perf_counter_ns()
+        version = self.parts.writer.write_one(Outgoing(key, value))
+        latency.observe_ns(perf_counter_ns() - started_ns)
+        return version
+
+    def put_many(self, records: Sequence[tuple[bytes, bytes | None]]) -> list[Delivery]:
+        """Write many at once, None deletes; one delivery per record, in order."""
+        self._ensure_ready()
+        started_ns = perf_counter_ns()
+        deliveries = self.parts.writer.write([Outgoing(key, value) for key, value in records])
+        self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
+        return deliveries
+
+    def position(self) -> Position:
+        """What reads reflect now."""
+        return self._tailer.position()
+
+    def subscribe(self) -> Subscription:
+        """Every batch that is applied from now on; ``Subscription.position`` is where that is."""
+        self._ensure_ready()
+        with self._tailer.lock:
+            subscription = Subscription(self._tailer.feed, self._tailer.position())
+            self._tailer.feed.join(subscription)
+        return subscription
+
+    def why_not_ready(self) -> LastwordError | None:
+        """The error that reads raise now, or None when they are served."""
+        try:
+            self._ensure_ready()
+        except LastwordError as error:
+            return error
+        return None
+
+
+def _entry(partition: int, key: bytes, row: bytes) -> RawEntry:
+    offset, timestamp_ms, headers, value = decode_row(row)
+    return RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)
