@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.metrics import LATENCY_BUCKETS_S, Latency, Metrics, Sample
+
+
+def test_a_counter_of_one_name_is_one_counter() -> None:
+    metrics = Metrics(table="users")
+    metrics.counter("read_total").add()
+    metrics.counter("read_total").add(4)
+    assert list(metrics.samples()) == [Sample("read_total", (("table", "users"),), 5)]
+
+
+def test_labels_tell_counters_apart_in_any_order() -> None:
+    metrics = Metrics()
+    assert metrics.counter("x", a="1", b="2") is metrics.counter("x", b="2", a="1")
+    assert metrics.counter("x", a="1") is not metrics.counter("x", a="2")
+
+
+def test_a_gauge_is_asked_when_somebody_looks() -> None:
+    metrics = Metrics()
+    level = [1.0]
+    metrics.gauge("level", lambda: level[0], partition="0")
+    level[0] = 2.5
+    assert list(metrics.samples()) == [Sample("level", (("partition", "0"),), 2.5)]
+
+
+def test_a_latency_is_reported_as_a_count_and_a_sum_of_seconds() -> None:
+    metrics = Metrics(table="users")
+    metrics.latency("get").observe_ns(1_500_000_000)
+    metrics.latency("get").observe_ns(500_000_000)
+    labels = (("table", "users"), ("operation", "get"))
+    assert list(metrics.samples()) == [
+        Sample("operations_total", labels, 2),
+        Sample("operation_seconds_total", labels, pytest.approx(2.0)),
+    ]
+
+
+@given(st.integers(0, 10**14))
+def test_an_operation_falls_into_the_bucket_that_just_holds_it(duration_ns: int) -> None:
+    latency = Latency()
+    latency.observe_ns(duration_ns)
+    (bucket,) = (i for i, count in enumerate(latency.buckets) if count)
+    whole_us = duration_ns // 1000
+    if bucket < len(LATENCY_BUCKETS_S):
+        assert whole_us / 1e6 < LATENCY_BUCKETS_S[bucket]
+    if bucket > 0:
+        assert whole_us / 1e6 >= LATENCY_BUCKETS_S[bucket - 1]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.table.state import TRANSITIONS, StateMachine, TableState
+
+S = TableState
+EVERY_STATE = frozenset(TableState)
+
+
+@given(st.lists(st.sampled_from(TableState), max_size=30))
+def test_whatever_is_asked_for_only_valid_transitions_happen(wanted: list[TableState]) -> None:
+    heard: list[tuple[TableState, TableState]] = []
+    machine = StateMachine(lambda old, new: heard.append((old, new)))
+    for state in wanted:
+        before = machine.state
+        allowed = state in TRANSITIONS[before]
+        assert machine.move(state) is allowed
+        assert machine.state is (state if allowed else before)
+    assert all(new in TRANSITIONS[old] for old, new in heard)
+    assert all(first[1] is second[0] for first, second in pairwise(heard))
+
+
+def test_every_state_says_where_it_can_go() -> None:
+    assert set(TRANSITIONS) == EVERY_STATE
+
+
+@pytest.mark.parametrize("state", EVERY_STATE - {S.STOPPED, S.PENDING_SHUTDOWN})
+def test_a_table_can_be_closed_from_every_state(state: TableState) -> None:
+    assert S.PENDING_SHUTDOWN in TRANSITIONS[state]
+
+
+def test_a_stopped_table_stays_stopped() -> None:
+    assert not TRANSITIONS[S.STOPPED]
+
+
+def test_waiting_ends_with_the_change_that_is_waited_for() -> None:
+    machine = StateMachine(None)
+    machine.move(S.RESTORING)
+    answers: list[TableState] = []
+    waiter = threading.Thread(
+        target=lambda: answers.append(machine.wait_while(frozenset((S.RESTORING,)), 10.0))
+    )
+    waiter.start()
+    machine.move(S.RUNNING)
+    waiter.join(10.0)
+    assert answers == [S.RUNNING]
+
+
+def test_waiting_gives_up_after_the_timeout_and_says_what_is() -> None:
+    machine = StateMachine(None)
+    assert machine.wait_while(frozenset((S.CREATED,)), 0.01) is S.CREATED
+
+
+def test_a_listener_may_look_at_the_machine_it_listens_to() -> None:
+    seen: list[TableState] = []
+    machine = StateMachine(lambda _old, _new: seen.append(machine.state))
+    machine.move(S.RESTORING)
+    assert seen == [S.RESTORING]
