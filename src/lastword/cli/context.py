@@ -77,6 +77,10 @@ class AppContext:
         return connection_from(self.settings, self.home)
 
 
+class SharedOption(click.Option):
+    """An option that many commands take; --help lists it after the command's own."""
+
+
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     """A callback that stores an option's value in the AppContext instead of passing it on."""
 
@@ -95,16 +99,19 @@ def _keep_flag(setting: str) -> Callable[[click.Context, click.Parameter, Any], 
     return keep
 
 
+_SETTINGS_FILE_OPTION: Option = click.option(
+    "--config",
+    cls=SharedOption,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    expose_value=False,
+    callback=_keep("config_file"),
+    help="The settings file.  [default: LASTWORD_CONFIG, else ./lastword.toml]",
+)
 _APP_OPTIONS: tuple[Option, ...] = (
-    click.option(
-        "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        expose_value=False,
-        callback=_keep("config_file"),
-        help="The settings file.  [default: LASTWORD_CONFIG, else ./lastword.toml]",
-    ),
+    _SETTINGS_FILE_OPTION,
     click.option(
         "--json",
+        cls=SharedOption,
         is_flag=True,
         default=None,
         expose_value=False,
@@ -114,6 +121,7 @@ _APP_OPTIONS: tuple[Option, ...] = (
     click.option(
         "-v",
         "--verbose",
+        cls=SharedOption,
         count=True,
         expose_value=False,
         callback=_keep("verbosity"),
@@ -121,6 +129,7 @@ _APP_OPTIONS: tuple[Option, ...] = (
     ),
     click.option(
         "--log-format",
+        cls=SharedOption,
         type=click.Choice(["text", "json"]),
         expose_value=False,
         callback=_keep("log_format"),
@@ -130,6 +139,7 @@ _APP_OPTIONS: tuple[Option, ...] = (
 _CLUSTER_OPTIONS: tuple[Option, ...] = (
     click.option(
         "--bootstrap-servers",
+        cls=SharedOption,
         metavar="HOST:PORT",
         expose_value=False,
         callback=_keep_flag("connection.bootstrap_servers"),
@@ -137,6 +147,7 @@ _CLUSTER_OPTIONS: tuple[Option, ...] = (
     ),
     click.option(
         "--command-config",
+        cls=SharedOption,
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         expose_value=False,
         callback=_keep_flag("connection.command_config"),
@@ -147,7 +158,26 @@ _CLUSTER_OPTIONS: tuple[Option, ...] = (
 
 def with_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
     """Give a command the options every command takes and, first, the AppContext."""
+    return _with_options(_given_app(command), _APP_OPTIONS)
 
+
+def with_cluster(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    """``with_app``, and the options that say which cluster."""
+    return _with_options(with_app(command), _CLUSTER_OPTIONS)
+
+
+def with_cluster_and_own_config(
+    command: Callable[Concatenate[AppContext, P], R],
+) -> Callable[P, R]:
+    """``with_cluster`` for a command whose --config is a topic's setting, as in Kafka's tools.
+
+    The settings file is then named by LASTWORD_CONFIG, or is ./lastword.toml.
+    """
+    others = [option for option in _APP_OPTIONS if option is not _SETTINGS_FILE_OPTION]
+    return _with_options(_given_app(command), [*others, *_CLUSTER_OPTIONS])
+
+
+def _given_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         app = click.get_current_context().ensure_object(AppContext)
@@ -156,12 +186,7 @@ def with_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]
         set_up_logging(app.verbosity, app.log_format)
         return command(app, *args, **kwargs)
 
-    return _with_options(run, _APP_OPTIONS)
-
-
-def with_cluster(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
-    """``with_app``, and the options that say which cluster."""
-    return _with_options(with_app(command), _CLUSTER_OPTIONS)
+    return run
 
 
 def _with_options(command: Callable[P, R], options: Sequence[Option]) -> Callable[P, R]:

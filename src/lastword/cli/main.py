@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from lastword import __version__
-from lastword.cli.context import AppContext
+from lastword.cli.context import AppContext, SharedOption
 from lastword.cli.failure import Failure
 from lastword.errors import LastwordError
 
@@ -47,6 +47,7 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"lastword.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - our own module
+        _put_shared_options_last(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -70,6 +71,13 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except LastwordError as error:
             raise Failure(error, json_lines=app.json_lines) from error
+
+
+def _put_shared_options_last(command: click.Command) -> None:
+    """What is special about a command comes first in its --help."""
+    command.params.sort(key=lambda parameter: isinstance(parameter, SharedOption))
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        _put_shared_options_last(below)
 
 
 @click.group(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
-from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.context import AppContext, SharedOption, with_cluster
 from lastword.cli.literals import parse_literal
 
 if TYPE_CHECKING:
@@ -61,18 +61,21 @@ _TABLE_OPTIONS = (
     click.option(
         "--key-codec",
         "key_flag",
+        cls=SharedOption,
         type=click.Choice(CODEC_NAMES),
         help="How keys are written.  [default: string]",
     ),
     click.option(
         "--value-codec",
         "value_flag",
+        cls=SharedOption,
         type=click.Choice(CODEC_NAMES),
         help="How values are written.  [default: json]",
     ),
     click.option(
         "--on-bad",
         "on_bad_flag",
+        cls=SharedOption,
         type=click.Choice(["fail", "skip", "quarantine"]),
         help="What happens when a value cannot be decoded.  [default: fail]",
     ),
