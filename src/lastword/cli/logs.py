@@ -41,6 +41,6 @@ def set_up_logging(verbosity: int, log_format: str) -> None:
     handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
     level = _LEVELS[min(verbosity, len(_LEVELS) - 1)]
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    if not verbosity:
-        # A broker that is away is reported once, by the error; librdkafka repeats it every second.
-        logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL)
+    # A broker that is away is reported once, by our own error; the clients repeat it every second.
+    for client in ("lastword.kafka.librdkafka", "kafka"):
+        logging.getLogger(client).setLevel(logging.NOTSET if verbosity else logging.CRITICAL)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
 )
+_WIDTH_MAX = 10_000
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -79,11 +80,13 @@ class Output:
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
-            table.add_column(column.replace("_", " "), overflow="fold")
+            table.add_column(column.replace("_", " "), no_wrap=True)
         for row in rows:
             table.add_row(*(_cell(row.get(column)) for column in columns))
         if table.row_count:
-            self.console().print(table)
+            # Lines longer than the terminal are for the terminal to wrap: columns squeezed into
+            # 80 characters help nobody, and a pipe has no width at all.
+            self.console(width=_WIDTH_MAX).print(table, crop=False)
         return table.row_count
 
     def details(self, values: Mapping[str, object]) -> None:
@@ -104,11 +107,11 @@ class Output:
         if not self.json_lines:
             click.echo(text, err=True)
 
-    def console(self, file: IO[str] | None = None) -> Console:
+    def console(self, file: IO[str] | None = None, width: int | None = None) -> Console:
         """A rich console that takes text literally: no markup, no emoji codes, no highlighting."""
         from rich.console import Console
 
-        return Console(file=file, markup=False, emoji=False, highlight=False, soft_wrap=False)
+        return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
 def _cell(value: object) -> str:
