@@ -18,10 +18,15 @@ TAIL_GAP_LOOKS = 3
 
 
 class BlockedEnds:
-    """How often each blocked partition was seen with nothing left to wait for."""
+    """How often each blocked partition was seen with nothing left to wait for.
+
+    A look counts only if the reader came back empty-handed since the one before: looks pile up
+    while a slow store keeps the tailing thread, and prove nothing then.
+    """
 
     def __init__(self) -> None:
         self._looks: dict[int, int] = {}
+        self._idle = False
 
     def __contains__(self, partition: int) -> bool:
         return partition in self._looks
@@ -34,13 +39,18 @@ class BlockedEnds:
         """Something arrived, or the captured end is reached."""
         self._looks.pop(partition, None)
 
+    def note_idle(self) -> None:
+        """The reader waited and nothing came, from any partition."""
+        self._idle = True
+
     def tail_gaps(self, facts: TopicFacts, targets: dict[int, int]) -> Iterator[int]:
         """Partitions that no transaction blocks and where nothing has come for several looks."""
+        idle, self._idle = self._idle, False
         for partition in list(self._looks):
             if facts.stable_ends[partition] < targets[partition]:
                 self._looks[partition] = 0
                 continue
-            self._looks[partition] += 1
+            self._looks[partition] += idle
             if self._looks[partition] >= TAIL_GAP_LOOKS:
                 log.info("partition %d ends in a gap before %d", partition, targets[partition])
                 self.discard(partition)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 
 from lastword.clock import Clock
-from lastword.errors import ConnectionFailedError, TopicError
+from lastword.errors import LastwordError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.kafka.admin import Admin
 
@@ -65,5 +65,5 @@ class TopicMonitor:
         now_ms = self._clock.now_ms()
         try:
             return look_up(self._admin, self._topic, now_ms, settings_from=known), None
-        except (ConnectionFailedError, TopicError) as error:
+        except LastwordError as error:
             return None, error

@@ -61,9 +61,10 @@ class PartitionFollower:
         self._clock = clock
         self._facts: TopicFacts | None = None
         self._epoch = -1
+        self._gap_end = 0
         self._retention_ms = 0
         self._caught_up_at_ms = 0
-        self._seen_live_at_ms = 0
+        self._at_end_ms = 0
         self._written_caught_up_ms = 0
         self._puts: dict[bytes, bytes] = {}
         self._deletes: set[bytes] = set()
@@ -76,7 +77,12 @@ class PartitionFollower:
     @property
     def finished(self) -> bool:
         """Whether everything below the captured end has been read."""
-        return self.gathered >= self.target
+        return self._nothing_below >= self.target
+
+    @property
+    def _nothing_below(self) -> int:
+        """Up to here every record has been read, or there is none."""
+        return max(self.gathered, self._gap_end)
 
     def begin(self, facts: TopicFacts) -> StartPoint:
         """Decide between going on from the checkpoint and starting over; capture the end."""
@@ -115,12 +121,14 @@ class PartitionFollower:
     ) -> StartPoint:
         self.start = self.position = self.gathered = offset
         self.target = facts.ends[self.partition]
+        self._at_end_ms = facts.at_ms
         self._epoch = epoch
         return StartPoint(offset, epoch, reason, from_scratch)
 
     def _reset(self, facts: TopicFacts) -> None:
         self._facts = facts
         self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
+        self._gap_end = 0
         self.live = self.sweep_due = False
 
     def _why_rebuild(self, checkpoint: Checkpoint | None, facts: TopicFacts) -> str | None:
@@ -174,10 +182,20 @@ class PartitionFollower:
         if not (self._puts or self._deletes):
             self.position = self.gathered
 
+    def end_in_gap(self) -> None:
+        """Nothing is left before the captured end: the last offsets of the log are empty.
+
+        The position stays where reading got to. Should the verdict be wrong, whatever comes is
+        still applied, and a restart still begins before it.
+        """
+        self._gap_end = self.target
+
     def go_live(self) -> None:
-        """The captured end is reached: apply everything and judge how long it took."""
-        self._seen_live_at_ms = self._clock.now_ms()
-        behind_for_ms = self._seen_live_at_ms - self._caught_up_at_ms
+        """The captured end is reached: apply everything and judge how long it took.
+
+        What was written since the end was captured may be unread, so nothing newer is proven.
+        """
+        behind_for_ms = self._clock.now_ms() - self._caught_up_at_ms
         self.sweep_due = may_have_missed_deletes(behind_for_ms, self._retention_ms)
         if not self.sweep_due:
             self._mark_sound()
@@ -188,8 +206,11 @@ class PartitionFollower:
         """A new look at the topic; when live, it proves until when nothing was missed."""
         self._facts = facts
         self._retention_ms = min(self._retention_ms, facts.delete_retention_ms)
-        if self.live and self.gathered >= facts.ends[self.partition]:
-            self._seen_live_at_ms = facts.at_ms
+        end = facts.ends[self.partition]
+        # A high watermark never falls, unless the log lost its tail: what is gone cannot be read.
+        self.target = min(self.target, end)
+        if self.live and self._nothing_below >= end:
+            self._at_end_ms = facts.at_ms
             if not self.sweep_due:
                 self._mark_sound()
 
@@ -215,6 +236,7 @@ class PartitionFollower:
         A key's last good row stays while a newer, quarantined record of the key is in the log.
         """
         rows = self.store.get_many([key for key, _ in doomed])
+        quarantined = len(self.quarantine)
         dropped: list[bytes] = []
         for (key, offset), row in zip(doomed, rows, strict=True):
             bad = self.quarantine.get(key)
@@ -224,23 +246,29 @@ class PartitionFollower:
                     dropped.append(key)
             elif bad is None and row is not None and offset_of(row) == offset:
                 dropped.append(key)
-        if dropped:
+        if dropped or len(self.quarantine) < quarantined:
             self._write({}, dropped)
         return dropped
 
-    def swept(self, duration_ms: int, dropped: int) -> None:
-        """A pass over the log is done; sound if it was fast enough or found nothing."""
+    def swept(self, at_ms: int, duration_ms: int, dropped: int) -> None:
+        """A pass over the log below the position of ``at_ms`` is done.
+
+        It is trusted if it was fast enough or found nothing. Every row's record was then in the
+        log at ``at_ms`` or later: the rows below by this pass, those above because they were
+        read since. So no tombstone of theirs can be gone sooner than the retention after that.
+        """
         fast = not may_have_missed_deletes(duration_ms, self._retention_ms)
-        lagging = live_lag_too_long(
-            self._clock.now_ms() - self._seen_live_at_ms, self._retention_ms
-        )
+        sound_at_ms = max(self._at_end_ms, at_ms)
+        behind_for_ms = self._clock.now_ms() - sound_at_ms
+        lagging = live_lag_too_long(behind_for_ms, self._retention_ms)
         if (fast or dropped == 0) and not lagging:
             self.sweep_due = False
+            self._at_end_ms = sound_at_ms
             self._mark_sound()
             self.refresh_checkpoint()
 
     def _mark_sound(self) -> None:
-        self._caught_up_at_ms = self._seen_live_at_ms
+        self._caught_up_at_ms = self._at_end_ms
         if self._facts is not None:
             self._retention_ms = self._facts.delete_retention_ms
 

@@ -39,7 +39,7 @@ ReadLog = Callable[[int, int, int], Iterator[Batch]]
 
 @dataclass(frozen=True, slots=True)
 class SweepJob:
-    """Sweep the rows of one partition below ``below``; the log starts at ``log_start``.
+    """Sweep the rows below ``below``, the position at ``at_ms``; the log starts at ``log_start``.
 
     ``quarantined`` are the bad records that hold on to a key's last good row: when they are gone
     from the log, so is the key.
@@ -49,6 +49,7 @@ class SweepJob:
     store: Store
     log_start: int
     below: int
+    at_ms: int
     quarantined: Doomed
 
 

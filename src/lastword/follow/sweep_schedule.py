@@ -70,6 +70,7 @@ class SweepSchedule:
             store=follower.store,
             log_start=facts.starts[partition],
             below=follower.position,
+            at_ms=now_ms,
             quarantined=bad_records,
         )
         self._jobs[partition] = (job, follower)
@@ -79,6 +80,8 @@ class SweepSchedule:
 
     def trim(self, follower: PartitionFollower, below: int) -> None:
         """Drop the rows whose record lies before the start of the log."""
+        bad_records = [(bad.key, bad.offset) for bad in follower.quarantine.values()]
+        self._drop(follower, [each for each in bad_records if each[1] < below])
         for doomed in rows_below(follower.store, below):
             self._drop(follower, doomed)
 
@@ -112,4 +115,4 @@ class SweepSchedule:
         dropped = self._dropped.pop(partition)
         log.info("swept partition %d: %d keys dropped, %d ms", partition, dropped, end.duration_ms)
         self.first_pending.discard(partition)
-        follower.swept(end.duration_ms, dropped)
+        follower.swept(end.job.at_ms, end.duration_ms, dropped)

@@ -164,7 +164,10 @@ class Tailer:
     def _turn(self) -> None:
         while not self._inbox.empty():
             self._inbox.get()()
-        for item in self._reader.poll(POLL_S):
+        news = self._reader.poll(POLL_S)
+        if not news:
+            self._blocked.note_idle()
+        for item in news:
             if isinstance(item, Batch):
                 self._accept(item)
             elif isinstance(item, EndOfLog):
@@ -271,12 +274,13 @@ class Tailer:
                     self._trim(partition)
             targets = {p: follower.target for p, follower in self.followers.items()}
             for partition in self._blocked.tail_gaps(facts, targets):
-                self.followers[partition].advance(targets[partition])
+                self.followers[partition].end_in_gap()
         for follower in self.followers.values():
             self._sweeps.consider(follower, self.facts, first=False)
 
     def _begin_again(self, facts: TopicFacts) -> None:
         log.warning("%s was deleted and created again: rebuilding", self.topic)
+        self._set_ready(False)
         for partition in self.followers:
             if partition not in self._lost:
                 self._reader.release(partition)

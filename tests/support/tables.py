@@ -1,0 +1,64 @@
+"""Tables for tests: opened with little ceremony, closed at the end, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.log_reader import read_range
+from lastword.records import NO_HEADERS, Headers, Record
+from lastword.table.table import Table
+
+
+class Tables(ExitStack):
+    """``tables.open(topic)`` is a table that is ready; ``tables.make(topic)`` is not started."""
+
+    def __init__(self, connection: Connection, state_dir: Path) -> None:
+        super().__init__()
+        self.connection = connection
+        self.state_dir = state_dir
+
+    def make(self, topic: str, **options: Any) -> Table:
+        options = {"connection": self.connection, "state_dir": self.state_dir} | options
+        table = Table(topic, **options)
+        self.callback(table.close)
+        return table
+
+    def open(self, topic: str, **options: Any) -> Table:
+        table = self.make(topic, **options)
+        table.start()
+        table.wait_ready()
+        return table
+
+
+def write_raw(
+    connection: Connection,
+    topic: str,
+    records: Sequence[tuple[bytes | None, bytes | None]],
+    *,
+    headers: Headers = NO_HEADERS,
+    partition: int = -1,
+) -> None:
+    """Append records as any other Kafka client would, in order and acknowledged."""
+    settings = connection.librdkafka() | {"acks": "all", "partitioner": "murmur2_random"}
+    producer = Producer(settings | {"linger.ms": 0})
+    for key, value in records:
+        producer.produce(topic, value, key, headers=list(headers), partition=partition)
+    assert producer.flush(30) == 0
+
+
+def read_raw(connection: Connection, topic: str) -> list[Record]:
+    """Every record that is in the log now, by partition and offset."""
+    with Admin(connection) as admin:
+        partitions = range(admin.describe(topic).partitions)
+        starts = admin.start_offsets(topic, partitions)
+        ends = admin.end_offsets(topic, partitions)
+    ranges = {p: (starts[p], ends[p]) for p in partitions}
+    found = [r for batch in read_range(connection, topic, ranges) for r in batch.records()]
+    return sorted(found, key=lambda record: (record.partition, record.offset))

@@ -1,0 +1,45 @@
+"""The monitor goes on looking whatever a look ends in."""
+
+from __future__ import annotations
+
+import queue
+
+import pytest
+
+from lastword.errors import ConfigError, ConnectionFailedError, LastwordError, TopicNotFoundError
+from lastword.follow import monitor
+from lastword.follow.facts import TopicFacts
+from lastword.follow.monitor import TopicMonitor
+from lastword.testing.fake_clock import FakeClock
+
+WAIT_S = 10.0
+
+
+class UnhelpfulAdmin:
+    """A cluster that answers every question with the same error."""
+
+    def __init__(self, error: LastwordError) -> None:
+        self._error = error
+
+    def describe(self, _topic: str) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionFailedError("nobody answers"),
+        TopicNotFoundError("there is no such topic"),
+        ConfigError("the right to describe it was taken away"),
+    ],
+)
+def test_a_look_that_fails_proves_nothing_and_is_not_the_last(
+    error: LastwordError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitor, "INTERVAL_S", 0.001)
+    posted: queue.SimpleQueue[TopicFacts | None] = queue.SimpleQueue()
+    looking = TopicMonitor(UnhelpfulAdmin(error), "topic", FakeClock(), posted.put)
+    looking.start()
+    looks = [posted.get(timeout=WAIT_S) for _ in range(3)]
+    looking.stop()
+    assert looks == [None, None, None]
