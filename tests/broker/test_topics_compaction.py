@@ -159,7 +159,7 @@ def test_what_a_remote_broker_does_not_tell_is_unknown_and_not_zero(topic: Topic
     (found,) = compaction(topic.admin, topic.name)
     assert found.contents is None
     reason = topic.why(local=False)["unknown"]
-    assert "not on this machine" in reason.evidence
+    assert "files of broker 1 are out of reach" in reason.evidence
 
 
 def test_the_active_segment_is_the_reason_when_duplicates_are_in_it(topic: Topic) -> None:

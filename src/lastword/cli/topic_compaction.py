@@ -11,11 +11,11 @@ from lastword.broker.info import NodeInfo, find_running
 from lastword.cli.context import AppContext, with_cluster
 from lastword.cli.output import as_time
 from lastword.cli.sizes import as_size
+from lastword.cli.surveying import survey_with_progress
 from lastword.kafka.admin import Admin
 from lastword.topics.compaction import CleanerState, PartitionCompaction
 from lastword.topics.compaction import compaction as compaction_of
 from lastword.topics.diagnosis import Reason, diagnose_topic
-from lastword.topics.survey import survey_topic
 
 _UNKNOWN = "unknown"
 _COLUMNS = (
@@ -37,7 +37,7 @@ def compaction(app: AppContext, name: str, why: bool, fast: bool) -> None:
     """
     with Admin(app.connection) as admin:
         nodes = _local_nodes(app, admin.cluster_id())
-        survey = None if fast else survey_topic(admin, name)
+        survey = None if fast else survey_with_progress(app, admin, name)
         found = compaction_of(admin, name, local_nodes=nodes, survey=survey)
         reasons = diagnose_topic(admin, name, found, local_nodes=nodes) if why else []
     if app.json_lines:

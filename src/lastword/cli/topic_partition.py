@@ -7,11 +7,12 @@ import click
 from lastword.cli.context import AppContext, with_cluster
 from lastword.cli.literals import parse_literal
 from lastword.cli.output import as_text
+from lastword.cli.surveying import survey_with_progress
 from lastword.cli.table_options import CODEC_NAMES
 from lastword.codecs.resolve import key_codec as codec_named
 from lastword.kafka.admin import Admin
 from lastword.kafka.partitioner import partition_for
-from lastword.topics.survey import Survey, survey_topic
+from lastword.topics.survey import Survey
 
 
 @click.command()
@@ -42,7 +43,7 @@ def partition(
     encoded = {key: codec.encode(parse_literal(key, key_codec)) for key in keys}
     with Admin(app.connection) as admin:
         partitions = admin.describe(name).partitions
-        survey = survey_topic(admin, name) if verify else None
+        survey = survey_with_progress(app, admin, name) if verify else None
     app.output.rows(
         ("key", "partition"),
         [{"key": key, "partition": partition_for(raw, partitions)} for key, raw in encoded.items()],

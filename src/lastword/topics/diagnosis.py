@@ -120,16 +120,7 @@ def diagnose(partition: PartitionCompaction, around: Circumstances) -> list[Reas
     elif not reasons and _nothing_left(partition):
         reasons.append(_nothing_to_clean(partition))
     elif not reasons:
-        reasons.append(
-            Reason(
-                partition.partition,
-                "unknown",
-                f"broker {partition.leader} is not on this machine, and brokers do not tell how "
-                "far they have cleaned",
-                "look at cleaner-offset-checkpoint in the broker's log directory, or at its "
-                "metric max-dirty-percent",
-            )
-        )
+        reasons.append(_unknown(partition, around))
     return reasons or [_nothing_to_clean(partition)]
 
 
@@ -265,6 +256,20 @@ def _only_tombstones(partition: PartitionCompaction, state: CleanerState) -> boo
         and contents.duplicates == 0
         and state.now.cleanable_bytes == 0
         and state.files.cleaned_until is not None
+    )
+
+
+def _unknown(partition: PartitionCompaction, around: Circumstances) -> Reason:
+    settings = around.settings
+    return Reason(
+        partition.partition,
+        "unknown",
+        f"the files of broker {partition.leader} are out of reach, and brokers do not tell how far "
+        "they have cleaned; this one cleans closed segments "
+        f"(segment.ms={settings['segment.ms']}) once more than "
+        f"{float(settings['min.cleanable.dirty.ratio']):.0%} of them is new",
+        "look at cleaner-offset-checkpoint in the broker's log directory, or at its metric "
+        "max-dirty-percent",
     )
 
 

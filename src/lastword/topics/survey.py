@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lastword.kafka.admin import Admin
@@ -12,6 +12,10 @@ from lastword.records import Batch
 
 EXAMPLES_MAX = 100
 """How many keys are named of those that have a fault; all of them are counted."""
+
+
+Progress = Callable[[int, int], None]
+"""Called with how many offsets have been passed, and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +48,30 @@ class Survey:
     misplaced_keys: Mapping[bytes, int] = field(default_factory=dict)
 
 
-def survey_topic(admin: Admin, topic: str) -> Survey:
+def survey_topic(admin: Admin, topic: str, report: Progress | None = None) -> Survey:
     """Read the topic up to its end as of now, or up to the first open transaction.
 
-    Keeps every key in memory while it reads.
+    Keeps every key in memory while it reads. ``report`` is told how far it has come.
     """
     partitions = range(admin.describe(topic).partitions)
     starts = admin.start_offsets(topic, partitions)
     ends = admin.stable_offsets(topic, partitions)
     ranges = {partition: (starts[partition], ends[partition]) for partition in partitions}
-    return survey(read_range(admin.connection, topic, ranges), len(partitions))
+    batches: Iterator[Batch] = read_range(admin.connection, topic, ranges)
+    if report is not None:
+        batches = _reported(batches, ranges, report)
+    return survey(batches, len(partitions))
+
+
+def _reported(
+    batches: Iterable[Batch], ranges: Mapping[int, tuple[int, int]], report: Progress
+) -> Iterator[Batch]:
+    at = {partition: start for partition, (start, _) in ranges.items()}
+    begin, total = sum(at.values()), sum(end - start for start, end in ranges.values())
+    for batch in batches:
+        yield batch
+        at[batch.partition] = batch.next_offset
+        report(sum(at.values()) - begin, total)
 
 
 def survey(batches: Iterable[Batch], partitions: int) -> Survey:
