@@ -29,6 +29,7 @@ class Cursor(ABC):
 
     def __init__(self, lock: AbstractContextManager[object]) -> None:
         self._lock = lock
+        self._limit = _FIRST_CHUNK_ROWS
         self._chunk: list[Row] = []
         self._failure: StoreError | None = None
         self.live = True
@@ -43,26 +44,26 @@ class Cursor(ABC):
 
     def chunks(self) -> Iterator[list[Row]]:
         """The rows, in lists that ``close`` and ``fail`` may empty under the reader."""
-        limit = _FIRST_CHUNK_ROWS
-        while chunk := self._next_chunk(limit):
-            row_bytes = len(chunk[-1][1]) + 1
+        while (chunk := self._next_chunk()) is not None:
             yield chunk
-            limit = max(1, min(limit * 4, _CHUNK_ROWS_MAX, _CHUNK_BYTES_MAX // row_bytes))
 
-    def _next_chunk(self, limit: int) -> list[Row]:
+    def _next_chunk(self) -> list[Row] | None:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
             if not self.live:
-                return []
+                return None
             try:
-                self._chunk = self._fetch(limit)
+                chunk = self._chunk = self._fetch(self._limit)
             except StoreError:
                 self._stop()
                 raise
-            if len(self._chunk) < limit:
+            if len(chunk) < self._limit:
                 self._stop()
-            return self._chunk
+            else:
+                rows_max = _CHUNK_BYTES_MAX // (len(chunk[-1][1]) + 1)
+                self._limit = max(1, min(self._limit * 4, _CHUNK_ROWS_MAX, rows_max))
+            return chunk
 
     def close(self) -> None:
         """End the scan for its reader: no more rows."""

@@ -13,6 +13,7 @@ from lastword.stores.base import Capabilities, Row, Scan, not_open, refuse_empty
 from lastword.stores.chunked_scan import ChunkedScan, Cursor
 from lastword.stores.sorted_keys import SortedKeys
 
+_CAPABILITIES = Capabilities()
 _SAMPLED_ROWS = 1000
 
 
@@ -42,7 +43,7 @@ class MemoryStore:
     @property
     def capabilities(self) -> Capabilities:
         """Neither persistent nor limited."""
-        return Capabilities()
+        return _CAPABILITIES
 
     def open(self) -> None:
         """Start empty; an open store is left as it is."""

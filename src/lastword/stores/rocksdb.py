@@ -19,7 +19,7 @@ from lastword.stores.rocksdb_errors import store_error, store_errors
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import database_options, ingested_file_options
 
-RESTORE_BATCH_BYTES = 32 << 20
+_CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
 # From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
 # and the write buffer, and does not hold the interpreter lock for one long write.
 INGEST_BYTES_MIN = 4 << 20
@@ -56,8 +56,9 @@ class RocksDBStore:
     b'1' b'checkpoint'
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, ingest_bytes_min: int = INGEST_BYTES_MIN) -> None:
         self._path = path
+        self._ingest_bytes_min = ingest_bytes_min
         self._database: Rdict | None = None
         self._get: Callable[[bytes], bytes | None] = _refuse
         self._counter = RowCounter()
@@ -70,7 +71,7 @@ class RocksDBStore:
     @property
     def capabilities(self) -> Capabilities:
         """Persistent; restores fastest in large batches."""
-        return Capabilities(persistent=True, restore_batch_bytes=RESTORE_BATCH_BYTES)
+        return _CAPABILITIES
 
     def open(self) -> None:
         """Open or create the database; an open store is left as it is.
@@ -158,7 +159,7 @@ class RocksDBStore:
             database = self._opened()
             counter = self._counter
             rows = self._rows_added(puts, deletes) if counter.wants_changes else 0
-            if sum(map(len, puts.values())) >= INGEST_BYTES_MIN:
+            if sum(map(len, puts.values())) >= self._ingest_bytes_min:
                 self._ingest(database, puts, deletes, checkpoint)
             else:
                 batch = WriteBatch(raw_mode=True)
@@ -178,15 +179,16 @@ class RocksDBStore:
         """Forget every row and the checkpoint in one atomic step, then free the space."""
         with self._writing, store_errors(self._path):
             database = self._opened()
-            batch = WriteBatch(raw_mode=True)
-            batch.delete(CHECKPOINT_KEY)
             last_key = next(database.keys(backwards=True), None)
             if last_key is None:
                 check_end(database, None, FIRST_KEY, None, reverse=True)
-            else:
+                return
+            batch = WriteBatch(raw_mode=True)
+            batch.delete(CHECKPOINT_KEY)
+            if last_key != CHECKPOINT_KEY:
                 batch.delete_range(FIRST_KEY, last_key + b"\x00")
             database.write(batch)
-            self._counter.reset()
+            self._counter = RowCounter()  # a rebuild follows, which should not pay for counting
             database.compact_range(None, None)
 
     def size_bytes(self) -> int:
@@ -234,14 +236,15 @@ class RocksDBStore:
     def _count(self) -> int:
         with self._borrowed():
             with self._writing:
-                count = self._counter.start(self._opened())
+                # `clear` and `open` put a new counter in its place: this count is then of the
+                # rows that were there, and the next one starts afresh.
+                counter = self._counter
+                count = counter.start(self._opened())
             counted = 0
             while rows := count.next_piece():
                 counted += rows
                 self._opened()  # do not keep `close` waiting
-            with self._writing:
-                self._counter.finish(counted)
-        return self._counter.rows or 0
+            return counter.finish(counted)
 
     def _rows_added(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> int:
         return len(puts) - self._present(list(puts)) - self._present(list(set(deletes)))

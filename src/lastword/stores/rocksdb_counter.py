@@ -14,8 +14,8 @@ _COUNTED_AT_ONCE = 4096
 class RowCounter:
     """Rows counted once, when first asked for, and kept up to date by every change after that.
 
-    Its methods are called under the store's write lock, so that a change is either in the
-    snapshot that is counted or noted beside it, never both and never neither.
+    ``start`` and ``changed`` are called under the store's write lock, so that a change is either
+    in the snapshot that is counted or noted beside it, never both and never neither.
     """
 
     def __init__(self) -> None:
@@ -37,14 +37,10 @@ class RowCounter:
         """Note that so many rows came (or, below 0, went)."""
         self._changed += rows
 
-    def finish(self, counted: int) -> None:
-        """Note what the count gave; a store cleared meanwhile already knows better."""
-        if self._counted is None:
-            self._counted = counted
-
-    def reset(self) -> None:
-        """Note that the store is empty now."""
-        self._counted, self._changed, self.wants_changes = 0, 0, True
+    def finish(self, counted: int) -> int:
+        """Note what the count gave; returns the rows of now."""
+        self._counted = counted
+        return counted + self._changed
 
 
 class RowCount:

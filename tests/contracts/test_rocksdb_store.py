@@ -1,0 +1,18 @@
+"""The store contract on RocksDBStore, through its write-ahead log and through ingested files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lastword.stores.rocksdb import RocksDBStore
+from lastword.testing.store_contract import StoreContract
+
+
+class TestRocksDBStore(StoreContract):
+    def make_store(self, directory: Path) -> RocksDBStore:
+        return RocksDBStore(directory)
+
+
+class TestRocksDBStoreThatIngestsEverything(StoreContract):
+    def make_store(self, directory: Path) -> RocksDBStore:
+        return RocksDBStore(directory, ingest_bytes_min=0)
