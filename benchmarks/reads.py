@@ -12,7 +12,7 @@ from arena import contestants as who
 from arena import report
 from arena.cluster import cluster
 from arena.dataset import Dataset, load
-from arena.report import median
+from arena.report import median_or_dash
 from arena.rounds import Results, play
 
 
@@ -32,19 +32,16 @@ def main() -> None:
 
 
 def _print(dataset: Dataset, labels: dict[str, str], results: Results) -> None:
-    rows = []
-    for name, answers in results.items():
-        gets = [_rate(answers, kind) for kind in ("gets_per_s", "multi_gets_per_s")]
-        rows.append([labels[name], *gets, _rate(answers, "json_gets_per_s")])
+    figures = ("gets_per_s", "multi_gets_per_s", "json_gets_per_s")
+    rows = [
+        [labels[name], *(median_or_dash(answers, figure, scale=1000) for figure in figures)]
+        for name, answers in results.items()
+    ]
     report.print_table(
         f"Thousands of random keys read per second by one thread, of {dataset.expected.keys:,}",
         ["", "get", "get_many of 100", "get, JSON decoded"],
         rows,
     )
-
-
-def _rate(answers: report.Answers, name: str) -> str:
-    return f"{median(answers, name) / 1000:,.0f}" if name in answers[0] else "-"
 
 
 def _arguments() -> argparse.Namespace:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from arena import contestants as who
 from arena import report
 from arena.cluster import cluster
 from arena.dataset import Dataset, Expected, load, produce
-from arena.report import console, median, megabytes, spread
+from arena.report import console, median, median_or_dash, megabytes, spread
 from arena.rounds import Results, play, start_again, start_empty
 
 PARTS = ("restore", "restart", "memory")
@@ -87,12 +88,16 @@ def memory(arguments: argparse.Namespace, servers: str) -> dict[str, Any]:
     dataset = Dataset(arguments.memory_keys, arguments.memory_keys, every_key_once=True)
     _load(dataset, servers)
     contestant = who.lastword(dataset, servers, "rocksdb")
+    contestant = replace(contestant, command=[*contestant.command, "--watch-memory"])
     answer = start_empty(contestant, dataset.expected)
     before, peak = answer["rss_before_bytes"], answer["peak_rss_bytes"]
     report.print_table(
         f"Memory while {dataset.keys_drawn:,} keys are restored into RocksDB",
         ["", "figure"],
         [
+            ["RocksDB's budget", megabytes(answer["rocksdb_budget_bytes"])],
+            ["held by RocksDB at most", megabytes(answer["rocksdb_cache_bytes"])],
+            ["  of it write buffers", megabytes(answer["rocksdb_write_buffer_bytes"])],
             ["resident before", megabytes(before)],
             ["resident at most", megabytes(peak)],
             ["grown by", megabytes(peak - before)],
@@ -120,6 +125,7 @@ def _print_restore(dataset: Dataset, labels: dict[str, str], results: Results) -
             labels[name],
             f"{ready[name]:.2f}",
             spread(answers, "ready_s"),
+            median_or_dash(answers, "restore_s", digits=2),
             f"{dataset.records / ready[name] / 1000:,.0f}",
             f"{ready['streams-memory'] / ready[name]:.2f}",
             f"{ready['streams-rocksdb'] / ready[name]:.2f}",
@@ -129,8 +135,8 @@ def _print_restore(dataset: Dataset, labels: dict[str, str], results: Results) -
         ]
         for name, answers in results.items()
     ]
-    columns = ["", "ready s", "spread", "k records/s", "x Streams memory", "x Streams RocksDB"]
-    columns += ["with process start s", "CPU s", "peak memory"]
+    columns = ["", "ready s", "spread", "restoring s", "k/s", "x KS memory", "x KS RocksDB"]
+    columns += ["process s", "CPU s", "peak memory"]
     title = f"Restore of {dataset.records:,} records, {dataset.expected.keys:,} live keys"
     report.print_table(title, columns, rows)
 

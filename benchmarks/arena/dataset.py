@@ -157,6 +157,7 @@ def produce(
             "queue.buffering.max.messages": 500_000,
             "queue.buffering.max.kbytes": 256 << 10,
             "enable.idempotence": True,
+            "log_level": 3,  # a broker that has just started makes a producer retry: no news
         }
     )
     for sequence, number in enumerate(numbers, first_sequence):

@@ -20,7 +20,8 @@ from arena.programs import BENCHMARKS, KAFKA_STREAMS
 RESULTS = BENCHMARKS / "results"
 Answers = Sequence[Mapping[str, Any]]
 
-console = Console()
+# Wide enough for the tables also where nobody can widen the window: in a file or a CI log.
+console = Console(width=max(Console().width, 130))
 
 
 def median(answers: Answers, name: str) -> float:
@@ -32,6 +33,13 @@ def spread(answers: Answers, name: str) -> str:
     """The smallest and largest of the rounds."""
     values = [float(answer[name]) for answer in answers]
     return f"{min(values):.2f}-{max(values):.2f}"
+
+
+def median_or_dash(answers: Answers, name: str, scale: float = 1, digits: int = 0) -> str:
+    """The median for a person; a dash for a contestant that has no such figure."""
+    if not all(name in answer for answer in answers):
+        return "-"
+    return f"{median(answers, name) / scale:,.{digits}f}"
 
 
 def megabytes(count: float) -> str:
@@ -59,7 +67,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     """A table whose first column is text and the others are figures."""
     table = Table(title=title, title_justify="left")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left")
+        table.add_column(column, justify="right" if index else "left", no_wrap=index == 0)
     for row in rows:
         table.add_row(*row)
     console.print(table)

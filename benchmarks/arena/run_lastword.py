@@ -8,11 +8,13 @@ import json
 import random
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from arena.child import memory_bytes
 from arena.dataset import key_of, sample_checksum, sample_keys
+from arena.rocksdb_watch import RocksDBWatch
 from lastword import Table
 
 _BATCH_OF_KEYS = 100
@@ -22,8 +24,10 @@ def main() -> None:
     arguments = _arguments()
     gc.collect()
     rss_before = memory_bytes("VmRSS")
-    started = time.perf_counter()
-    with open_table(arguments, value="bytes") as table:
+    with ExitStack() as stack:
+        watch = stack.enter_context(RocksDBWatch()) if arguments.watch_memory else None
+        started = time.perf_counter()
+        table = stack.enter_context(open_table(arguments, value="bytes"))
         ready_s, ready_at = time.perf_counter() - started, time.time()
         gc.collect()
         answer: dict[str, Any] = {
@@ -36,6 +40,8 @@ def main() -> None:
         }
         sample = [key.decode() for key in sample_keys(arguments.keys_drawn)]
         answer["checksum"] = sample_checksum(table.get(key) for key in sample)
+        if watch is not None:
+            answer |= watch.most
         if arguments.reads:
             answer |= reads_per_second(table, arguments)
     # After closing: a store may write what it has in memory only then.
@@ -102,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--store", required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--reads", type=int, default=0)
+    parser.add_argument("--watch-memory", action="store_true")
     return parser.parse_args()
 
 
