@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.stores.rocksdb import RocksDBStore
-from lastword.testing.store_contract import StoreContract
+from lastword.testing.persistent_store_contract import PersistentStoreContract
 
 
-class TestRocksDBStore(StoreContract):
+class TestRocksDBStore(PersistentStoreContract):
     def make_store(self, directory: Path) -> RocksDBStore:
         return RocksDBStore(directory)
 
 
-class TestRocksDBStoreThatIngestsEverything(StoreContract):
+class TestRocksDBStoreThatIngestsEverything(PersistentStoreContract):
     def make_store(self, directory: Path) -> RocksDBStore:
         return RocksDBStore(directory, ingest_bytes_min=0)
