@@ -51,7 +51,6 @@ class Terminal:
             "LASTWORD_HOME": str(self.directory / "home"),
             "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "PYTHONWARNINGS": "error",
-            "COLUMNS": "200",
         }
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:

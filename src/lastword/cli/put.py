@@ -25,7 +25,7 @@ LINES_PER_BATCH = 1000
 @click.argument("key", required=False)
 @click.argument("value", required=False)
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
-@click.option("--timestamp", type=int, default=0, help="Milliseconds since 1970.  [default: now]")
+@click.option("--timestamp", type=int, help="Milliseconds since 1970.  [default: now]")
 @click.option(
     "--key-separator", default=":", show_default=True, help="Ends the key of an input line."
 )
@@ -36,7 +36,7 @@ def put(  # noqa: PLR0917 - click passes them by name
     key: str | None,
     value: str | None,
     header: tuple[str, ...],
-    timestamp: int,
+    timestamp: int | None,
     key_separator: str,
     null_marker: str | None,
 ) -> None:

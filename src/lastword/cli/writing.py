@@ -28,7 +28,7 @@ class CommandWriter:
         self._value = codec(spec.value)
 
     def record(
-        self, key: str, value: str | None, *, headers: Headers = (), timestamp_ms: int = 0
+        self, key: str, value: str | None, *, headers: Headers = (), timestamp_ms: int | None = None
     ) -> Outgoing:
         """A record from text; a value of None is a tombstone."""
         raw_value = None if value is None else self._value.encode(self._spec.parse_value(value))
@@ -62,8 +62,13 @@ def open_writer(app: AppContext, spec: TableSpec) -> Iterator[CommandWriter]:
     with Admin(app.connection) as admin:
         partitions = admin.describe(spec.topic).partitions
         require_fit(spec.topic, check_topic(admin, spec.topic, allow_delete=spec.allow_expiry))
+        batch_bytes = int(admin.settings(spec.topic)["max.message.bytes"])
     writer = Writer(
-        app.connection, spec.topic, partitions=partitions, wait_for=_nothing_to_wait_for
+        app.connection,
+        spec.topic,
+        partitions=partitions,
+        batch_bytes=batch_bytes,
+        wait_for=_nothing_to_wait_for,
     )
     try:
         yield CommandWriter(app, spec, writer)
