@@ -23,6 +23,7 @@ from lastword.records import NO_HEADERS, Headers, Version
 
 log = logging.getLogger(__name__)
 
+BATCH_BYTES_MAX = 1_000_000
 CONNECT_TIMEOUT_S = 5.0
 
 _SETTINGS: Mapping[str, Any] = {
@@ -50,12 +51,16 @@ _TOO_LARGE = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TO
 
 
 class Outgoing(NamedTuple):
-    """A record to write; ``partition`` -1 lets the partitioner choose by the key."""
+    """A record to write.
+
+    Without a ``timestamp_ms`` it gets the time of writing; with ``partition`` -1 the partitioner
+    chooses one by the key.
+    """
 
     key: bytes
     value: bytes | None
     headers: Headers = NO_HEADERS
-    timestamp_ms: int = 0
+    timestamp_ms: int | None = None
     partition: int = -1
 
 
@@ -96,18 +101,28 @@ class _Pending:
 class RecordProducer:
     """An idempotent producer for one topic, safe to use from any thread.
 
+    ``batch_bytes`` must not be more than the topic's ``max.message.bytes``: the broker refuses a
+    larger batch with every record in it, and so a record that is too large is in one of its own.
+
     ``send`` returns once every record has an outcome or ``timeout_s`` has passed; a record
     without an answer by then is reported as indeterminate, never as failed.
     """
 
     def __init__(
-        self, connection: Connection, topic: str, *, timeout_s: float, clock: Clock = SYSTEM_CLOCK
+        self,
+        connection: Connection,
+        topic: str,
+        *,
+        batch_bytes: int,
+        timeout_s: float,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.timeout_s = timeout_s
         self._topic = topic
         self._clock = clock
         settings = connection.librdkafka() | dict(_SETTINGS)
         settings["message.timeout.ms"] = int(timeout_s * 1000)
+        settings["batch.size"] = min(batch_bytes, BATCH_BYTES_MAX)
         self._producer = Producer(settings)
         self._acquire_producer_id()
         self._closing = threading.Event()
@@ -163,14 +178,15 @@ class RecordProducer:
             log.debug("%s: no producer id yet, the first write will wait: %s", self._topic, error)
 
     def _enqueue(self, record: Outgoing, on_delivery: Any, deadline: float) -> WriteError | None:
-        while True:
+        invalid = _why_invalid(record)
+        while invalid is None:
             try:
                 self._producer.produce(
                     self._topic,
                     key=record.key,
                     value=record.value,
                     headers=list(record.headers),
-                    timestamp=record.timestamp_ms,
+                    timestamp=record.timestamp_ms or 0,
                     partition=record.partition,
                     on_delivery=on_delivery,
                 )
@@ -185,6 +201,7 @@ class RecordProducer:
                 return _write_error(error.args[0], self._topic)
             else:
                 return None
+        return invalid
 
     def _delivery(self, report: tuple[KafkaError | None, int, int] | None) -> Delivery:
         if report is None:
@@ -197,6 +214,21 @@ class RecordProducer:
     def _serve(self) -> None:
         while not self._closing.is_set():
             self._producer.poll(0.1)
+
+
+def _why_invalid(record: Outgoing) -> InvalidRecordError | None:
+    if not record.key:
+        return InvalidRecordError(
+            "a record of a table needs a key of at least one byte",
+            hint="compaction keeps the last record per key; without a key there is none",
+        )
+    if record.timestamp_ms is not None and record.timestamp_ms <= 0:
+        # To librdkafka 0 means "now": better refused than silently replaced.
+        return InvalidRecordError(
+            f"a record cannot have the timestamp {record.timestamp_ms}",
+            hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
+        )
+    return None
 
 
 def _write_error(error: KafkaError, topic: str) -> WriteError:

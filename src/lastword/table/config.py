@@ -8,11 +8,10 @@ from pathlib import Path
 import platformdirs
 
 from lastword.clock import Clock
-from lastword.codecs.resolve import CodecSpec
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
-from lastword.stores.factory import StoreSpec
-from lastword.table.decoder import BadRecordPolicy
+from lastword.stores.factory import StoreFactory
+from lastword.table.decoder import Decoder
 
 DEFAULT_APPLICATION_ID = "lastword"
 
@@ -24,12 +23,10 @@ class TableConfig:
     topic: str
     name: str
     connection: Connection
-    key: CodecSpec
-    value: CodecSpec
-    store: StoreSpec
+    decoder: Decoder
+    store: StoreFactory
     state_dir: Path
     application_id: str
-    on_bad: BadRecordPolicy
     allow_expiry: bool
     clock: Clock
 

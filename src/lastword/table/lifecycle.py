@@ -81,13 +81,23 @@ class Lifecycle:
                     hint="make a new Table to open it again",
                 )
             hooks = Hooks(self._on_ready, self._on_failure, self._on_evicted, self._listener)
-            parts = assemble(self._config, self._metrics, hooks)
-            self._parts = parts
-            self.machine.move(TableState.RESTORING)
-            parts.tailer.start()
-            self._queries = Queries(parts.tailer, parts.decoder, self._metrics, self.ensure_ready)
+            self._parts = parts = assemble(self._config, self._metrics, hooks)
+            # All there before anything runs: a listener that hears RUNNING may read and write.
+            self._queries = Queries(
+                parts.tailer,
+                parts.decoder,
+                parts.judge.partitions,
+                self._metrics,
+                self.ensure_ready,
+            )
             self._raw = RawTable(parts, self._config.connection, self._metrics, self.ensure_ready)
             self._writes = Writes(parts.writer, parts.decoder, self._metrics)
+            self.machine.move(TableState.RESTORING)
+            try:
+                parts.tailer.start()
+            except Exception as error:
+                self._on_failure(error)
+                raise
 
     def wait_ready(self, stall_timeout_s: float) -> None:
         """Wait while the restore moves; raises NotReadyError once it has stood still that long."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
-from lastword.codecs.resolve import codec, key_codec
 from lastword.follow.judge import Judge
 from lastword.follow.partition import PartitionFollower
 from lastword.follow.state_directory import StateDirectory
@@ -15,7 +15,7 @@ from lastword.kafka.admin import Admin
 from lastword.metrics import Metrics
 from lastword.records import Header
 from lastword.stores.base import Store
-from lastword.stores.factory import store_factory
+from lastword.stores.factory import StoreFactory
 from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.topics.check import Finding, check_topic, require_fit
@@ -50,25 +50,20 @@ class Parts:
 
 def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     """Check the topic, lock and open the stores, and wire the parts; nothing runs yet."""
-    admin = Admin(config.connection, clock=config.clock)
-    directory = StateDirectory(config.state_dir, config.application_id, config.name, config.clock)
-    stores: list[Store] = []
-    try:
+    with ExitStack() as undo:
+        admin = undo.enter_context(Admin(config.connection, clock=config.clock))
+        directory = StateDirectory(
+            config.state_dir, config.application_id, config.name, config.clock
+        )
+        undo.callback(directory.release)
         partitions = admin.describe(config.topic).partitions
         findings = check_topic(admin, config.topic, allow_delete=config.allow_expiry)
         require_fit(config.topic, findings)
         _warn(config.topic, findings)
-        stores += _open_stores(config, directory, partitions)
-    except BaseException:
-        for store in stores:
-            store.close()
-        directory.release()
-        admin.close()
-        raise
-    skipped = metrics.counter("skipped_records_total")
-    decoder = Decoder(
-        config.topic, key_codec(config.key), codec(config.value), config.on_bad, skipped
-    )
+        batch_bytes = int(admin.settings(config.topic)["max.message.bytes"])
+        stores = [_open_store(config.store, directory, p, undo) for p in range(partitions)]
+        undo.pop_all()
+    decoder = config.decoder
     owner = _owner(config, stores)
     judge = Judge(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
     tailer = Tailer(
@@ -85,6 +80,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         config.connection,
         config.topic,
         partitions=partitions,
+        batch_bytes=batch_bytes,
         wait_for=tailer.wait_for,
         key_suffix_bytes=decoder.key.suffix_bytes,
         owner=owner,
@@ -92,15 +88,13 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     return Parts(admin, decoder, judge, stores, directory, tailer, writer)
 
 
-def _open_stores(config: TableConfig, directory: StateDirectory, partitions: int) -> list[Store]:
-    make = store_factory(config.store)
-    stores: list[Store] = []
-    for partition in range(partitions):
-        path = directory.acquire(partition) if make.persistent else None
-        store = make(partition, path)
-        store.open()
-        stores.append(store)
-    return stores
+def _open_store(
+    make: StoreFactory, directory: StateDirectory, partition: int, undo: ExitStack
+) -> Store:
+    store = make(partition, directory.acquire(partition) if make.persistent else None)
+    undo.callback(store.close)
+    store.open()
+    return store
 
 
 def _owner(config: TableConfig, stores: Sequence[Store]) -> Header | None:

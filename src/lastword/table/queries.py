@@ -32,6 +32,7 @@ class Queries:
         self,
         tailer: Tailer,
         decoder: Decoder,
+        partitions: int,
         metrics: Metrics,
         ensure_ready: Callable[[], None],
     ) -> None:
@@ -39,7 +40,7 @@ class Queries:
         self._decoder = decoder
         self._ensure_ready = ensure_ready
         self._followers = tailer.followers
-        self._partitions = tailer.facts.partitions
+        self._partitions = partitions
         self._suffix = decoder.key.suffix_bytes
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")

@@ -8,20 +8,20 @@ from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.codecs.resolve import CodecSpec
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.progress import RestoreListener, RestoreProgress
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
-from lastword.stores.factory import StoreSpec
+from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
     TableConfig,
     choose_connection,
     default_state_dir,
 )
-from lastword.table.decoder import BadRecordPolicy
+from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Entry
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.queries import Queries
@@ -67,17 +67,17 @@ class Table:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.topic = topic
-        self.metrics = Metrics(table=name or topic)
+        self.name = name or topic
+        self.metrics = Metrics(table=self.name)
+        skipped = self.metrics.counter("skipped_records_total")
         config = TableConfig(
             topic=topic,
-            name=name or topic,
+            name=self.name,
             connection=choose_connection(connection, bootstrap_servers),
-            key=key,
-            value=value,
-            store=store,
+            decoder=Decoder(topic, key_codec(key), codec(value), on_bad, skipped),
+            store=store_factory(store),
             state_dir=Path(state_dir) if state_dir is not None else default_state_dir(),
             application_id=application_id,
-            on_bad=on_bad,
             allow_expiry=allow_expiry,
             clock=clock,
         )

@@ -70,7 +70,7 @@ class Writes:
 
     def _record(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Outgoing:
         raw_value = None if value is TOMBSTONE else self._value.encode(value)
-        return Outgoing(self._key.encode(key), raw_value, tuple(headers), timestamp_ms or 0)
+        return Outgoing(self._key.encode(key), raw_value, tuple(headers), timestamp_ms)
 
     def _write_one(self, record: Outgoing, latency: Latency) -> Version:
         started_ns = perf_counter_ns()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from lastword.errors import InvalidRecordError, NotUpToPositionError
+from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
@@ -25,6 +25,7 @@ APPLY_TIMEOUT_S = 30.0
 class Writer:
     """Writes one topic. Safe to use from any thread; connects on the first write.
 
+    ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
     ``key_suffix_bytes`` is the part at the end of a key that has no say in its partition.
     ``owner`` marks every record as written by this application, for tables that evict keys and
     must therefore be the topic's only writer.
@@ -36,6 +37,7 @@ class Writer:
         topic: str,
         *,
         partitions: int,
+        batch_bytes: int,
         wait_for: WaitFor,
         key_suffix_bytes: int = 0,
         owner: Header | None = None,
@@ -43,6 +45,7 @@ class Writer:
         self._connection = connection
         self._topic = topic
         self._partitions = partitions
+        self._batch_bytes = batch_bytes
         self._wait_for = wait_for
         self._suffix = key_suffix_bytes
         self._owner: Headers = () if owner is None else (owner,)
@@ -91,11 +94,6 @@ class Writer:
             self._producer.close()
 
     def _prepare(self, record: Outgoing) -> Outgoing:
-        if not record.key:
-            raise InvalidRecordError(
-                "a record of a table needs a key of at least one byte",
-                hint="compaction keeps the last record per key; without a key there is none",
-            )
         if self._owner:
             record = record._replace(headers=(*record.headers, *self._owner))
         if self._suffix:
@@ -107,7 +105,10 @@ class Writer:
         with self._lock:
             if self._producer is None:
                 self._producer = RecordProducer(
-                    self._connection, self._topic, timeout_s=WRITE_TIMEOUT_S
+                    self._connection,
+                    self._topic,
+                    batch_bytes=self._batch_bytes,
+                    timeout_s=WRITE_TIMEOUT_S,
                 )
             return self._producer
 
