@@ -1,26 +1,184 @@
-"""The embedded broker is a real Kafka: it starts, answers, keeps its data and goes away."""
+"""The embedded broker is a real Kafka that starts, keeps its data and goes away in order."""
 
 from __future__ import annotations
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+import socket
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from lastword.broker import handshake
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.broker.runtime import KAFKA_JARS, KafkaRuntime
+from lastword.errors import BrokerError, ConfigError, PortTakenError
+from lastword.jvm.java import Java
+from lastword.testing import wait_until
 
 
-def test_a_topic_can_be_created_and_written_as_soon_as_the_broker_is_started(
+@pytest.fixture(scope="module")
+def own_broker(
+    kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedBroker]:
+    """A broker that the tests of this module may stop, kill and pause; each leaves it running."""
+    settings = {"log.cleaner.backoff.ms": "1234", "message.max.bytes": "54321"}
+    with EmbeddedBroker(
+        tmp_path_factory.mktemp("own"), kafka_runtime, settings=settings
+    ) as running:
+        yield running
+
+
+def create(broker: EmbeddedBroker, topic: str, *, partitions: int = 1, replicas: int = 1) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(timeout=20)
+
+
+def produce(broker: EmbeddedBroker, topic: str, *values: bytes) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "acks": "all"})
+    for value in values:
+        producer.produce(topic, key=b"key", value=value, partition=0)
+    assert producer.flush(20) == 0
+
+
+def consume(broker: EmbeddedBroker, topic: str, count: int) -> list[bytes]:
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "any"})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    try:
+        return [message.value() for message in consumer.consume(count, timeout=20)]
+    finally:
+        consumer.close()
+
+
+def answers(broker: EmbeddedBroker, timeout: float = 5) -> bool:
+    try:
+        return bool(handshake.ask("127.0.0.1", broker.info.nodes[0].port, timeout).broker_ids)
+    except OSError:
+        return False
+
+
+def test_a_topic_can_be_written_as_soon_as_the_broker_is_started(
     broker: EmbeddedBroker, topic_name: str
 ) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    created = admin.create_topics([NewTopic(topic_name, 2, 1)])
-    created[topic_name].result(timeout=10)
-    offsets: list[int] = []
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "acks": "all"})
-    producer.produce(
-        topic_name,
-        key=b"k",
-        value=b"v",
-        on_delivery=lambda error, message: offsets.append(message.offset()),
-    )
-    assert producer.flush(10) == 0
-    assert offsets == [0]
+    create(broker, topic_name)
+    produce(broker, topic_name, b"1")
+    assert consume(broker, topic_name, 1) == [b"1"]
+
+
+def test_a_restart_keeps_data_cluster_and_ports(
+    own_broker: EmbeddedBroker, topic_name: str
+) -> None:
+    create(own_broker, topic_name)
+    produce(own_broker, topic_name, b"1", b"2")
+    before = own_broker.info
+    own_broker.restart()
+    assert own_broker.info == before
+    node = before.nodes[0]
+    assert handshake.ask("127.0.0.1", node.port, 5).cluster_id == before.cluster_id
+    assert consume(own_broker, topic_name, 2) == [b"1", b"2"]
+
+
+def test_a_killed_broker_keeps_what_it_acknowledged(
+    own_broker: EmbeddedBroker, topic_name: str
+) -> None:
+    create(own_broker, topic_name)
+    produce(own_broker, topic_name, b"1")
+    own_broker.kill()
+    assert not answers(own_broker)
+    own_broker.start()
+    assert consume(own_broker, topic_name, 1) == [b"1"]
+
+
+def test_a_paused_broker_answers_nothing_until_it_is_resumed(own_broker: EmbeddedBroker) -> None:
+    own_broker.pause()
+    assert not answers(own_broker, timeout=0.5)
+    own_broker.resume()
+    wait_until(lambda: answers(own_broker), "the broker to answer again")
+
+
+def test_a_second_broker_in_the_same_directory_is_refused_and_the_first_lives_on(
+    own_broker: EmbeddedBroker, kafka_runtime: KafkaRuntime
+) -> None:
+    directory = Path(own_broker.info.nodes[0].directory).parent
+    pid = own_broker.nodes[0].pid
+    with pytest.raises(BrokerError, match=f"runs in .* already .process {pid}"):
+        EmbeddedBroker(directory, kafka_runtime).start()
+    assert own_broker.nodes[0].pid == pid
+    assert answers(own_broker)
+
+
+def test_any_broker_setting_takes_effect(own_broker: EmbeddedBroker) -> None:
+    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap_servers})
+    resource = ConfigResource(ResourceType.BROKER, "1")
+    settings = admin.describe_configs([resource])[resource].result(timeout=20)
+    assert settings["log.cleaner.backoff.ms"].value == "1234"
+    assert settings["message.max.bytes"].value == "54321"
+    assert settings["auto.create.topics.enable"].value == "false"
+
+
+def test_a_topic_is_never_created_by_asking_for_it(
+    own_broker: EmbeddedBroker, topic_name: str
+) -> None:
+    with pytest.raises(KafkaException, match="UNKNOWN_TOPIC"):
+        admin = AdminClient({"bootstrap.servers": own_broker.bootstrap_servers})
+        raise KafkaException(admin.list_topics(topic_name, timeout=20).topics[topic_name].error)
+
+
+def test_no_port_is_open_to_other_machines(own_broker: EmbeddedBroker) -> None:
+    for port in own_broker.info.nodes[0].ports:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        # A server on all addresses would have this one too, and the bind would fail.
+        with socket.create_server(("127.0.0.2", port)) as ours:
+            assert ours.getsockname() == ("127.0.0.2", port)
+
+
+def test_a_taken_port_is_named_with_its_owner_and_an_alternative(
+    own_broker: EmbeddedBroker, kafka_runtime: KafkaRuntime, tmp_path: Path
+) -> None:
+    taken = own_broker.info.nodes[0].port
+    late = EmbeddedBroker(tmp_path, kafka_runtime, port=taken)
+    pid = own_broker.nodes[0].pid
+    with pytest.raises(PortTakenError, match=f"port {taken} is taken by process {pid} ") as caught:
+        late.start()
+    assert "--port" in (caught.value.hint or "")
+
+
+def test_a_broker_that_cannot_run_says_why(kafka_runtime: KafkaRuntime, tmp_path: Path) -> None:
+    wrong = EmbeddedBroker(tmp_path, kafka_runtime, settings={"num.io.threads": "many"})
+    with pytest.raises(BrokerError, match=r"Invalid value many for configuration num\.io\.threads"):
+        wrong.start()
+    assert not wrong.info.running_nodes()
+
+
+def test_a_setting_that_lastword_decides_is_refused(
+    kafka_runtime: KafkaRuntime, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="listeners"):
+        EmbeddedBroker(tmp_path, kafka_runtime, settings={"listeners": "PLAINTEXT://:1"})
+
+
+def test_the_data_of_one_broker_is_not_continued_by_three(
+    kafka_runtime: KafkaRuntime, tmp_path: Path
+) -> None:
+    data = tmp_path / "node-1" / "data"
+    data.mkdir(parents=True)
+    (data / "meta.properties").write_text("cluster.id=4L6g3nShT-eMCtK--X86sw\n")
+    with pytest.raises(BrokerError, match="holds the data of 1 broker") as caught:
+        EmbeddedBroker(tmp_path, kafka_runtime, brokers=3).start()
+    assert "--brokers 1" in (caught.value.hint or "")
+
+
+def test_what_the_broker_says_can_be_read(own_broker: EmbeddedBroker) -> None:
+    log = own_broker.info.nodes[0].log_file.read_text()
+    assert "Kafka Server started" in log
+    assert "Starting the log cleaner" in log
+
+
+def test_the_jars_are_there_and_verified_without_starting_java_or_ivy(
+    kafka_runtime: KafkaRuntime,
+) -> None:
+    home = kafka_runtime.metrics_agent.parents[2]
+    jars = KAFKA_JARS.resolve(home, Java(Path("/nonexistent/java"), 17, "a test"))
+    assert kafka_runtime.metrics_agent in jars
+    assert len(jars) == 47

@@ -131,6 +131,7 @@ class EmbeddedBroker:
                     f"a broker runs in {self._directory} already (process {pid})",
                     hint="Use that one, or stop it first: lastword broker stop",
                 )
+            node.require_free_ports()
         _check_size(self._directory, len(self.nodes))
         # Another process may have formatted the directory since this object was made.
         self.info = replace(self.info, cluster_id=_cluster_id(self._directory))

@@ -18,6 +18,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 _POLL_SECONDS = 0.25
@@ -46,22 +47,17 @@ def main(arguments: list[str]) -> int:
     if parent == "0":
         java.returncode = 0  # left to itself on purpose: no warning about a running child
         return 0
-    while java.poll() is None:
-        if os.getppid() != int(parent):
-            _stop(java)
-            break
+    threading.Thread(target=_end_with_parent, args=(int(parent), java), daemon=True).start()
+    return java.wait()
+
+
+def _end_with_parent(parent: int, java: subprocess.Popen[bytes]) -> None:
+    while os.getppid() == parent:
         time.sleep(_POLL_SECONDS)
-    return java.returncode
-
-
-def _stop(java: subprocess.Popen[bytes]) -> None:
     java.terminate()
     java.send_signal(signal.SIGCONT)  # a paused process would sleep through the first signal
-    try:
-        java.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        java.kill()
-        java.wait()
+    time.sleep(_STOP_SECONDS)  # this script is gone as soon as Java is
+    java.kill()
 
 
 if __name__ == "__main__":

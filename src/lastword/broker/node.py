@@ -74,10 +74,13 @@ class BrokerNode:
                 f"{self.info.data_dir} could not be formatted:\n{done.stdout}{done.stderr}"
             )
 
-    def launch(self) -> None:
-        """Start the process without waiting for it to answer."""
+    def require_free_ports(self) -> None:
+        """PortTakenError when another program listens on one of this node's ports."""
         for port in self.info.ports:
             ports.require_free(port)
+
+    def launch(self) -> None:
+        """Start the process without waiting for it to answer."""
         self._write_properties()
         self._log_start = self.info.log_file.stat().st_size if self.info.log_file.exists() else 0
         address = f"{ports.LOOPBACK}:{self.info.metrics_port}"
@@ -100,6 +103,7 @@ class BrokerNode:
 
     def start(self, timeout: float = 60.0) -> None:
         """Start the process and return once it answers and is a member of its cluster."""
+        self.require_free_ports()
         self.launch()
         self.wait_until_ready(frozenset({self.info.id}), timeout)
 
@@ -157,8 +161,7 @@ class BrokerNode:
         return view.broker_ids >= broker_ids
 
     def _death(self) -> BrokerError:
-        for port in self.info.ports:
-            ports.require_free(port)  # someone was faster: PortTakenError says who
+        self.require_free_ports()  # someone may have been faster
         said = self._console.read_text(encoding="utf-8", errors="replace").splitlines()
         if self.info.log_file.exists():
             log = self.info.log_file.read_bytes()[self._log_start :].decode(errors="replace")

@@ -59,7 +59,9 @@ def retrieve(
     ivy_home.mkdir(parents=True, exist_ok=True)
     module = ivy_home / "ivy.xml"
     module.write_text(_module_descriptor(roots), encoding="utf-8")
-    command = java.command(f"-Divy.default.ivy.user.dir={ivy_home}", "-jar", str(find_ivy()))
+    # The first compiler alone: Ivy is done before the second would pay off.
+    command = java.command("-XX:TieredStopAtLevel=1", f"-Divy.default.ivy.user.dir={ivy_home}")
+    command += ["-jar", str(find_ivy())]
     if settings is not None:
         command += ["-settings", str(settings)]
     command += ["-ivy", str(module), "-confs", "default"]
