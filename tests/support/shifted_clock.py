@@ -1,0 +1,15 @@
+"""The machine's clock, moved by a test: hours pass for a table while its broker sees none."""
+
+from __future__ import annotations
+
+from lastword.clock import SystemClock
+
+
+class ShiftedClock(SystemClock):
+    """Wall time runs as it does, ``shift_s`` ahead; waiting is not affected."""
+
+    def __init__(self) -> None:
+        self.shift_s = 0.0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + round(self.shift_s * 1000)
