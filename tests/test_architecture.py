@@ -27,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"writer", "snapshots"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),
+    frozenset({"service"}),
     frozenset({"lastword", "testing"}),
     frozenset({"cluster"}),
     frozenset({"service"}),

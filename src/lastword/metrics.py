@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+Labels = tuple[tuple[str, str], ...]
+
 LATENCY_BUCKETS_S = tuple(2.0**exponent / 1e6 for exponent in range(24))
+_SHOWN_BUCKETS = range(1, 24, 2)  # every second one is enough to see where a quantile lies
 
 
 class Sample(NamedTuple):
     """One figure at one moment; ``labels`` tell its siblings apart."""
 
     name: str
-    labels: tuple[tuple[str, str], ...]
+    labels: Labels
     value: float
 
 
@@ -57,17 +60,17 @@ class Metrics:
 
     def __init__(self, **labels: str) -> None:
         self._labels = tuple(sorted(labels.items()))
-        self._counters: dict[tuple[str, tuple[tuple[str, str], ...]], Counter] = {}
-        self._latencies: dict[str, Latency] = {}
-        self._gauges: dict[tuple[str, tuple[tuple[str, str], ...]], Callable[[], float]] = {}
+        self._counters: dict[tuple[str, Labels], Counter] = {}
+        self._latencies: dict[tuple[str, str], Latency] = {}
+        self._gauges: dict[tuple[str, Labels], Callable[[], float]] = {}
 
     def counter(self, name: str, **labels: str) -> Counter:
         """The counter of that name and labels, made on first use."""
         return self._counters.setdefault((name, tuple(sorted(labels.items()))), Counter())
 
-    def latency(self, operation: str) -> Latency:
+    def latency(self, operation: str, *, name: str = "operation_seconds") -> Latency:
         """The latency of that operation, made on first use."""
-        return self._latencies.setdefault(operation, Latency())
+        return self._latencies.setdefault((name, operation), Latency())
 
     def gauge(self, name: str, read: Callable[[], float], **labels: str) -> None:
         """Register a figure that is asked for when somebody looks."""
@@ -79,7 +82,16 @@ class Metrics:
             yield Sample(name, self._labels + labels, counter.value)
         for (name, labels), read in list(self._gauges.items()):
             yield Sample(name, self._labels + labels, read())
-        for operation, latency in list(self._latencies.items()):
-            labels = (*self._labels, ("operation", operation))
-            yield Sample("operations_total", labels, latency.count)
-            yield Sample("operation_seconds_total", labels, latency.seconds)
+        for (name, operation), latency in list(self._latencies.items()):
+            yield from _histogram(name, (*self._labels, ("operation", operation)), latency)
+
+
+def _histogram(name: str, labels: Labels, latency: Latency) -> Iterator[Sample]:
+    """How many took at most so long, then the sum and the count, as Prometheus has it."""
+    counts = list(latency.buckets)
+    for index in _SHOWN_BUCKETS:
+        bound = f"{LATENCY_BUCKETS_S[index]:g}"
+        yield Sample(f"{name}_bucket", (*labels, ("le", bound)), sum(counts[: index + 1]))
+    yield Sample(f"{name}_bucket", (*labels, ("le", "+Inf")), sum(counts))
+    yield Sample(f"{name}_sum", labels, latency.seconds)
+    yield Sample(f"{name}_count", labels, sum(counts))

@@ -1,0 +1,131 @@
+"""Puts the interface together: operations become routes, and the gate stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lastword.errors import LastwordError
+from lastword.service.answers import Answer, problem_answer
+from lastword.service.auth import Authenticator
+from lastword.service.context import Context
+from lastword.service.gate import Gate
+from lastword.service.interface import OPERATIONS
+from lastword.service.operations import Call, Operation
+from lastword.service.problems import RefusedError
+from lastword.service.served import ServedTable
+
+
+def build_app(context: Context, auth: Authenticator) -> ASGIApp:
+    """The whole service as one ASGI application."""
+    router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
+    return ServerErrorMiddleware(Gate(context, auth, router), handler=_internal_error)
+
+
+def _routes(context: Context) -> list[Route]:
+    """One route per path; one with fixed text goes before one with a key in the same place."""
+    paths: dict[str, _Path] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, _Path(context, None)).add(operation)
+        for served in context.tables.values():
+            if served.path and operation.mounted is not None and operation.covers(served):
+                full = served.path + operation.mounted
+                paths.setdefault(full, _Path(context, served)).add(operation)
+    return [Route(path, paths[path]) for path in sorted(paths, key=_generality)]
+
+
+def _generality(path: str) -> list[int]:
+    return [part.count("{") + part.count(":path") for part in path.split("/")]
+
+
+class _Path:
+    """Everything one path can do. The table is the one mounted there, else the path names it."""
+
+    def __init__(self, context: Context, mounted: ServedTable | None) -> None:
+        self._context = context
+        self._mounted = mounted
+        self._operations: dict[str, Operation] = {}
+
+    def add(self, operation: Operation) -> None:
+        """One more method."""
+        self._operations[operation.method] = operation
+        if operation.method == "GET":
+            self._operations["HEAD"] = operation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started_ns = perf_counter_ns()
+        operation = self._operations.get(scope["method"])
+        answer: ASGIApp
+        try:
+            if operation is None:
+                raise _wrong_method(list(self._operations))
+            answer = await self._call(operation, scope, receive)
+        except LastwordError as error:
+            answer = problem_answer(error)
+        self._count(operation, answer, started_ns)
+        await answer(scope, receive, send)
+
+    async def _call(self, operation: Operation, scope: Scope, receive: Receive) -> ASGIApp:
+        served = self._mounted
+        caller = scope["lastword.caller"]
+        if operation.serves == "service":
+            caller.require(operation.access, None)
+        else:
+            # Rights first: who may not see a table learns nothing of it, not even that it is.
+            name = scope["path_params"]["table"] if served is None else served.name
+            caller.require(operation.access, name)
+            served = self._context.table(name)
+            if not operation.covers(served):
+                raise _wrong_kind(served)
+        call = Call(self._context, scope, receive, served)
+        call.read_query(operation.query)
+        return await operation.handler(call)
+
+    def _count(self, operation: Operation | None, answer: ASGIApp, started_ns: int) -> None:
+        metrics = self._context.metrics
+        name = "none" if operation is None else operation.id
+        status = answer.status if isinstance(answer, Answer) else 200
+        metrics.counter("http_requests_total", operation=name, status=str(status)).add()
+        latency = metrics.latency(name, name="http_request_seconds")
+        latency.observe_ns(perf_counter_ns() - started_ns)
+
+
+def _wrong_method(allowed: Sequence[str]) -> RefusedError:
+    methods = ", ".join(sorted(allowed))
+    return RefusedError(405, "MethodNotAllowed", f"this path takes {methods}", allow=methods)
+
+
+def _wrong_kind(served: ServedTable) -> RefusedError:
+    if served.windows is None:
+        return RefusedError(
+            404,
+            "NotWindowed",
+            f"{served.name} has no windows",
+            hint="use /tables/{table}/keys/{key}",
+        )
+    return RefusedError(
+        404,
+        "Windowed",
+        f"a key of {served.name} has a value per window",
+        hint="use /tables/{table}/windows/{key}",
+    )
+
+
+async def _no_such_path(scope: Scope, receive: Receive, send: Send) -> None:
+    error = RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
+    await problem_answer(error)(scope, receive, send)
+
+
+async def _internal_error(request: Request, error: Exception) -> Response:
+    """Something nobody thought of; what it was is in the log and not in the answer."""
+    answer = problem_answer(
+        RefusedError(500, "InternalError", "this should not have happened", hint="see the log")
+    )
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body, answer.status, headers)

@@ -1,0 +1,45 @@
+"""How much of anything one client may take: bytes, seconds, connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PAGE_ITEMS_MAX = 1000
+PAGE_ITEMS_DEFAULT = 100
+BATCH_RECORDS_MAX = 1000
+HISTORY_RECORDS_MAX = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The defaults are for one instance that also has its tables in the same process.
+
+    connections          open at once; further ones wait unaccepted
+    header_bytes         the request line and all headers together
+    path_bytes           the path alone, as it is escaped
+    body_bytes           of a request
+    arrival_s            how long the headers of a request may take, and then its body; a
+                         connection that is kept alive without a request is closed after it
+    page_bytes           values in one page; a page may therefore hold fewer items than asked for
+    at_least_s           how long a read waits for the position it asks for
+    history_s            how long a search for the history of one key may read the log
+    waiting_calls        calls that wait for a thread; further ones are told to come back
+    watchers             open at once
+    watcher_backlog_bytes  changes that wait for one watcher before it is cut off
+    watcher_stall_s      how long one watcher may take nothing at all
+    heartbeat_s          how often a watcher without changes hears that the connection lives
+    """
+
+    connections: int = 1024
+    header_bytes: int = 16 << 10
+    path_bytes: int = 8 << 10
+    body_bytes: int = 8 << 20
+    arrival_s: float = 10.0
+    page_bytes: int = 4 << 20
+    at_least_s: float = 10.0
+    history_s: float = 10.0
+    waiting_calls: int = 256
+    watchers: int = 512
+    watcher_backlog_bytes: int = 64 << 20
+    watcher_stall_s: float = 30.0
+    heartbeat_s: float = 15.0

@@ -1,0 +1,76 @@
+"""The one shape of every error answer, and which HTTP status each error has."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from lastword import errors
+from lastword.errors import LastwordError
+
+# The first that fits counts, so a child stands before its parent.
+_STATUS: tuple[tuple[type[LastwordError], int], ...] = (
+    (errors.InvalidRecordError, 400),
+    (errors.EncodeError, 400),
+    (errors.ConfigError, 400),
+    (errors.WatchLostError, 410),
+    (errors.DecodeError, 500),
+    (errors.IndeterminateError, 504),
+    (errors.WriteFailedError, 502),
+    (errors.QueryError, 503),
+    (errors.TableClosedError, 503),
+    (errors.ConnectionFailedError, 503),
+    (errors.TopicError, 503),
+)
+
+
+class RefusedError(LastwordError):
+    """A request that is answered with a problem of HTTP's own: no such path, no token, too large.
+
+    Raised and answered inside the service; nobody else meets it.
+    """
+
+    def __init__(
+        self, status: int, name: str, message: str, *, hint: str | None = None, **headers: str
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.name = name
+        self.retriable = status in (408, 503)
+        self.headers = {key.replace("_", "-"): value for key, value in headers.items()}
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """An error as it is answered, with the media type application/problem+json."""
+
+    title: Annotated[str, Meta(description="HTTP's name of the status")]
+    status: Annotated[int, Meta(ge=400, le=599)]
+    name: Annotated[str, Meta(description="which error it is; stable, for programs")]
+    message: Annotated[str, Meta(description="what went wrong, for people")]
+    hint: Annotated[str | None, Meta(description="what to do next")] = None
+    retriable: Annotated[
+        bool, Meta(description="whether the same request may succeed a moment later")
+    ] = False
+
+
+def status_of(error: LastwordError) -> int:
+    """The HTTP status of ``error``."""
+    if isinstance(error, RefusedError):
+        return error.status
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def problem_of(error: LastwordError) -> Problem:
+    """The answer to a request that ended with ``error``."""
+    status = status_of(error)
+    return Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        name=error.name if isinstance(error, RefusedError) else type(error).__name__,
+        message=str(error),
+        hint=error.hint,
+        retriable=error.retriable,
+    )

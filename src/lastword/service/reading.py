@@ -1,0 +1,55 @@
+"""The answer to a read of one key: used by the route and by the short cut in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lastword.errors import DecodeError
+from lastword.service.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
+from lastword.service.problems import RefusedError
+from lastword.service.served import ServedTable
+
+# Caches may keep a value, but must ask whether its version is still the current one.
+_REVALIDATE: Header = (b"cache-control", b"no-cache")
+_JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), _REVALIDATE, *SECURITY_HEADERS)
+_OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), _REVALIDATE, *SECURITY_HEADERS)
+_STALE: Header = (b"lastword-stale", b"true")
+
+
+def read_key(
+    served: ServedTable, key: bytes, headers: Mapping[bytes, bytes], *, allow_stale: bool = False
+) -> Answer:
+    """The value with its version as ETag; 304 when the caller has that version."""
+    entry, stale = served.raw.get(key, allow_stale=allow_stale)
+    if entry is None:
+        raise key_not_found()
+    etag = b'"%d:%d"' % entry.version
+    extra: tuple[Header, ...] = (
+        (b"etag", etag),
+        (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
+    )
+    if stale:
+        extra = (*extra, _STALE)
+    wanted = headers.get(b"if-none-match")
+    if wanted is not None and has_etag(wanted, etag):
+        return Answer(304, (_REVALIDATE, *extra))
+    if headers.get(b"accept") == OCTETS:
+        return Answer(200, (*_OCTETS_HEADERS, *extra), entry.value)
+    try:
+        body = served.values.show(entry.value)
+    except DecodeError as error:
+        served.decoder.note_bad(error, *entry.version)
+        raise key_not_found() from error
+    return Answer(200, (*_JSON_HEADERS, *extra), body)
+
+
+def has_etag(header: bytes, etag: bytes) -> bool:
+    """Whether an If-None-Match header names ``etag``; weak ones count for reads."""
+    if header in (etag, b"*"):
+        return True
+    return any(each.strip().removeprefix(b"W/") == etag for each in header.split(b","))
+
+
+def key_not_found() -> RefusedError:
+    """No such key; its name is not repeated, for it may be anything."""
+    return RefusedError(404, "KeyNotFound", "there is no such key", hint="keys are case-sensitive")

@@ -1,0 +1,175 @@
+"""Runs the service: Granian on an event loop of its own, in a thread of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Self
+
+import uvloop
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.server.embed import Server
+
+from lastword.broker.info import NodeInfo
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import BrokerError, PortTakenError
+from lastword.service.app import build_app
+from lastword.service.auth import Access, Authenticator
+from lastword.service.config import ServiceConfig
+from lastword.service.context import Context, LocalBrokers
+from lastword.service.served import Mount, ServedTable, check_mounts
+from lastword.service.tokens import TokenFile
+from lastword.table.state import TableState
+
+log = logging.getLogger(__name__)
+
+_START_S = 30.0
+_STOP_S = 30.0
+
+
+def _no_brokers() -> Sequence[NodeInfo]:
+    return ()
+
+
+class Service:
+    """Serves tables over HTTP until it is stopped.
+
+    Tables that were not started are started here, and closed again by ``stop``. The port answers
+    when ``start`` returns; the tables may still be restoring (see ``/ready``).
+
+    >>> with Service(config, [Mount(users, "/users")]) as service:  # doctest: +SKIP
+    ...     print(service.url)
+    """
+
+    def __init__(
+        self,
+        config: ServiceConfig,
+        mounts: Sequence[Mount],
+        *,
+        local_brokers: LocalBrokers = _no_brokers,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        check_mounts(mounts)
+        self._config = config
+        self._mounts = mounts
+        self._local_brokers = local_brokers
+        self._clock = clock
+        self._tokens = TokenFile(config.tokens_file, clock)
+        config.check(has_token=bool(self._tokens.tokens()))
+        self._started: list[Mount] = []
+        self._context: Context | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._server: Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        return self._config.url
+
+    def start(self) -> None:
+        """Start the tables and listen; raises what is wrong with a table or the port."""
+        _require_free(self._config.host, self._config.port)
+        try:
+            for mount in self._mounts:
+                if mount.table.state is TableState.CREATED:
+                    self._started.append(mount)
+                    mount.table.start()
+            tables = {mount.table.name: ServedTable(mount) for mount in self._mounts}
+            self._context = Context(self._config, tables, self._clock, self._local_brokers)
+            listening: Future[None] = Future()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._context, listening), name="service", daemon=True
+            )
+            self._thread.start()
+            listening.result(_START_S)
+        except BaseException:
+            self.stop()
+            raise
+        log.info("serving at %s", self.url)
+
+    def stop(self) -> None:
+        """End the watchers, finish the requests under way, close the tables; idempotent."""
+        thread, self._thread = self._thread, None
+        if thread is not None and self._loop is not None and self._server is not None:
+            self._loop.call_soon_threadsafe(self._server.stop)
+            thread.join(_STOP_S)
+        if self._context is not None:
+            self._context.close()
+        while self._started:
+            self._started.pop().table.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _run(self, context: Context, listening: Future[None]) -> None:
+        self._loop = uvloop.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve(context, listening))
+        except BaseException as error:
+            if listening.done():
+                raise
+            listening.set_exception(error)
+        finally:
+            self._loop.close()
+
+    async def _serve(self, context: Context, listening: Future[None]) -> None:
+        anonymous = Access.NONE if self._config.reads_need_token else Access.READ
+        auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
+        self._server = _granian(self._config, build_app(context, auth))
+        self._server.on_startup(lambda: listening.set_result(None))
+        await self._server.serve()
+
+
+def _granian(config: ServiceConfig, app: object) -> Server:
+    limits, tls = config.limits, config.tls
+    return Server(
+        app,
+        address=config.host,
+        port=config.port,
+        interface=Interfaces.ASGINL,
+        # HTTP/2 would read the first bytes of a connection without a time limit.
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=int(limits.arrival_s * 1000), max_buffer_size=limits.header_bytes
+        ),
+        websockets=False,
+        backpressure=limits.connections,
+        log_enabled=False,
+        ssl_cert=tls.certificate if tls else None,
+        ssl_key=tls.key if tls else None,
+        ssl_key_password=tls.key_password if tls else None,
+    )
+
+
+def _require_free(host: str, port: int) -> None:
+    """Granian shares a port with whoever has it; two services on one would answer at random."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except PermissionError as error:
+            raise BrokerError(f"port {port} may not be used: {error}") from error
+        except OSError as error:
+            raise PortTakenError(
+                f"{host}:{port} cannot be listened on: {error.strerror}",
+                hint="stop what listens there, or take another one: --port",
+            ) from error
