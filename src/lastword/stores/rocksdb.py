@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Condition, Lock, RLock
 from weakref import WeakSet
@@ -15,7 +15,7 @@ from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
 from lastword.stores.chunked_scan import ChunkedScan
 from lastword.stores.rocksdb_counter import RowCounter
 from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY, FIRST_KEY, RocksDBCursor, check_end
-from lastword.stores.rocksdb_errors import store_error, store_errors
+from lastword.stores.rocksdb_errors import store_error, store_errors, unreadable
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import database_options, ingested_file_options
 
@@ -93,6 +93,7 @@ class RocksDBStore:
                 database = opened.get_column_family("default")
             self._counter = RowCounter()
             self._database, self._get = database, database.get
+            memory_budget().join(self)
 
     def close(self) -> None:
         """Write everything to disk and release the files; ends open scans; idempotent."""
@@ -100,6 +101,7 @@ class RocksDBStore:
             database, self._database, self._get = self._database, None, _refuse
             if database is None:
                 return
+            memory_budget().leave(self)
             for cursor in list(self._cursors):
                 cursor.fail(not_open())
         with self._idle:
@@ -169,6 +171,7 @@ class RocksDBStore:
                 for key in deletes:
                     batch.delete(key)
                 database.write(batch)
+                memory_budget().relieve()
             counter.changed(rows)
 
     def evict(self) -> list[bytes]:
@@ -190,6 +193,9 @@ class RocksDBStore:
             database.write(batch)
             self._counter = RowCounter()  # a rebuild follows, which should not pay for counting
             database.compact_range(None, None)
+            # rocksdict does not tell how that went.
+            if database.property_int_value("rocksdb.background-errors"):
+                raise unreadable(self._path, "compaction failed")
 
     def size_bytes(self) -> int:
         """Bytes of the live files and of the write buffers."""
@@ -204,6 +210,18 @@ class RocksDBStore:
                 name: database.property_int_value(rocksdb_name) or 0
                 for name, rocksdb_name in _STATS.items()
             }
+
+    def write_buffer_bytes(self) -> int:
+        """Bytes written and not yet in a file; 0 when closed."""
+        with self._idle, store_errors(self._path):
+            if self._database is None:
+                return 0
+            return self._database.property_int_value("rocksdb.cur-size-active-mem-table") or 0
+
+    def flush_write_buffer(self) -> None:
+        """Begin to write the buffer to a file; the write-ahead log has it all the same."""
+        with suppress(StoreError), self._borrowed() as database:  # closing flushes, too
+            database.flush(False)
 
     @property
     def _ingested_file(self) -> Path:

@@ -19,10 +19,7 @@ def store_error(error: Exception, path: Path) -> StoreError:
     if isinstance(error, DbClosedError) or "borrowed" in text:
         return not_open()
     if text.startswith("Corruption"):
-        return StoreCorruptedError(
-            f"the RocksDB files in {path} cannot be read: {text}",
-            hint="delete the directory; the table rebuilds it from the topic",
-        )
+        return unreadable(path, text)
     if "/LOCK:" in text:
         return StoreLockedError(
             f"the RocksDB files in {path} are in use: {text}",
@@ -31,6 +28,14 @@ def store_error(error: Exception, path: Path) -> StoreError:
     if "No space left" in text:
         return StoreError(f"the disk of {path} is full: {text}", hint="free some space")
     return StoreError(f"RocksDB failed at {path}: {text}", hint=f"its own log is {path / 'LOG'}")
+
+
+def unreadable(path: Path, reason: str) -> StoreCorruptedError:
+    """The error for files that are damaged."""
+    return StoreCorruptedError(
+        f"the RocksDB files in {path} cannot be read: {reason}",
+        hint="delete the directory; the table rebuilds it from the topic",
+    )
 
 
 @contextmanager

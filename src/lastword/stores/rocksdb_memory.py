@@ -1,7 +1,7 @@
 """One memory budget for all RocksDB stores of the process, whatever their number.
 
 Every store reads through the same block cache, index and filter blocks included, and its write
-buffers are charged to that cache. So the number of partitions decides how the budget is shared,
+buffer is charged to that cache. So the number of partitions decides how the budget is shared,
 not how large it is.
 """
 
@@ -9,13 +9,27 @@ from __future__ import annotations
 
 from functools import cache
 from threading import Lock
+from typing import Protocol
+from weakref import WeakSet
 
 from rocksdict import Cache, WriteBufferManager
 
+from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError
 
 MEMORY_BUDGET_BYTES_DEFAULT = 256 << 20
 _MEMORY_BUDGET_BYTES_MIN = 8 << 20
+_FLUSH_WAIT_SECONDS = 10
+
+
+class Sharer(Protocol):
+    """A store that shares the budget."""
+
+    def write_buffer_bytes(self) -> int:
+        """Bytes that are not on their way to the disk yet."""
+
+    def flush_write_buffer(self) -> None:
+        """Begin to write the buffer to disk."""
 
 
 class MemoryBudget:
@@ -23,16 +37,22 @@ class MemoryBudget:
 
     def __init__(self, size_bytes: int) -> None:
         self._size_bytes = size_bytes
+        self._sharers: WeakSet[Sharer] = WeakSet()
+        self._lock = Lock()
         self.block_cache = Cache(size_bytes)
         # allow_stall=False: a stalled write would hold the interpreter lock while it waits.
         self.write_buffers = WriteBufferManager.new_write_buffer_manager_with_cache(
-            _write_buffer_bytes(size_bytes), False, self.block_cache
+            self._write_buffer_bytes_max, False, self.block_cache
         )
 
     @property
     def size_bytes(self) -> int:
         """The limit."""
         return self._size_bytes
+
+    @property
+    def _write_buffer_bytes_max(self) -> int:
+        return self._size_bytes // 4
 
     def resize(self, size_bytes: int) -> None:
         """Change the limit; open stores follow at once."""
@@ -43,7 +63,46 @@ class MemoryBudget:
             )
         self._size_bytes = size_bytes
         self.block_cache.set_capacity(size_bytes)
-        self.write_buffers.set_buffer_size(_write_buffer_bytes(size_bytes))
+        self.write_buffers.set_buffer_size(self._write_buffer_bytes_max)
+
+    def join(self, sharer: Sharer) -> None:
+        """Count on ``sharer`` to give up its write buffer when memory is short."""
+        with self._lock:
+            self._sharers.add(sharer)
+
+    def leave(self, sharer: Sharer) -> None:
+        """No longer count on ``sharer``."""
+        with self._lock:
+            self._sharers.discard(sharer)
+
+    def relieve(self) -> None:
+        """Write the largest buffers to disk when all of them together take too much.
+
+        RocksDB left alone flushes the store that is being written, however small its buffer,
+        and lets idle stores keep theirs. So this acts at half of the limit, well before RocksDB,
+        and makes a writer that outruns the disk wait.
+        """
+        enough = self._write_buffer_bytes_max // 2
+        if self.write_buffers.get_usage() <= enough:
+            return
+        with self._lock:
+            sharers = list(self._sharers)
+        sizes = {sharer: sharer.write_buffer_bytes() for sharer in sharers}
+        excess = sum(sizes.values()) - enough
+        for sharer in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            if excess <= 0:
+                break
+            sharer.flush_write_buffer()
+            excess -= sizes[sharer]
+        self._wait_for_flushes()
+
+    def _wait_for_flushes(self) -> None:
+        deadline = SYSTEM_CLOCK.monotonic() + _FLUSH_WAIT_SECONDS
+        while (
+            self.write_buffers.get_usage() > self._write_buffer_bytes_max
+            and SYSTEM_CLOCK.monotonic() < deadline
+        ):
+            SYSTEM_CLOCK.sleep(0.001)
 
     def usage(self) -> dict[str, int]:
         """Bytes in use; ``cache_bytes`` contains ``write_buffer_bytes``."""
@@ -53,10 +112,6 @@ class MemoryBudget:
             "pinned_bytes": int(self.block_cache.get_pinned_usage()),
             "write_buffer_bytes": int(self.write_buffers.get_usage()),
         }
-
-
-def _write_buffer_bytes(budget_bytes: int) -> int:
-    return budget_bytes // 4
 
 
 _making = Lock()
