@@ -78,6 +78,14 @@ def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, tmp_path
                 check_command(terminal, command, expected)
 
 
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda e: e.stem)
+def test_an_example_runs_twice(example: Path, broker: EmbeddedBroker, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, broker.bootstrap_servers)
+    for _ in range(2):
+        answer = terminal.run(sys.executable, str(example), broker.bootstrap_servers)
+        assert answer.returncode == 0, answer.stdout
+
+
 def check_script(terminal: Terminal, script: str) -> None:
     answer = terminal.run(sys.executable, "-c", script)
     assert answer.returncode == 0, f"this script failed:\n{script}\n{answer.stdout}"

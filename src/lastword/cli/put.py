@@ -50,10 +50,9 @@ def put(  # noqa: PLR0917 - click passes them by name
             "a KEY needs a VALUE", hint=f"to delete it: lastword delete {spec.name} {key}"
         )
     headers = tuple(_parse_header(each) for each in header)
-    with open_writer(app, spec) as writer:
+    with open_writer(app, spec, headers=headers, timestamp_ms=timestamp) as writer:
         if key is not None:
-            record = writer.record(key, value, headers=headers, timestamp_ms=timestamp)
-            outcomes = writer.write([key], [record])
+            outcomes = writer.write([key], [writer.record(key, value)])
             writer.print_outcome(outcomes[0])
             raise_worst(outcomes)
         else:

@@ -9,6 +9,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.output import as_text
 from lastword.cli.table_options import TableSpec
 from lastword.codecs.resolve import codec, key_codec
+from lastword.errors import IndeterminateError
 from lastword.kafka.admin import Admin
 from lastword.kafka.producer import Outgoing
 from lastword.records import Headers, Position
@@ -20,20 +21,27 @@ from lastword.writer.writer import Writer
 class CommandWriter:
     """Encodes text with a table's codecs, writes it, and prints what became of it."""
 
-    def __init__(self, app: AppContext, spec: TableSpec, writer: Writer) -> None:
+    def __init__(
+        self,
+        app: AppContext,
+        spec: TableSpec,
+        writer: Writer,
+        headers: Headers,
+        timestamp_ms: int | None,
+    ) -> None:
         self._app = app
         self._spec = spec
         self._writer = writer
+        self._headers = headers
+        self._timestamp_ms = timestamp_ms
         self._key = key_codec(spec.key)
         self._value = codec(spec.value)
 
-    def record(
-        self, key: str, value: str | None, *, headers: Headers = (), timestamp_ms: int | None = None
-    ) -> Outgoing:
+    def record(self, key: str, value: str | None) -> Outgoing:
         """A record from text; a value of None is a tombstone."""
         raw_value = None if value is None else self._value.encode(self._spec.parse_value(value))
         raw_key = self._key.encode(self._spec.parse_key(key))
-        return Outgoing(raw_key, raw_value, headers, timestamp_ms)
+        return Outgoing(raw_key, raw_value, self._headers, self._timestamp_ms)
 
     def write(self, keys: Sequence[str], records: Sequence[Outgoing]) -> list[Outcome]:
         """Write ``records``, whose keys as text are ``keys``; an outcome for each."""
@@ -57,8 +65,13 @@ class CommandWriter:
 
 
 @contextmanager
-def open_writer(app: AppContext, spec: TableSpec) -> Iterator[CommandWriter]:
-    """A writer to the topic of ``spec``, which is checked as a table would check it."""
+def open_writer(
+    app: AppContext, spec: TableSpec, *, headers: Headers = (), timestamp_ms: int | None = None
+) -> Iterator[CommandWriter]:
+    """A writer to the topic of ``spec``, which is checked as a table would check it.
+
+    Every record gets the headers and the timestamp; without one, the time of writing.
+    """
     with Admin(app.connection) as admin:
         partitions = admin.describe(spec.topic).partitions
         require_fit(spec.topic, check_topic(admin, spec.topic, allow_delete=spec.allow_expiry))
@@ -71,7 +84,7 @@ def open_writer(app: AppContext, spec: TableSpec) -> Iterator[CommandWriter]:
         wait_for=_nothing_to_wait_for,
     )
     try:
-        yield CommandWriter(app, spec, writer)
+        yield CommandWriter(app, spec, writer, headers, timestamp_ms)
     finally:
         writer.close()
 
@@ -79,8 +92,8 @@ def open_writer(app: AppContext, spec: TableSpec) -> Iterator[CommandWriter]:
 def raise_worst(outcomes: Sequence[Outcome]) -> None:
     """End the command with the most uncertain of the errors, if there is one."""
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    for error in sorted(errors, key=lambda error: type(error).__name__ != "IndeterminateError"):
-        raise error
+    if errors:
+        raise max(errors, key=lambda error: isinstance(error, IndeterminateError))
 
 
 def _nothing_to_wait_for(position: Position, timeout_s: float) -> None:

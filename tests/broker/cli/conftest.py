@@ -50,15 +50,3 @@ def lastword(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Lastword]:
     )
     root.handlers[:] = handlers
     root.setLevel(level)
-
-
-@pytest.fixture
-def topic(broker: EmbeddedBroker, topic_name: str) -> str:
-    """A compacted topic with three partitions."""
-    from lastword.kafka.admin import Admin
-    from lastword.kafka.connection import Connection
-    from lastword.topics.creation import create_topic
-
-    with Admin(Connection(bootstrap_servers=broker.bootstrap_servers)) as admin:
-        create_topic(admin, topic_name)
-    return topic_name
