@@ -24,6 +24,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_dirs import replica_sizes
 from lastword.kafka.transactions import open_transactions
+from lastword.testing.waiting import wait_until
 from lastword.topics.creation import create_topic
 from lastword.topics.profiles import PROFILES
 
@@ -83,7 +84,9 @@ def test_the_topic_id_is_written_as_kafka_writes_it(
     for attempt in range(8):  # half of all ids have a character that librdkafka writes otherwise
         name = f"{topic_name}-{attempt}"
         found = create_topic(admin, name, partitions=1).topic_id
-        assert f"topic_id: {found}" in (data_dir / f"{name}-0" / "partition.metadata").read_text()
+        file = data_dir / f"{name}-0" / "partition.metadata"
+        wait_until(file.exists, "the broker has written the topic id")
+        assert f"topic_id: {found}" in file.read_text()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,10 +22,9 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.admin_calls import AdminCalls
 from lastword.kafka.connection import Connection
-from lastword.kafka.visibility import wait_until_gone, wait_until_visible
+from lastword.kafka.visibility import Visibility
 
 REQUEST_TIMEOUT_SECONDS = 10.0
-VISIBLE_TIMEOUT_SECONDS = 30.0
 
 _SOURCES = {
     ConfigSource.DYNAMIC_TOPIC_CONFIG.value: "topic",
@@ -87,7 +86,7 @@ class Admin:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.connection = connection
-        self._clock = clock
+        self._visibility = Visibility(connection, clock)
         self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
 
     def __enter__(self) -> Admin:
@@ -178,7 +177,10 @@ class Admin:
             doing=f"creating {topic!r}",
             topic=topic,
         )
-        self._everywhere(wait_until_visible, topic)
+        self._visibility.wait_until_listed(topic, self._addresses())
+        self._visibility.wait_until_answered(
+            lambda: self.end_offsets(topic, range(partitions)), topic
+        )
 
     def delete(self, topic: str) -> None:
         """Delete the topic and wait until no broker knows it; raises TopicNotFoundError."""
@@ -189,10 +191,14 @@ class Admin:
             doing=f"deleting {topic!r}",
             topic=topic,
         )
-        self._everywhere(wait_until_gone, topic)
+        self._visibility.wait_until_gone(topic, self._addresses())
 
     def alter(self, topic: str, settings: Mapping[str, str | None]) -> None:
-        """Change these settings and no others; None takes one back to the broker's default."""
+        """Change these settings and no others, and wait until they are in effect.
+
+        None takes a setting back to the broker's default.
+        """
+        before = self.setting_sources(topic)
         entries = [
             ConfigEntry(
                 name,
@@ -211,16 +217,10 @@ class Admin:
             doing=f"altering {topic!r}",
             topic=topic,
         )
+        self._visibility.wait_until_altered(lambda: self.setting_sources(topic), before, settings)
 
-    def _everywhere(self, wait: Callable[..., None], topic: str) -> None:
-        addresses = [broker.address for broker in self.brokers()]
-        wait(
-            self.connection,
-            addresses,
-            topic,
-            timeout_seconds=VISIBLE_TIMEOUT_SECONDS,
-            clock=self._clock,
-        )
+    def _addresses(self) -> list[str]:
+        return [broker.address for broker in self.brokers()]
 
     def _cluster(self) -> Any:
         return self._calls.ask(

@@ -45,9 +45,9 @@ class AdminCalls:
         try:
             return self._try(call, self._timeout / 2)
         except KafkaException as error:
+            self._replace_unless_answered(error)
             if not is_unanswered(error.args[0]):
                 raise self._failure(error, doing, topic) from error
-        self.close()
         return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
 
     def order(
@@ -57,8 +57,7 @@ class AdminCalls:
         try:
             return self._try(call, self._timeout if seconds is None else seconds)
         except KafkaException as error:
-            if is_unanswered(error.args[0]):
-                self.close()
+            self._replace_unless_answered(error)
             raise self._failure(error, doing, topic) from error
 
     def _try(self, call: Call, seconds: float) -> dict[Any, Any]:
@@ -70,6 +69,10 @@ class AdminCalls:
         for name, future in futures.items():
             answers[name] = client.wait(future, lambda: deadline - self._clock.monotonic())
         return answers
+
+    def _replace_unless_answered(self, error: KafkaException) -> None:
+        if is_unanswered(error.args[0]) or is_refused_connection(error.args[0]):
+            self.close()
 
     def _failure(self, error: KafkaException, doing: str, topic: str) -> Exception:
         servers = self._connection.bootstrap_servers
@@ -84,17 +87,17 @@ class _Client:
         self.admin = AdminClient(connection.librdkafka() | {"error_cb": self._note})
 
     def wait(self, future: Future[Any], left: Callable[[], float]) -> Any:
-        """The future's answer; fails early when login or TLS was refused."""
+        """The future's answer; fails early when there is none because login or TLS was refused."""
         while True:
-            # Only a poll delivers the client's errors and log lines.
-            self.admin.poll(0)
-            if self._refusal is not None:
-                raise KafkaException(self._refusal)
             try:
                 return future.result(timeout=_POLL_SECONDS)
             except FutureTimeoutError:
                 if left() < -1.0:  # librdkafka keeps its own request timeout, a little late
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+            finally:
+                self.admin.poll(0)  # only a poll delivers the client's errors and log lines
+            if self._refusal is not None:
+                raise KafkaException(self._refusal)
 
     def _note(self, error: KafkaError) -> None:
         if is_refused_connection(error):

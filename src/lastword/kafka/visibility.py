@@ -1,86 +1,107 @@
-"""Waiting until every broker knows of a topic, or of its deletion.
+"""Waiting until a change of a topic has reached the brokers.
 
-The controller answers a create or delete before the brokers have heard of it; a reader that
-asks one of them right away is told the opposite.
+The controller answers a create, an alter or a delete before the brokers have heard of it; who asks
+one of them right away is told the opposite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from lastword.clock import Clock
-from lastword.errors import ConnectionFailedError
+from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.connection import Connection
 
+VISIBLE_TIMEOUT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.02
 _ANSWER_SECONDS = 2.0
 
 
-def wait_until_visible(
-    connection: Connection,
-    brokers: Sequence[str],
-    topic: str,
-    *,
-    timeout_seconds: float,
-    clock: Clock,
-) -> None:
-    """Return when every broker lists the topic and a leader for each of its partitions."""
+class Visibility:
+    """Waits for brokers, each wait with a limit; raises ConnectionFailedError beyond it."""
 
-    def led(topics: Mapping[str, Any]) -> bool:
-        found = topics.get(topic)
-        return (
-            found is not None
-            and found.error is None
-            and bool(found.partitions)
-            and all(partition.leader >= 0 for partition in found.partitions.values())
-        )
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Clock,
+        timeout_seconds: float = VISIBLE_TIMEOUT_SECONDS,
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._timeout = timeout_seconds
 
-    what = f"know the new topic {topic!r}"
-    _wait(connection, brokers, led, what, timeout_seconds=timeout_seconds, clock=clock)
+    def wait_until_listed(self, topic: str, brokers: list[str]) -> None:
+        """Until every broker lists the topic and a leader for each of its partitions."""
 
+        def led(topics: Mapping[str, Any]) -> bool:
+            found = topics.get(topic)
+            return (
+                found is not None
+                and found.error is None
+                and bool(found.partitions)
+                and all(partition.leader >= 0 for partition in found.partitions.values())
+            )
 
-def wait_until_gone(
-    connection: Connection,
-    brokers: Sequence[str],
-    topic: str,
-    *,
-    timeout_seconds: float,
-    clock: Clock,
-) -> None:
-    """Return when no broker lists the topic."""
+        self._at_every_broker(brokers, led, f"knows the new topic {topic!r}")
 
-    def gone(topics: Mapping[str, Any]) -> bool:
-        return topic not in topics
+    def wait_until_gone(self, topic: str, brokers: list[str]) -> None:
+        """Until no broker lists the topic."""
+        gone = f"knows that {topic!r} is deleted"
+        self._at_every_broker(brokers, lambda topics: topic not in topics, gone)
 
-    what = f"know that {topic!r} is deleted"
-    _wait(connection, brokers, gone, what, timeout_seconds=timeout_seconds, clock=clock)
+    def wait_until_answered(self, ask: Callable[[], object], topic: str) -> None:
+        """Until the leaders answer; they are named a moment before they are ready."""
 
+        def answered() -> bool:
+            try:
+                ask()
+            except (ConnectionFailedError, TopicNotFoundError):
+                return False
+            return True
 
-def _wait(
-    connection: Connection,
-    brokers: Sequence[str],
-    seen: Callable[[Mapping[str, Any]], bool],
-    what: str,
-    *,
-    timeout_seconds: float,
-    clock: Clock,
-) -> None:
-    deadline = clock.monotonic() + timeout_seconds
-    for address in brokers:
-        # A client asks the brokers it was started with first, so each broker gets its own client.
-        client = AdminClient(replace(connection, bootstrap_servers=address).librdkafka())
-        while not _answers(client, seen):
-            if clock.monotonic() > deadline:
+        self._wait(answered, f"the leaders of {topic!r} answer")
+
+    def wait_until_altered(
+        self,
+        read: Callable[[], Mapping[str, tuple[str, str]]],
+        before: Mapping[str, tuple[str, str]],
+        changes: Mapping[str, str | None],
+    ) -> None:
+        """Until ``read`` (value and source of each setting) shows the changes."""
+
+        def altered() -> bool:
+            now = read()
+            return all(
+                now.get(name) != before.get(name) or _means(now.get(name), value)
+                for name, value in changes.items()
+            )
+
+        self._wait(altered, f"the new settings {', '.join(changes)} are in effect")
+
+    def _at_every_broker(
+        self, brokers: list[str], seen: Callable[[Mapping[str, Any]], bool], what: str
+    ) -> None:
+        for address in brokers:
+            # A client asks the brokers it was started with first, so each gets its own client.
+            one = replace(self._connection, bootstrap_servers=address)
+            client = AdminClient(one.librdkafka())
+            self._wait(partial(_answers, client, seen), f"broker {address} {what}")
+
+    def _wait(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = self._clock.monotonic() + self._timeout
+        while not condition():
+            if self._clock.monotonic() > deadline:
                 raise ConnectionFailedError(
-                    f"broker {address} does not yet {what} after {timeout_seconds:.0f} s",
-                    hint="the change was accepted; look again: lastword topic list",
+                    f"the change was accepted, but not within {self._timeout:.0f} s: {what}",
+                    hint="look again in a while: lastword topic list",
                 )
-            clock.sleep(_PAUSE_SECONDS)
+            self._clock.sleep(_PAUSE_SECONDS)
 
 
 def _answers(client: Any, seen: Callable[[Mapping[str, Any]], bool]) -> bool:
@@ -90,3 +111,14 @@ def _answers(client: Any, seen: Callable[[Mapping[str, Any]], bool]) -> bool:
         return False  # not an answer; the deadline decides how long to go on asking
     finally:
         client.poll(0)
+
+
+def _means(found: tuple[str, str] | None, wanted: str | None) -> bool:
+    """Whether the setting is as wanted, written perhaps in another way: 0.010, "a, b", TRUE."""
+    if found is None or wanted is None:
+        return wanted is None and (found is None or found[1] != "topic")
+    try:
+        return float(found[0]) == float(wanted)
+    except ValueError:
+        words = [[word.strip() for word in text.lower().split(",")] for text in (found[0], wanted)]
+        return words[0] == words[1]
