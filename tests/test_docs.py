@@ -109,7 +109,9 @@ def example_file() -> str:
     return str(blocks[0])
 
 
-@pytest.mark.parametrize("error", error_classes(errors.LastwordError), ids=lambda e: e.__name__)
+@pytest.mark.parametrize(
+    "error", tuple(error_classes(errors.LastwordError)), ids=lambda error: error.__name__
+)
 def test_an_error_is_documented(error: type[errors.LastwordError]) -> None:
     assert f"`{error.__name__}`" in (REFERENCE / "errors.md").read_text(), "run `make docs`"
     assert error.__name__ in (errors.__doc__ or ""), f"draw {error.__name__} in errors.py's tree"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import click
 
-from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.info import find_running
-from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.local_broker import local_broker
 from lastword.cli.opening import open_table
-from lastword.cli.progress import progress_bar
 from lastword.cli.table_options import TableSpec, table_spec
 from lastword.cli.watch import print_change
 from lastword.errors import LastwordError, TopicNotFoundError, WatchLostError
@@ -78,25 +74,9 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     connection = app.settings.section("connection")
     if connection["bootstrap_servers"] or connection["command_config"] or find_running(app.home):
         return
-    given = app.settings.section("broker")
-    ivy_settings = given["ivy_settings"]
-    with progress_bar(app.output, "fetching the broker's jars") as report:
-        runtime = KafkaRuntime.prepare(
-            app.home,
-            os.environ,
-            ivy_settings=Path(str(ivy_settings)) if ivy_settings else None,
-            progress=report,
-        )
-    app.output.note(f"starting a broker on port {given['port']}")
-    running.enter_context(
-        EmbeddedBroker(
-            app.home / "broker",
-            runtime,
-            brokers=int(str(given["brokers"])),
-            port=int(str(given["port"])),
-            settings=app.settings.free.get("broker.properties", {}),
-        )
-    )
+    broker = local_broker(app, detached=False)
+    app.output.note(f"starting Kafka at {broker.bootstrap_servers}")
+    running.enter_context(broker)
 
 
 def _create_missing_topics(app: AppContext, specs: list[TableSpec]) -> None:
