@@ -9,6 +9,7 @@ import platformdirs
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError
+from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.connection import Connection
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
@@ -25,7 +26,7 @@ class TableConfig:
     connection: Connection
     decoder: Decoder
     store: StoreFactory
-    state_dir: Path
+    directory: StateDirectory
     application_id: str
     allow_expiry: bool
     clock: Clock

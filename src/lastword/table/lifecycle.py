@@ -119,9 +119,9 @@ class Lifecycle:
         if state is TableState.RUNNING:
             return
         if state in _ON_THE_WAY:
-            left = sum(max(0, p.end - p.position) for p in self.parts.tailer.progress())
+            unread = sum(max(0, p.end - p.position) for p in self.parts.tailer.progress())
             raise NotReadyError(
-                f"the table {self._config.name} is being restored, {left} offsets to go",
+                f"the table {self._config.name} is being restored, {unread} offsets are unread",
                 hint="wait_ready() waits; query.get(..., allow_stale=True) answers at once",
             )
         raise self._closed()

@@ -15,7 +15,6 @@ from lastword.kafka.admin import Admin
 from lastword.metrics import Metrics
 from lastword.records import Header
 from lastword.stores.base import Store
-from lastword.stores.factory import StoreFactory
 from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.topics.check import Finding, check_topic, require_fit
@@ -52,16 +51,13 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     """Check the topic, lock and open the stores, and wire the parts; nothing runs yet."""
     with ExitStack() as undo:
         admin = undo.enter_context(Admin(config.connection, clock=config.clock))
-        directory = StateDirectory(
-            config.state_dir, config.application_id, config.name, config.clock
-        )
-        undo.callback(directory.release)
+        undo.callback(config.directory.release)
         partitions = admin.describe(config.topic).partitions
         findings = check_topic(admin, config.topic, allow_delete=config.allow_expiry)
         require_fit(config.topic, findings)
         _warn(config.topic, findings)
         batch_bytes = int(admin.settings(config.topic)["max.message.bytes"])
-        stores = [_open_store(config.store, directory, p, undo) for p in range(partitions)]
+        stores = [_open_store(config, p, undo) for p in range(partitions)]
         undo.pop_all()
     decoder = config.decoder
     owner = _owner(config, stores)
@@ -85,13 +81,12 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         key_suffix_bytes=decoder.key.suffix_bytes,
         owner=owner,
     )
-    return Parts(admin, decoder, judge, stores, directory, tailer, writer)
+    return Parts(admin, decoder, judge, stores, config.directory, tailer, writer)
 
 
-def _open_store(
-    make: StoreFactory, directory: StateDirectory, partition: int, undo: ExitStack
-) -> Store:
-    store = make(partition, directory.acquire(partition) if make.persistent else None)
+def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
+    path = config.directory.acquire(partition) if config.store.persistent else None
+    store = config.store(partition, path)
     undo.callback(store.close)
     store.open()
     return store

@@ -7,13 +7,13 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 from lastword.errors import LastwordError
-from lastword.follow.feed import Subscription
+from lastword.follow.feed import Dropped, Subscription
 from lastword.follow.rows import decode_row
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.kafka.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
-from lastword.records import Headers, Position, Version
+from lastword.records import Batch, Headers, Position, Version
 from lastword.table.parts import Parts
 from lastword.table.scan import Scan
 
@@ -79,10 +79,14 @@ class RawTable:
         start: bytes | None = None,
         end: bytes | None = None,
         *,
+        partition: int | None = None,
         reverse: bool = False,
         allow_stale: bool = False,
     ) -> Scan[RawEntry]:
-        """Entries with ``start <= key < end`` in the order of their bytes."""
+        """Entries with ``start <= key < end`` in the order of their bytes.
+
+        ``partition`` is where all of them are, if that is known.
+        """
         if not allow_stale:
             self._ensure_ready()
         started_ns = perf_counter_ns()
@@ -90,8 +94,9 @@ class RawTable:
             position = self._tailer.position()
             stale = any(follower.stale for follower in self._followers.values())
             scans = {
-                partition: follower.store.scan(start, end, reverse=reverse)
-                for partition, follower in self._followers.items()
+                p: follower.store.scan(start, end, reverse=reverse)
+                for p, follower in self._followers.items()
+                if partition is None or p == partition
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         return Scan(scans, _entry, reverse=reverse, position=position, stale=stale)
@@ -124,6 +129,18 @@ class RawTable:
             subscription = Subscription(self._tailer.feed, self._tailer.position())
             self._tailer.feed.join(subscription)
         return subscription
+
+    def take(self, subscription: Subscription, timeout_s: float) -> Batch | Dropped | Position:
+        """What comes next; when nothing does within ``timeout_s``, where the subscription is.
+
+        That may be beyond the last record, for transaction markers take offsets too.
+        """
+        item = subscription.take(timeout_s)
+        if item is None:
+            # With the lock nothing is being published: what is not waiting does not exist.
+            with self._tailer.lock:
+                item = subscription.take(0) or self._tailer.position()
+        return item
 
     def why_not_ready(self) -> LastwordError | None:
         """The error that reads raise now, or None when they are served."""

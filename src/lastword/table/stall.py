@@ -8,6 +8,8 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.transactions import open_transactions
 from lastword.table.parts import Parts
 
+_ALL_READ = "everything is read, but a store is still being written or swept"
+
 
 def explain_stall(
     connection: Connection, parts: Parts, waited_s: float, now_ms: int
@@ -15,7 +17,7 @@ def explain_stall(
     """The error for a restore that has not moved for ``waited_s``."""
     tailer = parts.tailer
     waiting = [progress for progress in tailer.progress() if not progress.done]
-    where = "; ".join(_where(progress, parts) for progress in waiting) or "a sweep has not finished"
+    where = "; ".join(_where(progress, parts) for progress in waiting) or _ALL_READ
     blockers = _blockers(connection, parts, [p.partition for p in waiting if p.blocked], now_ms)
     message = f"{tailer.topic} has not moved for {waited_s:.0f} s: {where}"
     if blockers:

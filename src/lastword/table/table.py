@@ -11,6 +11,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.progress import RestoreListener, RestoreProgress
+from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
@@ -69,6 +70,7 @@ class Table:
         self.topic = topic
         self.name = name or topic
         self.metrics = Metrics(table=self.name)
+        root = default_state_dir() if state_dir is None else Path(state_dir)
         skipped = self.metrics.counter("skipped_records_total")
         config = TableConfig(
             topic=topic,
@@ -76,7 +78,7 @@ class Table:
             connection=choose_connection(connection, bootstrap_servers),
             decoder=Decoder(topic, key_codec(key), codec(value), on_bad, skipped),
             store=store_factory(store),
-            state_dir=Path(state_dir) if state_dir is not None else default_state_dir(),
+            directory=StateDirectory(root, application_id, self.name, clock),
             application_id=application_id,
             allow_expiry=allow_expiry,
             clock=clock,
