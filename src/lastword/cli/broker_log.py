@@ -21,7 +21,14 @@ _LOOK_SECONDS = 0.2
 
 @click.command()
 @with_app
-@click.option("-n", "--lines", type=click.IntRange(min=0), default=40, show_default=True)
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=0),
+    default=40,
+    show_default=True,
+    help="How many lines of what is there.",
+)
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
 @click.option("--broker", "number", type=int, default=1, show_default=True, help="Which broker.")
 def log(app: AppContext, lines: int, follow: bool, number: int) -> None:
