@@ -12,6 +12,7 @@ import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
+from lastword.kafka import log_reader
 from lastword.kafka.connection import Connection
 from lastword.testing.plugin import EAGER
 from tests.support.real_topic import MakeTopic, RealTopic
@@ -38,7 +39,9 @@ def own_broker(
 ) -> Iterator[EmbeddedBroker]:
     """A second broker, another cluster, to be stopped and damaged; leave it running."""
     directory = tmp_path_factory.mktemp("own-broker")
-    with EmbeddedBroker(directory, kafka_runtime, settings=EAGER) as running:
+    # A crashed broker is let in again once the session of its past life has ended.
+    sessions = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
+    with EmbeddedBroker(directory, kafka_runtime, settings=EAGER | sessions) as running:
         yield running
 
 
@@ -63,3 +66,10 @@ def tables(connection: Connection, tmp_path: Path) -> Iterator[Tables]:
     """Opens tables and closes them after the test."""
     with Tables(connection, tmp_path / "state") as opened:
         yield opened
+
+
+@pytest.fixture
+def trickling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables read one record per fetch, so that no tombstone waits in a queue of the reader."""
+    trickle = {"queued.min.messages": 1, "max.partition.fetch.bytes": 1}
+    monkeypatch.setattr(log_reader, "_SETTINGS", dict(log_reader._SETTINGS) | trickle)

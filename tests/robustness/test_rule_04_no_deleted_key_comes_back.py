@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from lastword.kafka import log_reader
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.real_topic import EAGER_COMPACTION, FILLER, RAW, MakeTopic, RealTopic
@@ -15,13 +14,6 @@ from tests.support.stores import GatedStore
 from tests.support.tables import Tables
 
 SHORT = EAGER_COMPACTION | {"delete.retention.ms": "100"}
-
-
-@pytest.fixture
-def trickling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables read one record per fetch, so that no tombstone waits in a queue of the reader."""
-    trickle = {"queued.min.messages": 1, "max.partition.fetch.bytes": 1}
-    monkeypatch.setattr(log_reader, "_SETTINGS", dict(log_reader._SETTINGS) | trickle)
 
 
 def swept_keys(table: Table) -> int:

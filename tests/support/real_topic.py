@@ -37,7 +37,8 @@ class RealTopic:
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.name = name
-        self._servers = {"bootstrap.servers": connection.bootstrap_servers}
+        # Brokers are stopped and killed around these clients: their complaints are no news.
+        self._servers = {"bootstrap.servers": connection.bootstrap_servers, "log_level": 0}
         self._admin = Admin(connection)
         self._client = AdminClient(self._servers)
         self._producers: dict[str, Producer] = {}

@@ -29,6 +29,8 @@ _UNANSWERED = frozenset(
         KafkaError.NOT_CONTROLLER,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,  # the client knows an older leader than the broker,
+        KafkaError.UNKNOWN_LEADER_EPOCH,  # or a newer one
         KafkaError.REPLICA_NOT_AVAILABLE,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
