@@ -79,6 +79,13 @@ def test_a_command_is_documented_with_all_its_options(name: str) -> None:
             assert parameter.help, f"give {parameter.opts[-1]} of `{name}` a help text"
 
 
+@pytest.mark.parametrize("name", ALL_COMMANDS)
+def test_the_json_of_a_command_is_documented(name: str) -> None:
+    takes_json = any("--json" in parameter.opts for parameter in ALL_COMMANDS[name].params)
+    listed = f"| `{name}` |" in (REFERENCE / "json.md").read_text()
+    assert takes_json == listed, f"add the fields of `{name}` to docs/reference/json.md"
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_a_setting_is_documented_and_shown_in_the_full_example(setting: Setting) -> None:
     page = (REFERENCE / "settings.md").read_text()
