@@ -13,7 +13,7 @@ from lastword.broker.ports import LOOPBACK
 from lastword.cli.broker_log import log
 from lastword.cli.context import AppContext, with_app
 from lastword.cli.failure import UNREACHABLE_OR_TIMEOUT
-from lastword.cli.local_broker import local_broker
+from lastword.cli.local_broker import kafka_runtime, local_broker
 from lastword.errors import BrokerError, ConfigError
 
 _ANSWER_SECONDS = 2.0
@@ -72,6 +72,18 @@ def start(
             hint="to start it anew with other settings: lastword broker stop",
         )
     _show(app, running)
+
+
+@broker.command()
+@with_app
+def fetch(app: AppContext) -> None:
+    """Fetch Kafka's jars, so that the broker starts without a network from then on."""
+    runtime = kafka_runtime(app)
+    java = runtime.java
+    app.output.line(
+        f"ready: Java {java.version} from {java.source}, jars in {runtime.metrics_agent.parent}",
+        {"java": str(java.executable), "jars": str(runtime.metrics_agent.parent)},
+    )
 
 
 @broker.command()

@@ -12,25 +12,27 @@ from lastword.cli.context import AppContext
 from lastword.cli.progress import progress_bar
 
 
-def local_broker(
-    app: AppContext, *, detached: bool, properties: Mapping[str, str] | None = None
-) -> EmbeddedBroker:
-    """The broker of this machine, not started yet; its jars are fetched when they are missing.
-
-    ``properties`` go over those of the settings file.
-    """
-    given = app.settings.section("broker")
-    ivy_settings = given["ivy_settings"]
-    with progress_bar(app.output, "fetching the broker's jars") as report:
-        runtime = KafkaRuntime.prepare(
+def kafka_runtime(app: AppContext) -> KafkaRuntime:
+    """Java and the broker's jars, which are fetched when they are missing."""
+    ivy_settings = app.settings["broker.ivy_settings"]
+    title = "fetching the broker's jars (47 MB, once)"
+    with progress_bar(app.output, title, announce=True) as report:
+        return KafkaRuntime.prepare(
             app.home,
             os.environ,
             ivy_settings=Path(str(ivy_settings)) if ivy_settings else None,
             progress=report,
         )
+
+
+def local_broker(
+    app: AppContext, *, detached: bool, properties: Mapping[str, str] | None = None
+) -> EmbeddedBroker:
+    """The broker of this machine, not started yet; ``properties`` go over the settings file's."""
+    given = app.settings.section("broker")
     return EmbeddedBroker(
         app.home / "broker",
-        runtime,
+        kafka_runtime(app),
         brokers=int(str(given["brokers"])),
         port=int(str(given["port"])),
         settings={**app.settings.free.get("broker.properties", {}), **(properties or {})},

@@ -15,10 +15,13 @@ _DESCRIPTION_LENGTH_MAX = 60
 
 
 @contextmanager
-def progress_bar(output: Output, title: str) -> Iterator[Report]:
-    """A bar that appears with the first report; in JSON or without a terminal there is none."""
+def progress_bar(output: Output, title: str, *, announce: bool = False) -> Iterator[Report]:
+    """A bar; in JSON or without a terminal there is none.
+
+    What takes minutes is still announced by a line, with its first report.
+    """
     if output.json_lines or not sys.stderr.isatty():
-        yield _silent
+        yield _Announcement(output, title) if announce else _silent
         return
     from rich.progress import (
         BarColumn,
@@ -39,6 +42,18 @@ def progress_bar(output: Output, title: str) -> Iterator[Report]:
             bar.update(task, completed=done, total=total, description=printable(description))
 
         yield report
+
+
+class _Announcement:
+    """Says once what is being done."""
+
+    def __init__(self, output: Output, title: str) -> None:
+        self._say: Callable[[], None] | None = lambda: output.note(f"{title} ...")
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if self._say is not None:
+            self._say()
+            self._say = None
 
 
 def _silent(done: int, total: int, what: str) -> None:
