@@ -55,7 +55,7 @@ class _Path:
     def add(self, operation: Operation) -> None:
         """One more method."""
         self._operations[operation.method] = operation
-        if operation.method == "GET":
+        if operation.method == "GET" and operation.answer.media_type != "text/event-stream":
             self._operations["HEAD"] = operation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,6 +10,7 @@ from lastword.broker.info import NodeInfo
 from lastword.clock import Clock
 from lastword.metrics import Metrics
 from lastword.service.config import ServiceConfig
+from lastword.service.fanout import Fanout
 from lastword.service.limits import Limits
 from lastword.service.pool import Pool
 from lastword.service.problems import RefusedError
@@ -19,6 +21,8 @@ LocalBrokers = Callable[[], Sequence[NodeInfo]]
 _READ_THREADS = 4
 _WRITE_THREADS = 32
 _LOG_THREADS = 2
+_GOODBYE_S = 2.0
+_LOOK_S = 0.01
 
 
 class Context:
@@ -45,7 +49,9 @@ class Context:
         waiting = config.limits.waiting_calls
         self.reads = Pool("reads", _READ_THREADS, waiting)
         self.writes = Pool("writes", _WRITE_THREADS, waiting)
-        self.log_passes = Pool("log", _LOG_THREADS, _LOG_THREADS)
+        self.log_passes = Pool("log", _LOG_THREADS, waiting)
+        self.watching = 0
+        self._fanouts: dict[str, Fanout] = {}
 
     @property
     def limits(self) -> Limits:
@@ -63,6 +69,24 @@ class Context:
                 hint="GET /tables lists them",
             )
         return served
+
+    def fanout(self, served: ServedTable) -> Fanout:
+        """Where the watchers of a table join; on the event loop only."""
+        fanout = self._fanouts.get(served.name)
+        if fanout is None:
+            fanout = self._fanouts[served.name] = Fanout(served, self.reads, self.clock)
+        return fanout
+
+    async def end_watches(self) -> None:
+        """Tell every watcher to go elsewhere, and wait a moment until they have heard it."""
+        reason = RefusedError(
+            503, "ServiceStopping", "this instance stops", hint="resume at another one"
+        )
+        for fanout in self._fanouts.values():
+            fanout.break_off(reason)
+        deadline = self.clock.monotonic() + _GOODBYE_S
+        while self.watching and self.clock.monotonic() < deadline:
+            await asyncio.sleep(_LOOK_S)
 
     def close(self) -> None:
         """Give the threads back."""

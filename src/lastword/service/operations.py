@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope
 
+from lastword.errors import LastwordError
+from lastword.records import Position
 from lastword.service.auth import Access, Caller
 from lastword.service.body import media_type_of, read_body
 from lastword.service.context import Context
@@ -97,6 +99,16 @@ class Operation:
         if self.serves == "plain tables":
             return served.windows is None
         return self.serves == "every table" or served.windows is not None
+
+
+def parse_position(text: str) -> Position:
+    """A position that a page or an event gave away."""
+    try:
+        return Position.parse(text)
+    except LastwordError as error:
+        raise RefusedError(
+            400, "BadPosition", str(error), hint="a position is 0:12,1:7, as pages and events have"
+        ) from error
 
 
 def parse_query(query_string: bytes, kind: type[Q]) -> Q:

@@ -98,7 +98,7 @@ class Service:
         """End the watchers, finish the requests under way, close the tables; idempotent."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._server is not None:
-            self._loop.call_soon_threadsafe(self._server.stop)
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop)
             thread.join(_STOP_S)
         if self._context is not None:
             self._context.close()
@@ -135,6 +135,12 @@ class Service:
         self._server = _granian(self._config, build_app(context, auth))
         self._server.on_startup(lambda: listening.set_result(None))
         await self._server.serve()
+
+    async def _end(self) -> None:
+        if self._context is not None:
+            await self._context.end_watches()
+        if self._server is not None:
+            self._server.stop()  # type: ignore[no-untyped-call]
 
 
 def _granian(config: ServiceConfig, app: object) -> Server:

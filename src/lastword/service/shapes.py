@@ -30,6 +30,13 @@ Versions = Annotated[
 Stale = Annotated[
     Flag, Meta(description="answer even before the table has reached the end of its topic")
 ]
+Cursor = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$",
+        description="`next` of the page before, with the same other parameters",
+    ),
+]
 Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 1970")]
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
 
@@ -64,16 +71,7 @@ class PageQuery(KeyQuery, rename={"from_": "from"}):
     from_: Annotated[str, Meta(description="the first key")] | UnsetType = UNSET
     to: Annotated[str, Meta(description="the first key that is not wanted")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
-    cursor: (
-        Annotated[
-            str,
-            Meta(
-                pattern=r"^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$",
-                description="`next` of the page before, with the same other parameters",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    cursor: Cursor | UnsetType = UNSET
     reverse: Annotated[Flag, Meta(description="from the last key to the first")] = "false"
 
 
@@ -83,9 +81,10 @@ class WindowsQuery(ReadQuery, rename={"from_": "from"}):
     from_: Millis = 0
     to: Millis | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
+    cursor: Cursor | UnsetType = UNSET
 
 
-class WatchQuery(KeyQuery):
+class WatchQuery(Struct, forbid_unknown_fields=True):
     """Where to begin."""
 
     since: (

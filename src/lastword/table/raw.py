@@ -136,11 +136,12 @@ class RawTable:
         That may be beyond the last record, for transaction markers take offsets too.
         """
         item = subscription.take(timeout_s)
-        if item is None:
-            # With the lock nothing is being published: what is not waiting does not exist.
-            with self._tailer.lock:
-                item = subscription.take(0) or self._tailer.position()
-        return item
+        if item is not None:
+            return item
+        # With the lock nothing is being published: what is not waiting does not exist.
+        with self._tailer.lock:
+            item = subscription.take(0)
+            return self._tailer.position() if item is None else item
 
     def why_not_ready(self) -> LastwordError | None:
         """The error that reads raise now, or None when they are served."""

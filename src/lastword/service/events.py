@@ -1,0 +1,130 @@
+"""Changes as server-sent events, each encoded once for all who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from lastword.errors import LastwordError
+from lastword.follow.feed import Dropped
+from lastword.records import Batch, Position, Record, Version
+from lastword.service.answers import encoded_problem
+from lastword.service.served import ServedTable
+from lastword.service.shapes import JSON_NULL, ChangeEvent, WatchStart
+from lastword.service.values import on_one_line
+
+HEARTBEAT = b": still here\n\n"
+_RETRY_MS = 1000
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Events ready to be sent, and where a watcher is that has seen them."""
+
+    data: bytes
+    position: Mapping[int, int]
+    changes: int
+    timestamp_ms: int | None
+
+
+def start_event(position: Position) -> bytes:
+    """The first event: from where on everything is seen, and how soon to come back when cut off."""
+    data = _encode(WatchStart(str(position)))
+    return b"retry: %d\nid: %b\nevent: start\ndata: %b\n\n" % (
+        _RETRY_MS,
+        str(position).encode(),
+        data,
+    )
+
+
+def lost_event(error: LastwordError) -> bytes:
+    """The last event: why nothing more comes. It has no id: the last one is where to resume."""
+    return b"event: lost\ndata: %b\n\n" % encoded_problem(error)
+
+
+class EventEncoder:
+    """Turns batches of one table into events. Not safe across threads."""
+
+    def __init__(self, served: ServedTable, position: Position) -> None:
+        self._served = served
+        self._judge = served.raw.parts.judge
+        self._position = dict(position.offsets)
+
+    def chunk(self, items: list[Batch | Dropped]) -> Chunk:
+        """The events of these, one after the other."""
+        events: list[bytes] = []
+        timestamp_ms: int | None = None
+        for item in items:
+            if isinstance(item, Dropped):
+                events += self._swept(item)
+            else:
+                events += self._changes(item)
+                timestamp_ms = item.timestamps[-1]
+        return Chunk(b"".join(events), dict(self._position), len(events), timestamp_ms)
+
+    def advance(self, position: Position) -> Chunk:
+        """No change, but the log went on."""
+        self._position.update(position.offsets)
+        return Chunk(b"", dict(self._position), 0, None)
+
+    def _changes(self, batch: Batch) -> list[bytes]:
+        before, after = self._around(batch.partition)
+        events = []
+        for record in self._judge.records_of_table(batch):
+            if record.offset < self._position[batch.partition]:
+                continue
+            data = self._data(record)
+            if data is not None:
+                name = b"delete" if record.value is None else b"put"
+                events.append(
+                    b"id: %b%d%b\nevent: %b\ndata: %b\n\n"
+                    % (before, record.offset + 1, after, name, data)
+                )
+        self._position[batch.partition] = max(self._position[batch.partition], batch.next_offset)
+        return events
+
+    def _around(self, partition: int) -> tuple[bytes, bytes]:
+        """What stands in an id before and after the offset of ``partition``."""
+        ordered = sorted(self._position.items())
+        before = "".join(f"{p}:{offset}," for p, offset in ordered if p < partition)
+        after = "".join(f",{p}:{offset}" for p, offset in ordered if p > partition)
+        return f"{before}{partition}:".encode(), after.encode()
+
+    def _data(self, record: Record) -> bytes | None:
+        """The change; None when it is bad and the policy says to skip it."""
+        served, raw_key = self._served, record.key or b""
+        version = Version(record.partition, record.offset)
+        key, base64url = served.shown_key(raw_key, "text")
+        event = ChangeEvent(
+            key=key,
+            version=str(version),
+            timestamp=record.timestamp_ms,
+            raw_key=UNSET if base64url is None else base64url,
+            window=served.shown_window(raw_key) or UNSET,
+        )
+        if record.value is not None:
+            value, raw_value, error = served.shown_value(record.value, version)
+            if value is None and raw_value is None:
+                return None
+            event.value = JSON_NULL if value is None else Raw(on_one_line(value))
+            event.raw_value = UNSET if raw_value is None else raw_value
+            event.error = UNSET if error is None else error
+        return _encode(event)
+
+    def _swept(self, dropped: Dropped) -> list[bytes]:
+        """Deletes whose tombstones are gone: they have a place in the log no more."""
+        events = []
+        for raw in dropped.keys:
+            key, base64url = self._served.shown_key(raw, "text")
+            event = ChangeEvent(
+                key=key,
+                raw_key=UNSET if base64url is None else base64url,
+                window=self._served.shown_window(raw) or UNSET,
+            )
+            events.append(b"event: delete\ndata: %b\n\n" % _encode(event))
+        return events

@@ -1,0 +1,115 @@
+"""One subscription per watched table, however many watch it.
+
+Nothing here waits for a watcher: what it has not taken yet waits for it, and when that is too
+much, it is told and cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lastword.clock import Clock
+from lastword.errors import LastwordError, WatchLostError
+from lastword.records import Position
+from lastword.service.events import Chunk
+from lastword.service.pool import Pool
+from lastword.service.pump import Pump
+from lastword.service.served import ServedTable
+from lastword.service.watcher import Watcher
+
+_LOOK_S = 0.005
+_CATCH_UP_S = 10.0
+
+
+class Fanout:
+    """The watchers of one table. Belongs to the event loop."""
+
+    def __init__(self, served: ServedTable, pool: Pool, clock: Clock) -> None:
+        self._served = served
+        self._pool = pool
+        self._clock = clock
+        self._starting = asyncio.Lock()
+        self._users = 0
+        self._watchers: set[Watcher] = set()
+        self._position = Position()
+        self._pump: Pump | None = None
+        metrics = served.table.metrics
+        metrics.gauge("watchers", lambda: len(self._watchers))
+        self._latency = metrics.latency("watch")
+        self._sent = metrics.counter("watch_changes_total")
+        self._lost = metrics.counter("watchers_lost_total")
+
+    async def join(self, watcher: Watcher, at_least: Position) -> Position:
+        """Hand everything from the returned position on to ``watcher``, until it leaves.
+
+        The table must have reached ``at_least``; the pump may be a moment behind the table.
+        """
+        self._users += 1
+        try:
+            pump = await self._started()
+            deadline = self._clock.monotonic() + _CATCH_UP_S
+            while not self._position.at_least(at_least):
+                if pump is not self._pump or self._clock.monotonic() > deadline:
+                    raise WatchLostError(
+                        f"{self._served.name} is not at {at_least} any more",
+                        hint="read the table, then watch from the position of that answer",
+                    )
+                await asyncio.sleep(_LOOK_S)
+        except BaseException:
+            self._release()
+            raise
+        self._watchers.add(watcher)
+        return self._position
+
+    def leave(self, watcher: Watcher) -> None:
+        """End what ``join`` began; the last one to leave ends the subscription."""
+        self._watchers.remove(watcher)
+        if watcher.lost is not None and not watcher.gone:
+            self._lost.add()
+        self._release()
+
+    def break_off(self, reason: LastwordError) -> None:
+        """Cut everybody off: the table was rebuilt, or the service stops."""
+        if self._pump is not None:
+            self._pump.stop()
+            self._pump = None
+        for watcher in self._watchers:
+            watcher.cut_off(reason)
+
+    async def _started(self) -> Pump:
+        async with self._starting:
+            if self._pump is None:
+                subscription = await self._pool.run(self._served.raw.subscribe)
+                self._position = subscription.position
+                self._pump = Pump(
+                    self._served,
+                    subscription,
+                    self._clock,
+                    on_chunk=self._deliver,
+                    on_end=self._ended,
+                )
+                self._pump.start()
+            return self._pump
+
+    def _release(self) -> None:
+        self._users -= 1
+        if self._users == 0 and self._pump is not None:
+            self._pump.stop()
+            self._pump = None
+
+    def _deliver(self, pump: Pump, chunk: Chunk) -> None:
+        if pump is not self._pump:
+            return
+        self._position = Position(chunk.position)
+        if not chunk.changes:
+            return
+        if chunk.timestamp_ms is not None:
+            age_ms = self._clock.now_ms() - chunk.timestamp_ms
+            self._latency.observe_ns(max(0, age_ms) * 1_000_000)
+        self._sent.add(chunk.changes * len(self._watchers))
+        for watcher in self._watchers:
+            watcher.offer(chunk)
+
+    def _ended(self, pump: Pump, reason: WatchLostError) -> None:
+        if pump is self._pump:
+            self.break_off(reason)

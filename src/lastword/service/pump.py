@@ -1,0 +1,76 @@
+"""The thread that takes what a table publishes, encodes it, and hands it to the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+from lastword.clock import Clock
+from lastword.errors import WatchLostError
+from lastword.follow.feed import Dropped, Subscription
+from lastword.records import Batch, Position
+from lastword.service.events import Chunk, EventEncoder
+from lastword.service.served import ServedTable
+
+_IDLE_S = 0.25
+# Many small batches become one chunk: a thousand batches a second for a hundred watchers would
+# be a hundred thousand sends.
+_GATHER_S = 0.02
+_GATHERED_BATCHES_MAX = 200
+
+
+class Pump:
+    """One subscription of one table. ``on_chunk`` and ``on_end`` are called on the event loop."""
+
+    def __init__(
+        self,
+        served: ServedTable,
+        subscription: Subscription,
+        clock: Clock,
+        *,
+        on_chunk: Callable[[Pump, Chunk], None],
+        on_end: Callable[[Pump, WatchLostError], None],
+    ) -> None:
+        self._raw = served.raw
+        self._subscription = subscription
+        self._clock = clock
+        self._on_chunk = on_chunk
+        self._on_end = on_end
+        self._encoder = EventEncoder(served, subscription.position)
+        self._loop = asyncio.get_running_loop()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"watch-{served.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take nothing more; the thread ends within a moment."""
+        self._stopping.set()
+        self._subscription.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                item = self._raw.take(self._subscription, _IDLE_S)
+                if isinstance(item, Position):
+                    chunk = self._encoder.advance(item)
+                else:
+                    chunk = self._encoder.chunk(self._gathered(item))
+                self._loop.call_soon_threadsafe(self._on_chunk, self, chunk)
+        except WatchLostError as error:
+            self._loop.call_soon_threadsafe(self._on_end, self, error)
+
+    def _gathered(self, first: Batch | Dropped) -> list[Batch | Dropped]:
+        """``first`` and what follows it within a moment."""
+        items = [first]
+        deadline = self._clock.monotonic() + _GATHER_S
+        while len(items) < _GATHERED_BATCHES_MAX:
+            left_s = deadline - self._clock.monotonic()
+            item = self._subscription.take(left_s) if left_s > 0 else None
+            if item is None:
+                break
+            items.append(item)
+        return items
