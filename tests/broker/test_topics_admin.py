@@ -166,6 +166,15 @@ def test_altering_changes_what_is_named_and_none_goes_back_to_the_default(
     assert found["min.cleanable.dirty.ratio"] == ("0.01", "topic")
 
 
+def test_an_altered_setting_is_in_effect_when_alter_returns(admin: Admin, topic_name: str) -> None:
+    create_topic(admin, topic_name)
+    for segment_ms in range(10_000, 10_030):
+        admin.alter(topic_name, {"segment.ms": str(segment_ms)})
+        assert admin.settings(topic_name)["segment.ms"] == str(segment_ms)
+    admin.alter(topic_name, {"min.cleanable.dirty.ratio": "0.50"})  # the same, written otherwise
+    assert admin.settings(topic_name)["min.cleanable.dirty.ratio"] == "0.5"
+
+
 def test_the_end_counts_an_open_transaction_and_the_stable_end_stops_before_it(
     admin: Admin, connection: Connection, topic_name: str
 ) -> None:

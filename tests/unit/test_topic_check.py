@@ -110,4 +110,6 @@ def test_errors_come_before_warnings_and_make_a_topic_unfit() -> None:
 
 
 def test_warnings_alone_let_a_topic_pass() -> None:
-    require_fit("users", [one_finding("delete.retention.ms", "100")])
+    risky = one_finding("delete.retention.ms", "100")
+    assert risky.severity == "warning"
+    require_fit("users", [risky])  # raises nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
@@ -53,6 +53,8 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-pytho
                 answer = json.load(response)
             return str(answer["access_token"]), float(answer.get("expires_in", 0))
         except (URLError, TimeoutError, ValueError, KeyError) as error:
+            if isinstance(error, HTTPError):
+                error.close()  # it is the response, too, and holds its socket
             raise ConnectionFailedError(
                 f"no token from {credentials.token_url}: {error}",
                 hint="check the token endpoint, the client id and the client secret",
