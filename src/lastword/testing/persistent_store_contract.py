@@ -70,7 +70,7 @@ class PersistentStoreContract(StoreContract):
 
     def test_a_killed_process_leaves_rows_and_checkpoint_in_step(self, tmp_path: Path) -> None:
         """Killed in the middle of a batch, again and again, in the same directory."""
-        for acknowledged_batches in (1, 4, 9):
+        for acknowledged_batches in (1, 2, 3, 5, 8):
             acknowledged = self._kill_after(acknowledged_batches, tmp_path / "store")
             store = self.make_store(tmp_path / "store")
             store.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ import pytest
 from lastword.errors import StoreError
 from lastword.stores.base import Store
 
-_KEYS = [b"%02d" % n for n in range(50)]
+_KEYS = [b"%03d" % n for n in range(400)]
 
 
 class ConcurrencyContract(ABC):
@@ -32,6 +33,15 @@ class ConcurrencyContract(ABC):
         yield store
         store.close()
 
+    @pytest.fixture
+    def frequent_switches(self) -> Iterator[None]:
+        """Let threads interrupt each other within a loop of a few steps, not after 5 ms."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        yield
+        sys.setswitchinterval(before)
+
+    @pytest.mark.usefixtures("frequent_switches")
     def test_readers_see_a_batch_whole_or_not_at_all(self, store: Store) -> None:
         """Every batch writes one number under all even keys and deletes or writes the odd."""
         store.apply(_batch(0), (), b"0")
@@ -54,6 +64,7 @@ class ConcurrencyContract(ABC):
             scans.wait_for_another()
         assert torn == []
 
+    @pytest.mark.usefixtures("frequent_switches")
     def test_counting_is_exact_while_rows_come_and_go(self, store: Store) -> None:
         """The number of rows is 20 000 before and after every batch."""
         keys = [b"%06d" % n for n in range(20_000)]
@@ -66,6 +77,7 @@ class ConcurrencyContract(ABC):
         assert counts == {20_000}
         assert store.count() == 20_000 == sum(1 for _ in store.scan())
 
+    @pytest.mark.usefixtures("frequent_switches")
     def test_readers_that_meet_a_close_get_an_error_or_an_answer(self, store: Store) -> None:
         """Never a wrong answer, never a crash; afterwards the store opens again."""
         rows = {b"%05d" % n: b"row-%05d" % n for n in range(2000)}

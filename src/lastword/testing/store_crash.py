@@ -27,11 +27,14 @@ def main(file: str, class_name: str, directory: str) -> None:
     """Apply batches for ever, each with its number as the checkpoint."""
     store = _store(Path(file), class_name, Path(directory))
     store.open()
-    number = int(store.checkpoint() or b"0")
+    number = int(store.checkpoint() or b"0") + 1
+    prepared = batch(number)
     while True:
-        number += 1
-        store.apply(*batch(number), b"%d" % number)
-        os.write(sys.stdout.fileno(), b"%d\n" % number)
+        store.apply(*prepared, b"%d" % number)
+        done, number = number, number + 1
+        prepared = batch(number)
+        # Whoever kills on seeing this line hits the next apply, which begins right now.
+        os.write(sys.stdout.fileno(), b"%d\n" % done)
 
 
 def _store(file: Path, class_name: str, directory: Path) -> Store:
