@@ -57,7 +57,7 @@ class ConcurrencyContract(ABC):
                 torn.append(rows)
 
         with _running(look_up) as lookups, _running(scan) as scans:
-            for number in range(1, 300):
+            for number in range(1, 150):
                 odd = set(_KEYS[1::2]) if number % 2 else set()
                 store.apply(_batch(number, without=odd), odd, b"%d" % number)
             lookups.wait_for_another()
@@ -71,7 +71,7 @@ class ConcurrencyContract(ABC):
         store.apply(dict.fromkeys(keys, b"row"), (), b"c")
         counts: set[int] = set()
         with _running(lambda: counts.add(store.count())) as counting:
-            for number in range(200):
+            for number in range(100):
                 store.apply({b"new-%d" % number: b"row"}, {keys[number]}, b"c")
             counting.wait_for_another()
         assert counts == {20_000}
@@ -97,7 +97,7 @@ class ConcurrencyContract(ABC):
                 if store.count() != len(rows):
                     wrong.append("count")
 
-        for _ in range(8):
+        for _ in range(5):
             store.apply(rows, (), b"c")
             wrong: list[object] = []
             with _running(partial(read, wrong)) as one, _running(partial(read, wrong)) as two:
