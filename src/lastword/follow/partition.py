@@ -75,6 +75,11 @@ class PartitionFollower:
         return self.sweep_due or not self.live
 
     @property
+    def at_end_ms(self) -> int:
+        """The last moment of which everything that was then in the log is known to be here."""
+        return self._at_end_ms
+
+    @property
     def finished(self) -> bool:
         """Whether everything below the captured end has been read."""
         return self._nothing_below >= self.target

@@ -17,6 +17,7 @@ from lastword.service.auth import Authenticator
 from lastword.service.context import Context
 from lastword.service.gate import Gate
 from lastword.service.interface import OPERATIONS
+from lastword.service.openapi import openapi_document
 from lastword.service.operations import Call, Operation
 from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
@@ -24,6 +25,7 @@ from lastword.service.served import ServedTable
 
 def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
+    context.openapi = openapi_document(context, OPERATIONS)
     router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
     return ServerErrorMiddleware(Gate(context, auth, router), handler=_internal_error)
 

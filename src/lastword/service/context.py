@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from lastword.broker.info import NodeInfo
 from lastword.clock import Clock
 from lastword.metrics import Metrics
+from lastword.service.compaction_state import CompactionState, LocalBrokers
 from lastword.service.config import ServiceConfig
 from lastword.service.fanout import Fanout
 from lastword.service.limits import Limits
 from lastword.service.pool import Pool
 from lastword.service.problems import RefusedError
+from lastword.service.recorder import Recorder
 from lastword.service.served import ServedTable
-
-LocalBrokers = Callable[[], Sequence[NodeInfo]]
 
 _READ_THREADS = 4
 _WRITE_THREADS = 32
@@ -42,7 +41,6 @@ class Context:
         self.config = config
         self.tables = tables
         self.clock = clock
-        self.local_brokers = local_brokers
         self.metrics = Metrics()
         self.instance_id = secrets.token_hex(4)
         self.started_ms = clock.now_ms()
@@ -51,6 +49,13 @@ class Context:
         self.writes = Pool("writes", _WRITE_THREADS, waiting)
         self.log_passes = Pool("log", _LOG_THREADS, waiting)
         self.watching = 0
+        self.openapi = b""
+        self.compactions = {
+            name: CompactionState(served, local_brokers, clock) for name, served in tables.items()
+        }
+        self.recorders = {
+            name: Recorder(served, self.compactions[name], clock) for name, served in tables.items()
+        }
         self._fanouts: dict[str, Fanout] = {}
 
     @property
@@ -76,6 +81,11 @@ class Context:
         if fanout is None:
             fanout = self._fanouts[served.name] = Fanout(served, self.reads, self.clock)
         return fanout
+
+    def watchers_of(self, served: ServedTable) -> int:
+        """How many watch a table now."""
+        fanout = self._fanouts.get(served.name)
+        return 0 if fanout is None else len(fanout)
 
     async def end_watches(self) -> None:
         """Tell every watcher to go elsewhere, and wait a moment until they have heard it."""

@@ -39,6 +39,9 @@ class Fanout:
         self._sent = metrics.counter("watch_changes_total")
         self._lost = metrics.counter("watchers_lost_total")
 
+    def __len__(self) -> int:
+        return len(self._watchers)
+
     async def join(self, watcher: Watcher, at_least: Position) -> Position:
         """Hand everything from the returned position on to ``watcher``, until it leaves.
 

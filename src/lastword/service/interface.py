@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Raw
 
-from lastword.service import routes_keys, routes_pages, routes_watch, shapes
+from lastword.service import (
+    routes_keys,
+    routes_pages,
+    routes_service,
+    routes_tables,
+    routes_watch,
+    shapes,
+    shapes_status,
+)
 from lastword.service.auth import Access
 from lastword.service.operations import Content, Operation
 
@@ -15,13 +25,12 @@ _WINDOW = "/tables/{table}/windows/{key}/{window}"
 
 _VALUE = Content("the value, as JSON", Raw, headers=("ETag", "Lastword-Timestamp"))
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
-_VALUE_BODY = (
-    Content("the value, as JSON", Raw),
-    Content("the bytes to store", bytes, "application/octet-stream"),
+_VALUE_BODY = Content(
+    "the value, as JSON; or, as application/octet-stream, the very bytes to store", Raw
 )
 _WRITTEN = Content("written, and readable here", shapes.Written, headers=("ETag",))
-_WRITE_PROBLEMS = (400, 413, 415, 502, 503, 504)
-_READ_PROBLEMS = (400, 404, 503)
+_WRITE_PROBLEMS = (404, 408, 413, 415, 502, 503, 504)
+_READ_PROBLEMS = (404, 503)
 
 _ONE_KEY = (
     Operation(
@@ -91,7 +100,7 @@ _MANY_KEYS = (
         access=Access.WRITE,
         handler=routes_keys.put_batch,
         query=shapes.WriteQuery,
-        body=(Content("the writes", shapes.Batch),),
+        body=Content("the writes", shapes.Batch),
         answer=Content("what became of each", shapes.BatchAnswer),
         problems=_WRITE_PROBLEMS,
     ),
@@ -177,4 +186,135 @@ _WINDOWED = (
     ),
 )
 
-OPERATIONS: tuple[Operation, ...] = (*_ONE_KEY, *_MANY_KEYS, *_WINDOWED)
+_ABOUT_TABLES = (
+    Operation(
+        id="list_tables",
+        method="GET",
+        path="/tables",
+        serves="service",
+        summary="The tables that the caller may read",
+        access=Access.READ,
+        handler=routes_tables.list_tables,
+        answer=Content("the tables", shapes_status.Tables),
+    ),
+    Operation(
+        id="get_table",
+        method="GET",
+        path="/tables/{table}",
+        serves="every table",
+        summary="State, partitions, positions, lag and restore progress of a table",
+        access=Access.READ,
+        handler=routes_tables.get_table,
+        answer=Content("the status", shapes_status.TableStatus),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="get_log",
+        method="GET",
+        path="/tables/{table}/log",
+        serves="every table",
+        summary="The records of one key that are still in the log, tombstones included",
+        access=Access.READ,
+        handler=routes_tables.get_history,
+        query=shapes.HistoryQuery,
+        answer=Content("the records, oldest first", shapes.History),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="get_series",
+        method="GET",
+        path="/tables/{table}/series",
+        serves="every table",
+        summary="The figures of a table over the last half hour",
+        access=Access.READ,
+        handler=routes_tables.get_series,
+        query=shapes_status.SeriesQuery,
+        answer=Content("columns of figures", shapes_status.Series),
+        problems=(404,),
+    ),
+    Operation(
+        id="get_compaction",
+        method="GET",
+        path="/tables/{table}/compaction",
+        serves="every table",
+        summary="How far compaction of the topic has come, and why no further",
+        access=Access.READ,
+        handler=routes_tables.get_compaction,
+        answer=Content("partition by partition", shapes_status.Compaction),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="survey",
+        method="POST",
+        path="/tables/{table}/survey",
+        serves="every table",
+        summary="Count the records of the log by reading all of it",
+        access=Access.ADMIN,
+        handler=routes_tables.survey,
+        answer=Content("compaction with its contents", shapes_status.Compaction),
+        problems=(404, 503),
+    ),
+)
+
+_ABOUT_THE_SERVICE = (
+    Operation(
+        id="health",
+        method="GET",
+        path="/health",
+        serves="service",
+        summary="Whether the process lives",
+        access=Access.NONE,
+        handler=routes_service.health,
+        answer=Content("it does", shapes_status.Health),
+    ),
+    Operation(
+        id="ready",
+        method="GET",
+        path="/ready",
+        serves="service",
+        summary="Whether every table serves reads",
+        access=Access.NONE,
+        handler=routes_service.ready,
+        answer=Content("every table does", shapes_status.Readiness),
+        also={503: Content("not every table does yet", shapes_status.Readiness)},
+    ),
+    Operation(
+        id="metrics",
+        method="GET",
+        path="/metrics",
+        serves="service",
+        summary="Every figure, for Prometheus",
+        access=Access.READ,
+        handler=routes_service.metrics,
+        answer=Content("Prometheus' text format", str, "text/plain"),
+        problems=(503,),
+    ),
+    Operation(
+        id="openapi",
+        method="GET",
+        path="/openapi.json",
+        serves="service",
+        summary="This document",
+        access=Access.READ,
+        handler=routes_service.openapi,
+        answer=Content("the document", dict[str, Any]),
+    ),
+    Operation(
+        id="instances",
+        method="GET",
+        path="/instances",
+        serves="service",
+        summary="The instances that serve these tables, as far as they are known here",
+        access=Access.READ,
+        handler=routes_service.instances,
+        answer=Content("the instances", shapes_status.Instances),
+    ),
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *_ONE_KEY,
+    *_MANY_KEYS,
+    *_WINDOWED,
+    *_ABOUT_TABLES,
+    *_ABOUT_THE_SERVICE,
+)

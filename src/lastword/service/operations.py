@@ -89,16 +89,18 @@ class Operation:
     serves: Serves
     answer: Content
     query: type[msgspec.Struct] = NoQuery
-    body: tuple[Content, ...] = ()
+    body: Content | None = None
     problems: tuple[int, ...] = ()
     also: Mapping[int, Content] = field(default_factory=dict)
     mounted: str | None = None
 
     def covers(self, served: ServedTable) -> bool:
         """Whether ``served`` has this operation."""
-        if self.serves == "plain tables":
-            return served.windows is None
-        return self.serves == "every table" or served.windows is not None
+        if self.serves == "service":
+            return False
+        if self.serves == "every table":
+            return True
+        return (served.windows is None) == (self.serves == "plain tables")
 
 
 def parse_position(text: str) -> Position:

@@ -26,6 +26,12 @@ _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
     (errors.TopicError, 503),
 )
 
+# Hints of the library name Python calls; over HTTP there is another way to do the same.
+_HINTS: dict[type[LastwordError], str] = {
+    errors.NotReadyError: "/ready tells how far it is; ?stale=true is answered at once",
+    errors.TableClosedError: "see the log of the service",
+}
+
 
 class RefusedError(LastwordError):
     """A request that is answered with a problem of HTTP's own: no such path, no token, too large.
@@ -71,6 +77,6 @@ def problem_of(error: LastwordError) -> Problem:
         status=status,
         name=error.name if isinstance(error, RefusedError) else type(error).__name__,
         message=str(error),
-        hint=error.hint,
+        hint=_HINTS.get(type(error), error.hint),
         retriable=error.retriable,
     )

@@ -45,6 +45,7 @@ async def put_key(call: Call) -> Answer:
     """Write one value."""
     refuse_conditions(call)
     key = key_in_path(call, call.query)
+    call.served.require_readable(key)
     return await write(call, key, await value_in_body(call))
 
 
@@ -146,6 +147,7 @@ def _prepared(
         key = served.raw_key(record.key.encode(), query.encoding)
         if isinstance(record, DeleteRecord):
             return key, None
+        served.require_readable(key)
         return key, served.values.parse(bytes(record.value))
     except LastwordError as error:
         return error

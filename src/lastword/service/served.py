@@ -84,6 +84,13 @@ class ServedTable:
             raise EncodeError("a key has at least one byte", hint="name the key in the path")
         return key
 
+    def require_readable(self, key: bytes) -> None:
+        """Refuse to write a key that this table could not read; deleting one is all right."""
+        try:
+            self.decoder.key.decode(key)
+        except DecodeError as error:
+            raise EncodeError(f"not a {self.decoder.key.name} key: {error}") from error
+
     def bounds(
         self, prefix: str | None, first: str | None, end: str | None, encoding: Encoding
     ) -> tuple[bytes | None, bytes | None]:
@@ -144,17 +151,22 @@ class ServedTable:
             return Window(key.start_ms, key.end_ms)
         return Window(key.start_ms, key.start_ms + self.windows.size_ms)  # type: ignore[union-attr]
 
-    def shown_value(
-        self, raw: bytes, version: Version
-    ) -> tuple[bytes | None, str | None, str | None]:
-        """(JSON, base64, error): a bad value has the last two; all None means left out."""
+    def shown_bytes(self, raw: bytes) -> tuple[bytes | None, str | None, str | None]:
+        """(JSON, base64, error): a value that cannot be read has the last two."""
         try:
             return self.values.show(raw), None, None
         except DecodeError as error:
-            if self.decoder.policy == "fail":
-                return None, as_base64(raw), error.reason
-            self.decoder.note_bad(error, version.partition, version.offset)
+            return None, as_base64(raw), error.reason
+
+    def shown_value(
+        self, raw: bytes, version: Version
+    ) -> tuple[bytes | None, str | None, str | None]:
+        """The same of a current value; all None when the policy is to leave bad ones out."""
+        shown = self.shown_bytes(raw)
+        if shown[2] is not None and self.decoder.policy != "fail":
+            self.decoder.note_bad(DecodeError(shown[2]), version.partition, version.offset)
             return None, None, None
+        return shown
 
     def item(self, entry: RawEntry, encoding: Encoding = "text") -> Item | None:
         """The entry as an item of a page; None when it is bad and the policy says to skip it."""

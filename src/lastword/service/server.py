@@ -21,8 +21,10 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import BrokerError, PortTakenError
 from lastword.service.app import build_app
 from lastword.service.auth import Access, Authenticator
+from lastword.service.compaction_state import LocalBrokers
 from lastword.service.config import ServiceConfig
-from lastword.service.context import Context, LocalBrokers
+from lastword.service.context import Context
+from lastword.service.keeper import keep
 from lastword.service.served import Mount, ServedTable, check_mounts
 from lastword.service.tokens import TokenFile
 from lastword.table.state import TableState
@@ -33,7 +35,7 @@ _START_S = 30.0
 _STOP_S = 30.0
 
 
-def _no_brokers() -> Sequence[NodeInfo]:
+def _no_brokers(_cluster_id: str) -> Sequence[NodeInfo]:
     return ()
 
 
@@ -134,7 +136,11 @@ class Service:
         auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
         self._server = _granian(self._config, build_app(context, auth))
         self._server.on_startup(lambda: listening.set_result(None))
-        await self._server.serve()
+        keeping = asyncio.create_task(keep(context))
+        try:
+            await self._server.serve()
+        finally:
+            keeping.cancel()
 
     async def _end(self) -> None:
         if self._context is not None:

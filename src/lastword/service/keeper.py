@@ -1,0 +1,46 @@
+"""What goes on by itself while the service runs: figures are remembered, compaction looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from lastword.errors import LastwordError
+from lastword.service.context import Context
+from lastword.service.recorder import INTERVAL_S
+from lastword.service.served import ServedTable
+
+log = logging.getLogger(__name__)
+
+_LOOK_AT_COMPACTION_EVERY = 8
+
+
+async def keep(context: Context) -> None:
+    """Until cancelled."""
+    turn = 0
+    while True:
+        for served in context.tables.values():
+            await _record(context, served)
+            if turn % _LOOK_AT_COMPACTION_EVERY == 0:
+                await _look_at_compaction(context, served)
+        turn += 1
+        await asyncio.sleep(INTERVAL_S)
+
+
+async def _record(context: Context, served: ServedTable) -> None:
+    watchers = context.watchers_of(served)
+    try:
+        # On a thread: the first count of a RocksDB store walks through it.
+        await context.reads.run(context.recorders[served.name].record, watchers)
+    except LastwordError as error:
+        log.debug("no figures of %s: %s", served.name, error)
+
+
+async def _look_at_compaction(context: Context, served: ServedTable) -> None:
+    state = context.compactions[served.name]
+    try:
+        await context.log_passes.run(state.current)
+        if context.clock.monotonic() < state.wanted_until and state.survey_is_due():
+            await context.log_passes.run(state.survey)
+    except LastwordError as error:
+        log.debug("the compaction of %s stays unknown: %s", served.name, error)

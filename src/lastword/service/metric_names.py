@@ -1,0 +1,81 @@
+"""Every metric: its name and what it means. What is not listed here cannot be shown."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Kind = Literal["counter", "gauge", "histogram"]
+
+NAMESPACE = "lastword_"
+
+HELP: dict[str, str] = {
+    "info": "The instance and its version; always 1.",
+    # requests
+    "http_requests_total": "Requests, by operation and status.",
+    "http_request_seconds": "How long requests took until their answer was ready.",
+    "watching": "Open watches.",
+    "calls_under_way": "Calls that are worked on or wait for a thread, by pool.",
+    # a table's operations
+    "operation_seconds": "How long operations on a table took; watch: the age of a change.",
+    "watchers": "Open watches of a table.",
+    "watch_changes_total": "Changes sent, counted once for each watcher.",
+    "watchers_lost_total": "Watchers that were cut off.",
+    "table_ready": "1 when the table serves reads.",
+    "restore_offsets_done": "Offsets read of the restore.",
+    "restore_offsets_to_do": "Offsets of the restore, done ones included.",
+    # what the tailer did
+    "records_applied_total": "Records read from the log and applied.",
+    "keyless_records_total": "Records without a key, left out.",
+    "misplaced_records_total": "Records in a partition where their key does not belong, left out.",
+    "quarantined_records_total": "Records that could not be decoded, left out.",
+    "skipped_records_total": "Reads of records that could not be decoded.",
+    "swept_keys_total": "Rows dropped because the log no longer holds them.",
+    "rebuilds_total": "Partitions restored from the beginning of the log.",
+    # partitions
+    "keys": "Rows in the store.",
+    "store_bytes": "Bytes the store holds.",
+    "position": "The next offset to be read.",
+    "log_start_offset": "The first offset of the log.",
+    "log_end_offset": "The end of the log.",
+    "lag_records": "Offsets that are not read yet.",
+    "lag_seconds": "For how long there has been something that is not read yet.",
+    "stale": "1 while deleted keys may still be here.",
+    "quarantined_keys": "Keys whose last record could not be decoded.",
+    # RocksDB
+    "store_bytes_read_total": "Bytes read from RocksDB by gets and scans.",
+    "store_bytes_written_total": "Bytes written to RocksDB.",
+    "store_compaction_bytes_read_total": "Bytes that RocksDB's own compaction read.",
+    "store_compaction_bytes_written_total": "Bytes that RocksDB's own compaction wrote.",
+    "store_file_bytes": "Bytes of RocksDB's live files.",
+    "store_write_buffer_bytes": "Bytes in RocksDB's write buffers.",
+    "store_estimated_rows": "RocksDB's own estimate of its rows.",
+    "store_level0_files": "Files that RocksDB has not sorted into its levels.",
+    "store_running_compactions": "Compactions RocksDB runs now.",
+    "store_pending_compaction_bytes": "Bytes that RocksDB has yet to compact.",
+    # the log
+    "log_bytes": "Bytes of the partition's log on its leader.",
+    "log_records": "Records in the log, superseded ones included.",
+    "log_duplicates": "Records with a later record of the same key.",
+    "log_tombstones": "Tombstones in the log.",
+    "log_segments": "Files of the log.",
+    "dirty_ratio": "The part of the log that the cleaner has not cleaned.",
+    "cleanable_bytes": "Bytes that the cleaner could clean now.",
+    "compaction_lag_seconds": "The age of the oldest record that waits to be cleaned.",
+    "last_clean_timestamp_seconds": "When the cleaner last finished here.",
+    # the process
+    "process_cpu_seconds_total": "Processor time used.",
+    "process_start_time_seconds": "When the service was started.",
+    "process_threads": "Python threads.",
+    "process_resident_bytes": "Memory in use.",
+    "process_open_files": "Open files and sockets.",
+    "process_disk_read_bytes_total": "Bytes the process had read from disk.",
+    "process_disk_written_bytes_total": "Bytes the process had written to disk.",
+}
+_HISTOGRAMS = frozenset(("http_request_seconds", "operation_seconds"))
+
+
+def kind_of(name: str) -> Kind:
+    """What Prometheus calls it."""
+    if name in _HISTOGRAMS:
+        return "histogram"
+    return "counter" if name.endswith("_total") else "gauge"

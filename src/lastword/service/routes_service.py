@@ -1,0 +1,58 @@
+"""About the service itself: is it alive, is it ready, what does it measure, what can it do."""
+
+from __future__ import annotations
+
+from lastword import __version__
+from lastword.service.answers import JSON, Answer, body_of, document
+from lastword.service.operations import Call
+from lastword.service.prometheus import MEDIA_TYPE, exposition
+from lastword.service.shapes_status import Health, Instance, Instances, Readiness
+from lastword.service.status import readiness
+
+
+async def health(call: Call) -> Answer:
+    """The process lives and its event loop turns."""
+    return document(Health())
+
+
+async def ready(call: Call) -> Answer:
+    """200 when every table serves reads, else 503 with how far they are."""
+    context = call.context
+    tables = [
+        readiness(served, context.recorders[name].pace) for name, served in context.tables.items()
+    ]
+    all_ready = all(table.ready for table in tables)
+    return document(Readiness(all_ready, tables), status=200 if all_ready else 503)
+
+
+async def metrics(call: Call) -> Answer:
+    """Every figure in Prometheus' text format."""
+    text = await call.context.reads.run(exposition, call.context)
+    return body_of(text.encode(), MEDIA_TYPE)
+
+
+async def openapi(call: Call) -> Answer:
+    """This interface, described."""
+    return body_of(call.context.openapi, JSON)
+
+
+async def instances(call: Call) -> Answer:
+    """Who serves these tables: as far as is known here, this instance."""
+    context = call.context
+    now_ms = context.clock.now_ms()
+    return document(
+        Instances(
+            [
+                Instance(
+                    id=context.instance_id,
+                    url=context.config.url,
+                    version=__version__,
+                    started=context.started_ms,
+                    uptime_seconds=(now_ms - context.started_ms) / 1000,
+                    tables=[name for name in context.tables if call.caller.access_to(name)],
+                    watchers=context.watching,
+                    this=True,
+                )
+            ]
+        )
+    )

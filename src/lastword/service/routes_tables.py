@@ -1,0 +1,66 @@
+"""About tables: which there are, how they are, what their logs still hold."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from lastword.service.answers import Answer, document
+from lastword.service.auth import Access
+from lastword.service.history import read_history
+from lastword.service.operations import Call
+from lastword.service.shapes import HistoryQuery
+from lastword.service.shapes_status import SeriesQuery, Tables
+from lastword.service.status import summary, table_status
+
+
+async def list_tables(call: Call) -> Answer:
+    """The tables that the caller may read."""
+    tables = call.context.tables.values()
+    return document(
+        Tables([summary(t) for t in tables if call.caller.access_to(t.name) >= Access.READ])
+    )
+
+
+async def get_table(call: Call) -> Answer:
+    """State, partitions, positions, lag and restore progress of one table."""
+    context, served = call.context, call.served
+    status = await context.reads.run(
+        table_status,
+        served,
+        context.recorders[served.name].pace,
+        context.watchers_of(served),
+        context.clock,
+    )
+    return document(status)
+
+
+async def get_history(call: Call) -> Answer:
+    """The records of one key that are still in the log."""
+    query: HistoryQuery = call.query
+    key = call.served.raw_key(query.key.encode(), query.encoding)
+    context = call.context
+    history = await context.log_passes.run(
+        read_history, call.served, key, query.limit, context.limits.history_s, context.clock
+    )
+    return document(history)
+
+
+async def get_series(call: Call) -> Answer:
+    """A table's figures over the last half hour."""
+    query: SeriesQuery = call.query
+    recorder = call.context.recorders[call.served.name]
+    return document(recorder.series(0 if query.since is UNSET else query.since))
+
+
+async def get_compaction(call: Call) -> Answer:
+    """How far compaction has come."""
+    state = call.context.compactions[call.served.name]
+    state.want()
+    return document(await call.context.log_passes.run(state.current))
+
+
+async def survey(call: Call) -> Answer:
+    """Count the records of the log now; answers when they are counted."""
+    state = call.context.compactions[call.served.name]
+    await call.context.log_passes.run(state.survey)
+    return document(await call.context.log_passes.run(state.current))

@@ -1,0 +1,123 @@
+"""What a table is doing at one moment, put into the documents that answer it."""
+
+from __future__ import annotations
+
+from lastword.clock import Clock
+from lastword.follow.progress import RestoreProgress
+from lastword.service.pace import Pace
+from lastword.service.problems import problem_of
+from lastword.service.served import ServedTable
+from lastword.service.shapes_status import (
+    PartitionStatus,
+    RestorePace,
+    RestoreStatus,
+    TableReadiness,
+    TableStatus,
+    TableSummary,
+)
+from lastword.table.state import TableState
+
+
+def is_ready(served: ServedTable) -> bool:
+    """Whether reads are served."""
+    return served.table.state is TableState.RUNNING
+
+
+def summary(served: ServedTable) -> TableSummary:
+    """A table in the list."""
+    return TableSummary(
+        name=served.name,
+        topic=served.table.topic,
+        mount=served.path,
+        state=served.table.state.value,
+        ready=is_ready(served),
+        windowed=served.windows is not None,
+    )
+
+
+def readiness(served: ServedTable, pace: Pace) -> TableReadiness:
+    """How far a table is; asks nobody, so that it can be asked every second."""
+    return TableReadiness(
+        served.name, served.table.state.value, is_ready(served), restore_pace(served, pace)
+    )
+
+
+def restore_pace(served: ServedTable, pace: Pace) -> RestorePace:
+    """All partitions together; the time left by the speed of the last seconds."""
+    progress = served.table.progress()
+    done, total = offsets_done(progress)
+    eta_s = 0.0 if is_ready(served) else pace.seconds_left(total - done)
+    return RestorePace(done, total, eta_s)
+
+
+def offsets_done(progress: list[RestoreProgress]) -> tuple[int, int]:
+    """(done, total) of a restore in offsets."""
+    total = sum(max(0, each.end - each.start) for each in progress)
+    left = sum(max(0, each.end - each.position) for each in progress)
+    return total - left, total
+
+
+def table_status(served: ServedTable, pace: Pace, watchers: int, clock: Clock) -> TableStatus:
+    """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
+    error = served.raw.why_not_ready()
+    partitions = _partitions(served, clock.now_ms())
+    short = summary(served)
+    return TableStatus(
+        name=short.name,
+        topic=short.topic,
+        mount=short.mount,
+        state=short.state,
+        ready=short.ready,
+        windowed=short.windowed,
+        key=served.decoder.key.name,
+        value=served.decoder.value.name,
+        on_bad=served.decoder.policy,
+        stale=any(each.stale for each in partitions),
+        keys=sum(each.keys for each in partitions),
+        lag=sum(each.lag for each in partitions),
+        lag_seconds=max((each.lag_seconds for each in partitions), default=0.0),
+        position=str(served.raw.position()),
+        restore=restore_pace(served, pace),
+        partitions=partitions,
+        watchers=watchers,
+        error=None if error is None else problem_of(error),
+    )
+
+
+def lag_seconds(lag: int, at_end_ms: int, now_ms: int) -> float:
+    """For how long there has been something that is not read yet."""
+    return max(0, now_ms - at_end_ms) / 1000 if lag else 0.0
+
+
+def _partitions(served: ServedTable, now_ms: int) -> list[PartitionStatus]:
+    tailer = served.raw.parts.tailer
+    facts, lags = tailer.facts, tailer.lag()
+    progress = {each.partition: each for each in tailer.progress()}
+    return [
+        PartitionStatus(
+            partition=p,
+            position=follower.position,
+            log_start=facts.starts[p],
+            log_end=facts.ends[p],
+            lag=lags[p],
+            lag_seconds=lag_seconds(lags[p], follower.at_end_ms, now_ms),
+            keys=follower.store.count(),
+            store_bytes=follower.store.size_bytes(),
+            live=follower.live,
+            stale=follower.stale,
+            quarantined=len(follower.quarantine),
+            restore=_restore(progress[p]),
+        )
+        for p, follower in tailer.followers.items()
+    ]
+
+
+def _restore(progress: RestoreProgress) -> RestoreStatus:
+    return RestoreStatus(
+        start=progress.start,
+        position=progress.position,
+        end=progress.end,
+        records=progress.records,
+        blocked=progress.blocked,
+        done=progress.done,
+    )
