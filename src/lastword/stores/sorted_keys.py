@@ -27,7 +27,8 @@ class SortedKeys:
         """Take note of a change that is about to be made to the rows."""
         if self._order is None:
             return
-        appearing = puts.keys() - self._rows.keys()
+        # Not `puts.keys() - rows.keys()`, which walks through all the rows.
+        appearing = {key for key in puts if key not in self._rows}
         self._added |= appearing - self._removed
         self._removed -= appearing
         vanishing = {key for key in deletes if key in self._rows}
