@@ -19,7 +19,7 @@ help: ## List the targets
 
 .PHONY: setup
 setup: $(READY) ## Prepare .venv and the broker's jars; instant the second time
-	@$(BIN)/lastword broker fetch
+	@$(BIN)/lastword broker fetch > /dev/null
 
 .PHONY: up
 up: setup ## Run a broker and the user-profiles table on this machine until Ctrl-C
