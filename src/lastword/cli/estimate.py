@@ -54,7 +54,7 @@ def compaction(  # noqa: PLR0917 - click passes them by name
             "dirty": as_size(result.dirty_bytes),
             "time": f"{as_duration(result.seconds)}, at most {as_duration(result.io_seconds)}",
             "read and written": as_size(result.io_bytes),
-            "dirty keys per partition": result.dirty_keys,
+            "dirty keys per partition": f"{result.dirty_keys:,}",
             "passes": result.passes,
             "dedupe buffer for one pass": as_size(result.dedupe_buffer_needed),
             "free disk needed": as_size(result.disk_headroom_bytes),
@@ -76,7 +76,7 @@ def bloom(app: AppContext, items: int, rate: float) -> None:
     app.output.details(
         {
             "size": as_size(result.bytes),
-            "bits": result.bits,
+            "bits": f"{result.bits:,}",
             "hash functions": result.hash_functions,
             "false positives": f"{result.expected_rate:.3%}",
         }
@@ -110,8 +110,8 @@ def restore(
     app.output.details(
         {
             "time": as_duration(result.seconds),
-            "offsets": records,
-            "per second": records_per_second and round(records_per_second),
+            "offsets": f"{records:,}",
+            "per second": records_per_second and f"{records_per_second:,.0f}",
         }
     )
 

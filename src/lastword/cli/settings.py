@@ -80,6 +80,31 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("broker.port", int, 9092, "the port of the local broker"),
     Setting("broker.brokers", int, 1, "how many local brokers form the cluster"),
     Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
+    Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
+    Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
+    Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),
+    Setting("service.tls_key", Path, None, "PEM file of the certificate's key"),
+    Setting("service.tls_key_password", str, None, "opens tls_key", secret=True),
+    Setting(
+        "service.token",
+        str,
+        None,
+        "a token that may do everything, besides those of `lastword token`",
+        secret=True,
+    ),
+    Setting("service.require_token", bool, False, "whether reads need a token on loopback, too"),
+    Setting(
+        "service.allowed_hosts",
+        str,
+        None,
+        "further names under which the service is reached, with commas between them",
+    ),
+    Setting(
+        "service.allowed_origins",
+        str,
+        None,
+        "origins of pages that may use the service, with commas between them",
+    ),
 )
 
 TABLE_SETTINGS: tuple[Setting, ...] = (
@@ -95,6 +120,13 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         choices=("fail", "skip", "quarantine"),
     ),
     Setting("allow_expiry", bool, False, "accept a topic that also deletes by age"),
+    Setting("mount", str, None, "the path at which the service has the table, such as /users"),
+    Setting(
+        "window",
+        str,
+        None,
+        "the windows of the keys: their length in milliseconds, or session; default: none",
+    ),
 )
 
 # TOML sections whose keys are Kafka's own and are passed on as they are.

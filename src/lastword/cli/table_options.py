@@ -32,6 +32,8 @@ class TableSpec:
     store: str
     on_bad: BadRecordPolicy
     allow_expiry: bool
+    mount: str | None = None
+    window: str | None = None
 
     def parse_key(self, text: str) -> Any:
         """A key from the command line."""
@@ -54,7 +56,13 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         store=str(values["store"]),
         on_bad=cast("BadRecordPolicy", values["on_bad"]),
         allow_expiry=bool(values["allow_expiry"]),
+        mount=_text(values["mount"]),
+        window=_text(values["window"]),
     )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 _TABLE_OPTIONS = (
