@@ -27,17 +27,22 @@ def admin(cluster: EmbeddedBroker) -> Iterator[Admin]:
 def test_every_broker_knows_a_new_topic_at_once_and_forgets_a_deleted_one(
     admin: Admin, cluster: EmbeddedBroker, topic_name: str
 ) -> None:
-    alone = [
-        Admin(Connection(bootstrap_servers=address))
-        for address in cluster.bootstrap_servers.split(",")
-    ]
+    def who_knows() -> list[bool]:
+        """A new client asks the one broker it is given."""
+        alone = [
+            Admin(Connection(bootstrap_servers=address))
+            for address in cluster.bootstrap_servers.split(",")
+        ]
+        return [topic_name in each.topics() for each in alone]
+
+    wait_until(lambda: len(admin.brokers()) == 3, "all brokers are members of the cluster")
     for _ in range(3):
         created = create_topic(admin, topic_name, partitions=4, replication=3)
-        assert all(topic_name in each.topics() for each in alone)
+        assert who_knows() == [True, True, True]
         assert created.replication == 3
         assert admin.settings(topic_name)["min.insync.replicas"] == "2"
         admin.delete(topic_name)
-        assert not any(topic_name in each.topics() for each in alone)
+        assert who_knows() == [False, False, False]
 
 
 def test_every_replica_has_a_size_and_only_local_leaders_a_cleaner(

@@ -88,10 +88,8 @@ class Visibility:
         self, brokers: list[str], seen: Callable[[Mapping[str, Any]], bool], what: str
     ) -> None:
         for address in brokers:
-            # A client asks the brokers it was started with first, so each gets its own client.
             one = replace(self._connection, bootstrap_servers=address)
-            client = AdminClient(one.librdkafka())
-            self._wait(partial(_answers, client, seen), f"broker {address} {what}")
+            self._wait(partial(_answers, one, seen), f"broker {address} {what}")
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         deadline = self._clock.monotonic() + self._timeout
@@ -104,7 +102,9 @@ class Visibility:
             self._clock.sleep(_PAUSE_SECONDS)
 
 
-def _answers(client: Any, seen: Callable[[Mapping[str, Any]], bool]) -> bool:
+def _answers(connection: Connection, seen: Callable[[Mapping[str, Any]], bool]) -> bool:
+    # A new client asks the broker it was started with; later it may ask any that it has met.
+    client = AdminClient(connection.librdkafka())
     try:
         return seen(client.list_topics(timeout=_ANSWER_SECONDS).topics)
     except KafkaException:
