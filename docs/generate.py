@@ -16,6 +16,8 @@ from lastword import errors
 from lastword.cli.failure import exit_status
 from lastword.cli.main import lastword
 from lastword.cli.settings import FREE_SECTIONS, SETTINGS, TABLE_SETTINGS, Setting
+from lastword.service.interface import OPERATIONS
+from lastword.service.metric_names import HELP, kind_of
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -92,11 +94,30 @@ def error_rows(error: type[errors.LastwordError], depth: int) -> Iterator[str]:
             yield from error_rows(below, depth + 1)
 
 
+def metrics() -> Iterator[str]:
+    """Every metric that the service shows."""
+    yield "| metric | kind | meaning |\n|---|---|---|"
+    for name, meaning in HELP.items():
+        yield f"| `{name}` | {kind_of(name)} | {meaning} |"
+
+
+def operations() -> Iterator[str]:
+    """Every operation of the HTTP interface."""
+    yield "| method and path | at a mount | needs | meaning |\n|---|---|---|---|"
+    for each in OPERATIONS:
+        path = each.path.replace(":path", "")
+        mounted = "" if each.mounted is None else f"`/users{each.mounted.replace(':path', '')}`"
+        access = each.access.name.lower() if each.access else "nothing"
+        yield f"| `{each.method} {path}` | {mounted} | {access} | {each.summary} |"
+
+
 GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "settings": settings,
     "table_settings": table_settings,
     "errors": error_tree,
+    "metrics": metrics,
+    "operations": operations,
 }
 
 
