@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from lastword.kafka.librdkafka_log import REPEAT_SECONDS, QuietRepeats
+from lastword.testing.fake_clock import FakeClock
 
 LINE = (
     "FAIL [rdkafka#producer-%d] [thrd:localhost:1/bootstrap]: localhost:1/bootstrap: "
@@ -14,29 +15,13 @@ LINE = (
 )
 
 
-class StoppedClock:
-    """Time passes when the test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now_ms(self) -> int:
-        return int(self.seconds * 1000)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
-
-
-@pytest.fixture
-def logger(clock: StoppedClock) -> logging.Logger:
+def logger(clock: FakeClock) -> logging.Logger:
     logger = logging.getLogger("lastword.test.quiet")
     for old in list(logger.filters):
         logger.removeFilter(old)
@@ -63,11 +48,11 @@ def test_repetitions_are_there_for_who_asks_for_debug(
 
 
 def test_a_failure_that_goes_on_is_said_again(
-    logger: logging.Logger, clock: StoppedClock, caplog: pytest.LogCaptureFixture
+    logger: logging.Logger, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
         logger.error(LINE, 1, 0)
-        clock.sleep(REPEAT_SECONDS)
+        clock.advance(seconds=REPEAT_SECONDS)
         logger.error(LINE, 1, 0)
     assert len(caplog.records) == 2
 

@@ -14,24 +14,11 @@ import pytest
 
 from lastword.errors import ConfigError, ConnectionFailedError
 from lastword.kafka.oauth import ClientCredentials
+from lastword.testing.fake_clock import FakeClock
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python's own files
     from lastword.kafka.token_provider import TokenProvider
-
-
-class StoppedClock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now_ms(self) -> int:
-        return int(self.seconds * 1000)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 class Endpoint(HTTPServer):
@@ -67,26 +54,26 @@ def endpoint() -> Iterator[Endpoint]:
         thread.join()
 
 
-def provider_of(endpoint: Endpoint, clock: StoppedClock) -> TokenProvider:
+def provider_of(endpoint: Endpoint, clock: FakeClock) -> TokenProvider:
     url = f"http://127.0.0.1:{endpoint.server_port}/token"
     credentials = ClientCredentials(token_url=url, client_id="me", client_secret="s3cr3t")
     return TokenProvider(credentials, clock=clock)
 
 
 def test_a_token_is_kept_for_most_of_its_life_and_then_renewed(endpoint: Endpoint) -> None:
-    clock = StoppedClock()
+    clock = FakeClock()
     provider = provider_of(endpoint, clock)
     assert provider.token() == provider.token() == "token-1"
-    clock.sleep(79)
+    clock.advance(seconds=79)
     assert provider.token() == "token-1"
-    clock.sleep(1)
+    clock.advance(seconds=1)
     assert provider.token() == "token-2"
 
 
 def test_no_token_is_an_error_that_does_not_show_the_secret(endpoint: Endpoint) -> None:
     endpoint.status = 401
     with pytest.raises(ConnectionFailedError, match="401") as caught:
-        provider_of(endpoint, StoppedClock()).token()
+        provider_of(endpoint, FakeClock()).token()
     assert "s3cr3t" not in f"{caught.value} {caught.value.hint}"
 
 
