@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lastword.errors import StoreCorruptedError, StoreError
+from lastword.errors import StoreCorruptedError, StoreError, StoreLockedError
 from lastword.stores.rocksdb import INGEST_BYTES_MIN, RocksDBStore
 from lastword.stores.rocksdb_memory import memory_budget
 
@@ -64,6 +64,15 @@ def test_what_a_killed_restore_left_behind_is_removed(store: RocksDBStore, path:
     (path / "ingested.sst").write_bytes(b"half a file")
     store.open()
     assert not (path / "ingested.sst").exists()
+
+
+def test_the_file_of_a_restore_in_another_process_is_left_alone(
+    store: RocksDBStore, path: Path
+) -> None:
+    (path / "ingested.sst").write_bytes(b"being written")
+    with pytest.raises(StoreLockedError):
+        RocksDBStore(path).open()
+    assert (path / "ingested.sst").exists()
 
 
 def test_options_survive_reopening(store: RocksDBStore, path: Path) -> None:

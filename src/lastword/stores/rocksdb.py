@@ -85,12 +85,13 @@ class RocksDBStore:
             options = database_options(memory_budget())
             with store_errors(self._path):
                 self._path.mkdir(parents=True, exist_ok=True)
-                self._ingested_file.unlink(missing_ok=True)
                 # Without column_families rocksdict would take those stored beside the data,
                 # with a cache of their own and without what is set here.
                 opened = Rdict(str(self._path), options, {"default": options})
                 # Reading through the column family saves looking it up by name in every get.
                 database = opened.get_column_family("default")
+                # What a killed restore left behind; only now is it certain that nobody writes it.
+                self._ingested_file.unlink(missing_ok=True)
             self._counter = RowCounter()
             self._database, self._get = database, database.get
             memory_budget().join(self)
@@ -144,6 +145,7 @@ class RocksDBStore:
     def count(self) -> int:
         """The exact number of rows: counted when first asked for, known from then on."""
         with self._counting:
+            self._opened()
             rows = self._counter.rows
             return self._count() if rows is None else rows
 
@@ -171,8 +173,8 @@ class RocksDBStore:
                 for key in deletes:
                     batch.delete(key)
                 database.write(batch)
-                memory_budget().relieve()
             counter.changed(rows)
+        memory_budget().relieve()
 
     def evict(self) -> list[bytes]:
         """Nothing: there is no limit."""
@@ -220,7 +222,8 @@ class RocksDBStore:
 
     def flush_write_buffer(self) -> None:
         """Begin to write the buffer to a file; the write-ahead log has it all the same."""
-        with suppress(StoreError), self._borrowed() as database:  # closing flushes, too
+        # Another store is asking: a failure is for the next write of this one to report.
+        with suppress(StoreError), self._borrowed() as database:
             database.flush(False)
 
     @property

@@ -177,6 +177,7 @@ class StoreContract(ConcurrencyContract):
 
     def test_a_store_that_is_not_open_says_so(self, store: Store) -> None:
         store.apply({b"a": b"1"}, (), b"c")
+        assert store.count() == 1
         store.close()
         for use in (
             lambda: store.get(b"a"),
