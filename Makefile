@@ -68,12 +68,12 @@ docs: $(READY) ## Write the generated part of the documentation again
 	@$(BIN)/python docs/generate.py
 
 .PHONY: lock
-lock: ## Resolve the dependencies again into requirements/*.txt
+lock: ## Resolve new dependencies into requirements/*.txt; with UPGRADE=--upgrade all of them anew
 	@$(call find-python); "$$python" -m venv build/lock; build/lock/bin/pip install --quiet uv; \
-	compile="build/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
+	compile="build/lock/bin/uv pip compile --quiet $(UPGRADE) --generate-hashes --universal --python-version 3.11 \
 	  --no-header --no-annotate --no-emit-index-url"; \
 	$$compile requirements/build.in --output-file requirements/build.txt; \
-	$$compile pyproject.toml --extra local --extra dev --output-file requirements/lock.txt
+	$$compile pyproject.toml --extra local --extra service --extra dev --output-file requirements/lock.txt
 
 .PHONY: clean
 clean: ## Remove everything that was made here; LASTWORD_HOME stays as it is
