@@ -144,6 +144,14 @@ def test_links_lead_to_a_file_or_a_heading(page: Path) -> None:
     assert not broken, f"these links of {page.name} lead nowhere: {broken}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_file_that_is_named_exists(page: Path) -> None:
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml|txt))`", page.read_text())
+    places = (ROOT, ROOT / "src" / "lastword", page.parent)
+    gone = [name for name in named if not any((place / name).exists() for place in places)]
+    assert not gone, f"{page.name} names files that are not there: {gone}"
+
+
 def headings(page: Path) -> set[str]:
     """The anchors of a page, as GitHub makes them of headings."""
     lines = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
