@@ -13,7 +13,7 @@ from lastword.errors import TopicUnfitError
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.rows import PLAIN_ROW, encode_row, pack_prefix
 from lastword.kafka.partitioner import misplaced
-from lastword.records import NO_HEADERS, Batch, Header, Record
+from lastword.records import NO_HEADERS, Batch, Header, Headers, Record
 
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""
@@ -56,7 +56,7 @@ class Judge:
         strays = set(misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes))
         for i, record in enumerate(batch.records()):
             if record.key and i not in strays:
-                yield record
+                yield record._replace(headers=self._unmarked(record.headers))
 
     def _plain(self, batch: Batch) -> Verdict | None:
         """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
@@ -92,8 +92,13 @@ class Judge:
             if value is None:
                 deletes.append(key)  # type: ignore[arg-type]
             else:
-                puts[key] = encode_row(offsets[i], timestamps[i], batch.headers[i], value)  # type: ignore[index]
+                headers = self._unmarked(batch.headers[i] or NO_HEADERS)
+                puts[key] = encode_row(offsets[i], timestamps[i], headers, value)  # type: ignore[index]
         return Verdict(puts, deletes, keyless, strays, bad)
+
+    def _unmarked(self, headers: Headers) -> Headers:
+        """The headers as the user gave them, without the owner's mark."""
+        return headers if self.owner is None else tuple(h for h in headers if h != self.owner)
 
     def _refuse_foreign(self, batch: Batch, owner: Header) -> None:
         for offset, headers in zip(batch.offsets, batch.headers, strict=True):
