@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from lastword.errors import TopicUnfitError
 from lastword.follow.checkpoint import Quarantined
@@ -82,6 +83,9 @@ class Judge:
         """The same for any batch, record by record where it must be."""
         values, offsets, timestamps = batch.values, batch.offsets, batch.timestamps
         last = dict(zip(batch.keys, range(len(batch.keys)), strict=True))
+        if self.owner is not None:
+            # A store that evicts goes by the order of use: that of each key's last record.
+            last = dict(sorted(last.items(), key=itemgetter(1)))
         keyless = _drop_keyless(last, batch)
         strays = _drop_misplaced(last, batch, self.partitions, self.key_suffix_bytes)
         bad = self._drop_bad(last, batch) if self.validate else []
