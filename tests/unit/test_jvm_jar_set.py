@@ -151,6 +151,14 @@ def test_a_repository_without_a_module_is_an_error_in_ivys_words(world: World) -
         world.resolve()
 
 
+def test_after_a_failure_the_next_try_goes_on(world: World) -> None:
+    shutil.rmtree(world.repository / "org" / "example" / "leaf")
+    with pytest.raises(JavaError):
+        world.resolve()
+    publish(world.repository, "leaf", "2.0", packaging="bundle")
+    assert len(world.resolve()) == 3
+
+
 def test_a_settings_file_that_does_not_exist_is_named(world: World) -> None:
     world.settings.unlink()
     with pytest.raises(JavaError, match=r"no Ivy settings file .*ivysettings\.xml"):
