@@ -33,6 +33,9 @@ _SETTINGS: Mapping[str, Any] = {
     "queued.max.messages.kbytes": 32 << 10,
     "queued.min.messages": 50_000,
     "check.crcs": True,
+    # No group is ever joined; this is how long a close waits for a commit that nobody answers.
+    "session.timeout.ms": 2_000,
+    "heartbeat.interval.ms": 500,
 }
 
 _FATAL_FOR_A_READER = frozenset(
