@@ -27,6 +27,7 @@ LastwordError                      .retriable  .hint
     IndeterminateError             no answer in time: the write may or may not have happened
     WriteFailedError               the cluster refused the write
   TableClosedError                 the table is closed, or failed before
+  ServiceError                     the HTTP service does not start, or something has its port
 
                                    * retriable: the same call may succeed later
 """
@@ -168,3 +169,7 @@ class WriteFailedError(WriteError):
 
 class TableClosedError(LastwordError):
     """The table is closed, or has failed and cannot go on."""
+
+
+class ServiceError(LastwordError):
+    """The HTTP service does not start, or something else has its port."""
