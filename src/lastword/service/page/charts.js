@@ -48,8 +48,8 @@ const DEFINITIONS = [
   },
   { title: "Latency, 99 of 100 within", format: latency, powers: true, none: "–", absent: "no operations yet", lines: OPERATIONS("p99") },
   { title: "Latency, half of them within", format: latency, powers: true, none: "–", absent: "no operations yet", lines: OPERATIONS("p50") },
-  { title: "Lag in records", format: count, unit: "whole", max: 3, lines: [{ column: "lag_records", label: "not read yet", tone: "bad" }] },
-  { title: "Lag in seconds", format: duration, unit: "seconds", max: 3, lines: [{ column: "lag_seconds", label: "behind the log for", tone: "bad" }] },
+  { title: "Lag in records", format: count, unit: "whole", max: 3, lines: [{ column: "lag_records", label: "not read yet", tone: "lag" }] },
+  { title: "Lag in seconds", format: duration, unit: "seconds", max: 3, lines: [{ column: "lag_seconds", label: "behind the log for", tone: "lag" }] },
 ];
 
 const SPANS = [["5 min", 5], ["15 min", 15], ["30 min", 30]];

@@ -3,7 +3,7 @@
 
 import { Address } from "./address.js";
 import { h, setAttribute, setText } from "./dom.js";
-import { count, dateTime, timeOfDay } from "./format.js";
+import { count, dateTime, exact, timeOfDay } from "./format.js";
 import { brief } from "./json.js";
 import { throttled } from "./poll.js";
 import { tableHref } from "./route.js";
@@ -26,14 +26,14 @@ export class Feed {
     this.isPaused = false;
     this.waiting = [];
     this.seen = 0;
+    this.word = "";
     this.pill = h("span", { class: "pill" });
-    this.total = h("span", { class: "muted" });
     this.pause = h("button", { type: "button", "aria-pressed": "false", on: { click: () => this.toggle() } }, "Pause");
     this.note = h("p", { class: "muted", role: "status", hidden: true });
     this.list = h("ol", { class: "feed", "aria-label": "Changes, newest first" });
     this.empty = h("p", { class: "empty" }, "Nothing has changed since you came. Changes appear here as they happen.");
     this.root = h("section", { class: "pane panel changes", "aria-label": "Live changes" },
-      h("div", { class: "heading" }, h("h2", {}, "Changes"), this.pill, this.total, this.pause),
+      h("div", { class: "heading" }, h("h2", {}, "Changes"), this.pill, this.pause),
       this.note, this.list, this.empty);
     this.drawSoon = throttled(() => this.draw(), DRAW_MS);
     this.watch = new Watch(table, {
@@ -53,10 +53,16 @@ export class Feed {
 
   state(word, detail) {
     const [label, tone] = STATES[word];
-    setText(this.pill, label);
+    this.word = label;
     setAttribute(this.pill, "data-tone", tone);
+    this.count();
     setText(this.note, detail?.message ?? "");
     this.note.hidden = !detail?.message;
+  }
+
+  count() {
+    setText(this.pill, this.seen ? `${this.word} · ${count(this.seen)}` : this.word);
+    this.pill.title = `${exact(this.seen)} changes since you came`;
   }
 
   take(event) {
@@ -74,7 +80,7 @@ export class Feed {
   }
 
   draw() {
-    setText(this.total, this.seen ? `${count(this.seen)} so far` : "");
+    this.count();
     if (this.isPaused) return;
     this.empty.hidden = this.seen > 0;
     const rows = this.waiting.map((event) => this.row(event)).reverse();

@@ -24,21 +24,25 @@ export class Makeup {
     this.bar = h("div", { class: "makeup", role: "img" }, this.parts.map((part) => part.segment));
     this.entries = this.parts.map((part) =>
       h("li", { class: `tone-${part.tone}` }, h("span", { class: "swatch" }), part.label, part.value));
-    this.legend = h("ul", { class: "legend" }, this.entries);
+    this.unknown = h("li", {}, "not counted yet");
+    this.legend = h("ul", { class: "legend" }, this.unknown, this.entries);
     this.root = h("div", { class: "makeup-block" }, this.bar, legend ? this.legend : null);
   }
 
   /** `makeup` as figures.js gives it; null when nothing was counted. */
   update(makeup) {
     this.bar.classList.toggle("unknown", makeup === null);
+    this.unknown.hidden = makeup !== null;
     this.parts.forEach((part, i) => {
       const value = makeup?.[part.name] ?? null;
       const share = makeup?.records ? value / makeup.records : 0;
       setShare(part.segment, share);
-      this.entries[i].hidden = part.name === "keyless" && !value;
-      setText(part.value, value === null ? "not counted" : makeup.records ? `${count(value)} · ${percent(share)}` : "0");
+      // Records without a key are a fault; where there are none, nobody needs to hear of them.
+      this.entries[i].hidden = value === null || (part.name === "keyless" && !value);
+      setText(part.value, makeup?.records ? `${count(value)} · ${percent(share)}` : "0");
     });
-    const said = this.parts.map((part) => `${part.label} ${part.value.textContent}`).join(", ");
+    const said = makeup === null ? "not counted yet"
+      : this.parts.map((part) => `${part.label} ${part.value.textContent}`).join(", ");
     setAttribute(this.bar, "aria-label", `Records in the log: ${said}`);
   }
 }

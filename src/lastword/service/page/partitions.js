@@ -1,33 +1,45 @@
 // Every partition of a table with all that is known of it; on a phone, one block each.
 
 import { now } from "./clock.js";
-import { h, reconcile, setAttribute, setText } from "./dom.js";
+import { h, reconcile, setText } from "./dom.js";
 import { aliveBytes, compactionLag, makeup } from "./figures.js";
-import { ago, bytes, count, dateTime, duration, exact, percent, UNKNOWN } from "./format.js";
+import { ago, bytes, count, duration, exact, percent, plural, UNKNOWN } from "./format.js";
 import { Makeup } from "./makeup.js";
 
-// label -> text (or [text, title]) from the partition's status and its compaction.
+// label -> [text, what it means or belongs to] from the partition's status and its compaction.
 const COLUMNS = [
-  ["Live keys", ({ status }) => [count(status.keys), exact(status.keys)]],
-  ["Records", ({ log }) => count(log?.contents?.records)],
-  ["Superseded", ({ log }) => count(log?.contents?.duplicates)],
-  ["Tombstones", ({ log }) => count(log?.contents?.tombstones)],
-  ["On disk", ({ log }) => bytes(log?.size_bytes)],
-  ["Alive", ({ log }) => { const alive = log ? aliveBytes(log) : null; return alive === null ? UNKNOWN : `≈ ${bytes(alive)}`; }],
-  ["Dirty", ({ log }) => percent(log?.cleaner?.dirty_ratio)],
-  ["Compaction lag", ({ log }) => { const lag = log ? compactionLag(log, now()) : null; return lag === 0 ? "none" : duration(lag); }],
+  ["Live keys", ({ status }) => [count(status.keys)]],
+  ["Records", ({ log }) => [count(log?.contents?.records)]],
+  ["Superseded", ({ log }) => [count(log?.contents?.duplicates)]],
+  ["Tombstones", ({ log }) => [count(log?.contents?.tombstones)]],
+  ["On disk", ({ log }) => [bytes(log?.size_bytes), alive(log)]],
+  ["Dirty", ({ log }) => [percent(log?.cleaner?.dirty_ratio), log?.cleaner ? plural(log.cleaner.segments, "segment") : ""]],
+  ["Compaction lag", ({ log }) => [waiting(log)]],
   ["Last cleaned", ({ log }) => lastCleaned(log?.cleaner)],
-  ["Lag", ({ status }) => (status.lag ? `${count(status.lag)} for ${duration(status.lag_seconds)}` : "none")],
-  ["Position", ({ status }) => [`${exact(status.position)} of ${exact(Math.max(status.log_end, status.position))}`, `the log starts at ${exact(status.log_start)}`]],
-  ["State", ({ status, log }) => stateOf(status, log)],
+  ["Lag", ({ status }) => [lag(status), `at ${exact(status.position)} of ${exact(Math.max(status.log_end, status.position))}`]],
+  ["State", ({ status, log }) => [stateOf(status, log)]],
 ];
 
+function alive(log) {
+  const size = log ? aliveBytes(log) : null;
+  return size === null ? "alive: unknown" : `≈ ${bytes(size)} alive`;
+}
+
+function waiting(log) {
+  const seconds = log ? compactionLag(log, now()) : null;
+  return seconds === 0 ? "none" : duration(seconds);
+}
+
 function lastCleaned(cleaner) {
-  if (!cleaner) return UNKNOWN;
-  if (cleaner.given_up) return "given up";
-  if (!cleaner.last_run) return "not yet";
+  if (!cleaner) return [UNKNOWN];
+  if (cleaner.given_up) return ["given up", "by the cleaner"];
+  if (!cleaner.last_run) return ["not yet"];
   const { ended, records_before: before, records_after: after } = cleaner.last_run;
-  return [ago(ended, now()), `${dateTime(ended)}: ${exact(before)} records became ${exact(after)}`];
+  return [ago(ended, now()), `${count(before)} → ${count(after)} records`];
+}
+
+function lag(status) {
+  return status.lag ? `${count(status.lag)} for ${duration(status.lag_seconds)}` : "none";
 }
 
 function stateOf(status, log) {
@@ -67,15 +79,15 @@ export class Partitions {
     const node = h("tr", {},
       h("th", { scope: "row", "data-label": "Partition" }, String(partition)),
       h("td", { class: "bar-cell", "data-label": "Log" }, bar.root),
-      COLUMNS.map(([label]) => h("td", { "data-label": label })));
+      COLUMNS.map(([label]) => h("td", { "data-label": label }, h("div", {}, h("span"), h("small", { class: "muted" })))));
     this.bars.set(node, bar);
     return node;
   }
 }
 
-function fill(cell, shown) {
-  const [text, title] = Array.isArray(shown) ? shown : [shown, null];
-  setText(cell, text);
-  setAttribute(cell, "title", title);
+function fill(cell, [text, more = ""]) {
+  const [first, second] = cell.firstChild.children;
+  setText(first, text);
+  setText(second, more);
   cell.classList.toggle("unknown", text === UNKNOWN);
 }

@@ -2,6 +2,7 @@
 // in the middle has to be looked for page by page, and says how far it has looked.
 
 import { getRecords } from "./api.js";
+import { brief } from "./json.js";
 
 export const MODES = [
   ["prefix", "Begins with"],
@@ -56,7 +57,7 @@ export class Search {
   async contains(cursor) {
     const wanted = this.text.toLowerCase();
     const fits = (item) => (item.key ?? "").toLowerCase().includes(wanted)
-      || JSON.stringify(item.value).toLowerCase().includes(wanted);
+      || brief(item.value, Infinity).toLowerCase().includes(wanted);
     const items = [];
     let next = cursor;
     let scanned = 0;

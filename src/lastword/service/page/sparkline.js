@@ -6,6 +6,7 @@ import { areaPath, linePath } from "./paths.js";
 const WIDTH = 200;
 const HEIGHT = 36;
 const SPAN_MS = 5 * 60 * 1000;
+const SHORTEST_MS = 60 * 1000;
 
 /** Draws columns of one unit over each other. */
 export class Sparkline {
@@ -26,7 +27,9 @@ export class Sparkline {
     const times = series.times.slice(first);
     const columns = this.names.map((name) => series.column(name).slice(first));
     const highest = Math.max(1, ...columns.flat());
-    const x = (at) => ((at - (to - SPAN_MS)) / SPAN_MS) * WIDTH;
+    // A service that has just started gets the whole width for its first minutes.
+    const span = Math.max(SHORTEST_MS, Math.min(SPAN_MS, to - (times[0] ?? to)));
+    const x = (at) => (1 - (to - at) / span) * WIDTH;
     const y = (value) => HEIGHT - 2 - (value / highest) * (HEIGHT - 4);
     this.paths.forEach(({ area, line }, i) => {
       setAttribute(area, "d", areaPath(times, columns[i], null, x, y));
