@@ -52,7 +52,7 @@ class ServiceProcess:
     def start(self) -> None:
         """Returns when it is ready."""
         self.launch()
-        wait_until(self.is_ready, "a service that is ready", timeout=60, every=0.05)
+        self.wait_ready()
 
     def launch(self) -> None:
         environment = {"LASTWORD_HOME": str(self.home), "PATH": os.environ["PATH"]}
@@ -64,6 +64,10 @@ class ServiceProcess:
                 stdout=output,
                 stderr=output,
             )
+
+    def wait_ready(self) -> None:
+        """Returns when what was launched is ready."""
+        wait_until(self.is_ready, "a service that is ready", timeout=60, every=0.05)
 
     def is_ready(self) -> bool:
         assert self._process is not None
