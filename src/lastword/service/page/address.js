@@ -38,6 +38,11 @@ export class Address {
     return this.text ?? `(bytes) ${this.raw}`;
   }
 
+  /** When its window begins, in milliseconds since 1970; null without a window. */
+  get windowStart() {
+    return this.window === null ? null : Number(this.window.split("-")[0]);
+  }
+
   /** Whether a read or a write of this one key can be asked for: a window needs its key as text. */
   get reachable() {
     return this.window === null || (this.text !== null && !isDots(this.text));

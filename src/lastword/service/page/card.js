@@ -13,12 +13,18 @@ const FACTS = [
   ["On disk", (f) => bytes(f.diskBytes)],
   ["Alive", (f) => (f.aliveBytes === null ? UNKNOWN : `≈ ${bytes(f.aliveBytes)}`)],
   ["Dirty", (f) => percent(f.dirtyRatio)],
-  ["Cleaned", (f) => (!f.cleanerKnown ? UNKNOWN : f.lastClean === null ? "not yet" : ago(f.lastClean, now()))],
+  ["Cleaned", (f) => cleaned(f)],
 ];
 const BUSY = [
   { column: "reads_per_second", tone: "read", label: "reads" },
   { column: "writes_per_second", tone: "write", label: "writes" },
 ];
+
+function cleaned(figures) {
+  if (!figures.cleanerKnown) return UNKNOWN;
+  if (figures.givenUp) return "given up";
+  return figures.lastClean === null ? "not yet" : ago(figures.lastClean, now());
+}
 
 /** Shows a TableData. */
 export class Card {

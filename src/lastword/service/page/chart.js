@@ -13,7 +13,7 @@ const LETTER = 6.4;
 
 /**
  * One chart. `definition` has title, format, and lines of {column, label, tone}; and if wanted unit
- * ("whole", "bytes", "seconds"), max, stacked, powers, and `absent`: why there may be no figures.
+ * ("whole", "bytes", "seconds"), max, stacked, powers, wide, and `absent`: why there may be no figures.
  */
 export class Chart {
   constructor(definition, crosshair) {
@@ -23,7 +23,7 @@ export class Chart {
     this.plot = svg("svg", { role: "img", tabindex: 0, "aria-label": definition.title });
     this.legend = h("ul", { class: "legend" });
     this.note = h("p", { class: "absent", hidden: true });
-    this.root = h("figure", { class: "chart" },
+    this.root = h("figure", { class: definition.wide ? "chart wide" : "chart" },
       h("figcaption", {}, definition.title),
       h("div", { class: "plot" }, this.plot, this.note),
       this.legend);

@@ -15,12 +15,12 @@ const OPERATIONS = (figure) => [
 const DEFINITIONS = [
   { title: "Live keys", format: count, unit: "whole", max: 3, lines: [{ column: "keys", label: "in the table", tone: "live" }] },
   {
-    title: "Records in the log", format: count, unit: "whole", stacked: true, none: "not counted",
-    absent: "not counted yet",
+    title: "Records in the log", format: count, unit: "whole", stacked: true, wide: true,
+    none: "not counted", absent: "not counted yet",
     lines: [
       { column: "log_live_keys", label: "current", tone: "live" },
       { column: "duplicates", label: "superseded", tone: "superseded" },
-      { column: "log_deletes", label: "tombstones", tone: "tombstone" },
+      { column: "log_deletes", label: "deleted", tone: "tombstone" },
     ],
   },
   {
@@ -39,7 +39,7 @@ const DEFINITIONS = [
     lines: [{ column: "compaction_lag_seconds", label: "oldest waiting record", tone: "tombstone" }],
   },
   {
-    title: "Operations per second", format: rate, max: 1,
+    title: "Operations per second", format: rate, max: 1, wide: true,
     lines: [
       { column: "reads_per_second", label: "reads", tone: "read" },
       { column: "writes_per_second", label: "writes", tone: "write" },

@@ -26,7 +26,10 @@ export class Detail {
     this.facts = h("p", { class: "muted" });
     this.value = h("pre", { class: "value-block", tabindex: 0, "aria-label": "Value" });
     this.history = new History();
-    this.editor = new Editor(table, () => this.load());
+    this.editor = new Editor(table, {
+      written: () => this.load(),
+      editing: (isEditing) => (this.value.hidden = isEditing),
+    });
     this.root = h("aside", { class: "panel detail", hidden: true, "aria-label": "Key" },
       h("a", { class: "back", href: tableHref(table, "keys") }, "← All keys"),
       this.key, this.facts, this.value, this.editor.root, this.history.root);
@@ -43,7 +46,6 @@ export class Detail {
     setText(this.key, isNew ? "New key" : address?.label ?? "");
     setText(this.facts, "");
     this.value.replaceChildren();
-    this.value.hidden = isNew;
     this.history.clear();
     this.editor.begin(address, isNew);
     if (address) this.load();
@@ -87,7 +89,9 @@ export class Detail {
   }
 
   fill({ text, version, timestamp }) {
-    setText(this.facts, `version ${version} · ${ago(timestamp, now())} · ${dateTime(timestamp)}`);
+    const start = this.address.windowStart;
+    const window = start === null ? "" : `window from ${dateTime(start)} · `;
+    setText(this.facts, `${window}version ${version} · ${ago(timestamp, now())}, ${dateTime(timestamp)}`);
     if (this.shown !== version + this.address.id) {
       this.shown = version + this.address.id;
       this.value.replaceChildren(...laidOut(text));

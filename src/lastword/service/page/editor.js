@@ -9,16 +9,19 @@ import { keepsNumbers, layOut } from "./json.js";
 import { tableHref } from "./route.js";
 import { openTokenDialog } from "./token.js";
 
-/** Below the value; `written` is called after every write. */
+/** Below the value; `written` is called after every write, `editing` when the form opens or closes. */
 export class Editor {
-  constructor(table, written) {
+  constructor(table, { written, editing }) {
     this.table = table;
     this.written = written;
+    this.editing = editing;
     this.status = null;
     this.address = null;
     this.isNew = false;
     this.isText = false;
+    this.isOpen = false;
     this.version = null;
+    this.offered = "";
     this.build();
   }
 
@@ -29,10 +32,12 @@ export class Editor {
     this.text = h("textarea", { id: "new-value", rows: 8, spellcheck: "false" });
     this.answer = h("p", { class: "answer", role: "status" });
     this.save = h("button", { type: "submit", class: "primary" }, "Put");
+    this.cancel = h("button", { type: "button", class: "quiet", on: { click: () => this.open(false) } }, "Cancel");
+    this.edit = h("button", { type: "button", on: { click: () => this.open(true) } }, "Edit value");
     this.remove = h("button", { type: "button", class: "danger", on: { click: () => this.delete() } }, "Delete key");
+    this.fields = h("div", { class: "fields" }, this.keyField, h("div", { class: "field" }, this.label, this.text));
     this.form = h("form", { class: "editor", on: { submit: (event) => this.put(event) } },
-      this.keyField, h("div", { class: "field" }, this.label, this.text), this.answer,
-      h("div", { class: "buttons" }, this.save, this.remove));
+      this.fields, this.answer, h("div", { class: "buttons" }, this.edit, this.save, this.cancel, this.remove));
     this.readOnly = h("p", { class: "muted read-only" },
       "Reading only. ", h("button", { type: "button", class: "link", on: { click: openTokenDialog } }, "Give a token"), " with write access to change this key.");
     this.text.addEventListener("keydown", (event) => {
@@ -52,9 +57,21 @@ export class Editor {
     this.key.value = "";
     this.keyField.hidden = !isNew;
     this.key.required = isNew; // a hidden field must not hold up the form
-    this.remove.hidden = isNew;
     setText(this.answer, "");
+    this.open(isNew);
     this.allow();
+  }
+
+  /** Show the fields, or the value alone; closing takes back what was typed. */
+  open(isOpen) {
+    this.isOpen = isOpen;
+    this.fields.hidden = this.save.hidden = !isOpen;
+    this.cancel.hidden = !isOpen || this.isNew;
+    this.edit.hidden = isOpen;
+    this.remove.hidden = isOpen;
+    if (!isOpen) this.text.value = this.offered;
+    this.editing(isOpen);
+    if (isOpen && !this.isNew) this.text.focus();
   }
 
   update(status) {
@@ -92,6 +109,7 @@ export class Editor {
     const done = await this.attempt(() => putValue(address.path(this.table), body), "Written as version");
     if (!done) return;
     this.offered = this.text.value;
+    if (!this.isNew) this.open(false);
     if (this.isNew) location.hash = tableHref(this.table, "keys", address);
     else this.written();
   }

@@ -65,25 +65,28 @@ export function latency(milliseconds) {
   return milliseconds < 1000 ? `${three(milliseconds)} ms` : `${three(milliseconds / 1000)} s`;
 }
 
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
 /** Seconds as a length of time in at most two units: 12 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
 export function duration(seconds) {
   if (!known(seconds)) return UNKNOWN;
   if (seconds < 1) return seconds <= 0 ? "0 s" : `${Math.max(1, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${three(Math.round(seconds * 10) / 10)} s`;
-  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
   const rounded = Math.round(seconds);
-  const first = units.findIndex(([, size]) => rounded >= size);
-  const [unit, size] = units[first];
-  const [smaller, smallerSize] = units[first + 1] ?? [null, 1];
+  const first = UNITS.findIndex(([, size]) => rounded >= size);
+  const [unit, size] = UNITS[first];
+  const [smaller, smallerSize] = UNITS[first + 1] ?? [null, 1];
   const rest = smaller === null ? 0 : Math.floor((rounded % size) / smallerSize);
   return `${Math.floor(rounded / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ""}`;
 }
 
-/** How long before `now` (both in milliseconds since 1970) something was. */
+/** How long before `now` (both in milliseconds since 1970) something was, in one unit. */
 export function ago(then, now) {
-  if (!known(then)) return UNKNOWN;
-  const seconds = (now - then) / 1000;
-  return seconds < 1 ? "just now" : `${duration(Math.floor(seconds))} ago`;
+  if (!isTime(then)) return UNKNOWN;
+  const seconds = Math.floor((now - then) / 1000);
+  if (seconds < 1) return "just now";
+  const [unit, size] = UNITS.find(([, each]) => seconds >= each);
+  return `${Math.floor(seconds / size)} ${unit} ago`;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, {

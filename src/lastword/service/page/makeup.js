@@ -1,5 +1,5 @@
 // What a log is made of, as a bar: the records that count, those that a later one superseded, and
-// the tombstones. The picture of compaction that other tools do not draw.
+// the tombstones of deleted keys. The picture of compaction that other tools do not draw.
 
 import { h, setAttribute, setShare, setText } from "./dom.js";
 import { count, percent } from "./format.js";
@@ -7,7 +7,7 @@ import { count, percent } from "./format.js";
 const PARTS = [
   ["current", "live", "current"],
   ["superseded", "superseded", "superseded"],
-  ["deletes", "tombstone", "tombstones"],
+  ["deletes", "tombstone", "deleted"],
   ["keyless", "bad", "without a key"],
 ];
 
@@ -39,7 +39,7 @@ export class Makeup {
       setShare(part.segment, share);
       // Records without a key are a fault; where there are none, nobody needs to hear of them.
       this.entries[i].hidden = value === null || (part.name === "keyless" && !value);
-      setText(part.value, makeup?.records ? `${count(value)} · ${percent(share)}` : "0");
+      setText(part.value, value ? `${count(value)} · ${percent(share)}` : "0");
     });
     const said = makeup === null ? "not counted yet"
       : this.parts.map((part) => `${part.label} ${part.value.textContent}`).join(", ");

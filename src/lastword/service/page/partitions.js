@@ -17,7 +17,6 @@ const COLUMNS = [
   ["Compaction lag", ({ log }) => [waiting(log)]],
   ["Last cleaned", ({ log }) => lastCleaned(log?.cleaner)],
   ["Lag", ({ status }) => [lag(status), `at ${exact(status.position)} of ${exact(Math.max(status.log_end, status.position))}`]],
-  ["State", ({ status, log }) => [stateOf(status, log)]],
 ];
 
 function alive(log) {
@@ -35,7 +34,7 @@ function lastCleaned(cleaner) {
   if (cleaner.given_up) return ["given up", "by the cleaner"];
   if (!cleaner.last_run) return ["not yet"];
   const { ended, records_before: before, records_after: after } = cleaner.last_run;
-  return [ago(ended, now()), `${count(before)} → ${count(after)} records`];
+  return [ago(ended, now()), `${count(before)} → ${count(after)}`];
 }
 
 function lag(status) {
@@ -69,6 +68,7 @@ export class Partitions {
     const logs = new Map((compaction?.partitions ?? []).map((log) => [log.partition, log]));
     reconcile(this.rows, status.partitions, (each) => each.partition, (each) => this.row(each), (node, each) => {
       const log = logs.get(each.partition) ?? null;
+      setText(node.cells[0].lastChild, stateOf(each, log));
       this.bars.get(node).update(makeup(log?.contents));
       COLUMNS.forEach(([, show], i) => fill(node.cells[i + 2], show({ status: each, log })));
     });
@@ -77,7 +77,7 @@ export class Partitions {
   row({ partition }) {
     const bar = new Makeup({ legend: false });
     const node = h("tr", {},
-      h("th", { scope: "row", "data-label": "Partition" }, String(partition)),
+      h("th", { scope: "row", "data-label": "Partition" }, String(partition), h("small", { class: "muted" })),
       h("td", { class: "bar-cell", "data-label": "Log" }, bar.root),
       COLUMNS.map(([label]) => h("td", { "data-label": label }, h("div", {}, h("span"), h("small", { class: "muted" })))));
     this.bars.set(node, bar);

@@ -30,7 +30,7 @@
     document.documentElement.dataset.theme = choice;
     const button = document.getElementById("theme");
     if (button) {
-      button.textContent = choice === "auto" ? "Auto" : choice === "light" ? "Light" : "Dark";
+      button.textContent = { auto: "◐", light: "☀", dark: "☾" }[choice];
       button.setAttribute("aria-label", LABELS[choice]);
       button.title = LABELS[choice];
     }

@@ -76,7 +76,9 @@ async function tryToken(event) {
   } catch (error) {
     keepToken(before);
     if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
-    say([error.message, error.hint].filter(Boolean).join(". "), true);
+    say(error.status === 401
+      ? "This token is not known here. It may have been revoked: see lastword token list."
+      : error.message, true);
   }
 }
 
