@@ -145,9 +145,14 @@ def test_a_table_is_ready_inside_with_and_stopped_after_it(
         table.put("a", 1)
     assert table.state is S.STOPPED
     for read in reads_of(table):
-        with pytest.raises(TableClosedError, match="is not open") as refused:
+        with pytest.raises(TableClosedError, match="is closed") as refused:
             read()
-        assert refused.value.hint
+        assert "new Table" in (refused.value.hint or "")
+
+
+def test_a_table_shows_its_name_topic_and_state(topic: str, tables: Tables) -> None:
+    table = tables.make(topic, name="users")
+    assert repr(table) == f"<Table users on {topic}: CREATED>"
 
 
 def test_closing_is_idempotent_from_every_state(topic: str, tables: Tables) -> None:
@@ -284,8 +289,30 @@ def test_an_error_in_the_following_thread_reaches_the_reader(
     assert failed.value.hint == "make room"
     with pytest.raises(StoreError, match="no space left"):
         table.wait_ready()
+    assert table.query.get("before", allow_stale=True).stale
+    assert table.query.count(allow_stale=True).stale
+    assert table.query.scan(allow_stale=True).stale
     table.close()
     assert states[-3:] == [S.ERROR, S.PENDING_SHUTDOWN, S.STOPPED]
+
+
+def test_an_error_while_starting_is_remembered_until_the_table_is_closed(
+    one_partition: str, tables: Tables
+) -> None:
+    class Unreadable(MemoryStore):
+        def checkpoint(self) -> bytes | None:
+            raise StoreError("cannot be read", hint="throw it away")
+
+    table = tables.make(one_partition, store=lambda _partition, _directory: Unreadable())
+    with pytest.raises(StoreError, match="cannot be read"):
+        table.start()
+    assert table.state is S.ERROR
+    for _ in range(2):
+        with pytest.raises(StoreError, match="cannot be read"):
+            table.get("a")
+    table.close()
+    assert table.state is S.STOPPED
+    assert tables.open(one_partition, store="rocksdb").state is S.RUNNING
 
 
 def test_what_failed_to_open_holds_nothing(one_partition: str, tables: Tables) -> None:
