@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from lastword.errors import ConfigError
-from lastword.kafka.admin import Admin
 from lastword.stores.base import Capabilities
-from lastword.topics.creation import create_topic
 from tests.support.tables import Tables
 
 
@@ -111,11 +109,10 @@ def test_a_callable_makes_a_store_for_each_partition(topic: str, tables: Tables)
 
 
 def test_an_object_is_a_store_for_a_topic_of_one_partition(
-    admin: Admin, topic_name: str, tables: Tables
+    one_partition: str, tables: Tables
 ) -> None:
-    create_topic(admin, topic_name, partitions=1)
     store = DictStore()
-    table = tables.open(topic_name, store=store)
+    table = tables.open(one_partition, store=store)
     table.put("a", 1)
     assert table["a"] == 1
     assert set(store.rows) == {b"a"}
@@ -130,14 +127,13 @@ def test_one_object_for_several_partitions_is_refused_with_the_way_out(
 
 
 def test_a_store_that_keeps_its_checkpoint_goes_on_from_it(
-    admin: Admin, topic_name: str, tables: Tables
+    one_partition: str, tables: Tables
 ) -> None:
-    create_topic(admin, topic_name, partitions=1)
     store = DictStore()
-    first = tables.open(topic_name, store=store)
+    first = tables.open(one_partition, store=store)
     first.put_many({"a": 1, "b": 2})
     first.close()
-    again = tables.open(topic_name, store=store)
+    again = tables.open(one_partition, store=store)
     (progress,) = again.progress()
     assert (progress.start, progress.records) == (2, 0)
     assert dict(again.items()) == {"a": 1, "b": 2}
