@@ -230,5 +230,10 @@ class Queries:
                 raise
             unready = True
         if at_least is not None:
+            if not at_least.offsets.keys() <= self._followers.keys():
+                raise ConfigError(
+                    f"the position {at_least} names partitions that {self._tailer.topic} has not",
+                    hint="a position comes from an answer, or from the version of a write",
+                )
             self._tailer.wait_for(at_least, timeout_s)
         return unready
