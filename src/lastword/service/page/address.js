@@ -1,6 +1,8 @@
 // Where a key is: in the service's paths, and in the address bar. A key is any bytes; most have a
 // text, some only their bytes in base64url, and those of windowed tables also a window.
 
+const UNSEEN = /^\s|\s$|[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+
 /** A key of a table: `text` or `raw` (base64url), and `window` as the service writes it. */
 export class Address {
   constructor({ text = null, raw = null, window = null }) {
@@ -34,8 +36,10 @@ export class Address {
     return this.raw ?? `=${this.text}`;
   }
 
+  /** For people: in quotes when spaces or control characters would not be seen. */
   get label() {
-    return this.text ?? `(bytes) ${this.raw}`;
+    if (this.text === null) return `(bytes) ${this.raw}`;
+    return UNSEEN.test(this.text) ? JSON.stringify(this.text) : this.text;
   }
 
   /** When its window begins, in milliseconds since 1970; null without a window. */

@@ -16,6 +16,11 @@ export class Problem extends Error {
   }
 }
 
+/** An error as sentences: what is wrong, and what to do. Takes a Problem, or one inside a document. */
+export function explain({ message, hint }) {
+  return [message, hint].filter(Boolean).map((text) => `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/[.…]\.$/, ".")).join(" ");
+}
+
 /** No answer at all. */
 export class Unreachable extends Error {}
 

@@ -1,7 +1,7 @@
 // The key browser: a search, a page of keys, and beside it the key that is being looked at.
 
 import { Address } from "./address.js";
-import { Problem, Unreachable } from "./api.js";
+import { explain, Problem, Unreachable } from "./api.js";
 import { Detail } from "./detail.js";
 import { h, setText } from "./dom.js";
 import { KeyList } from "./keylist.js";
@@ -104,7 +104,7 @@ export class Browser {
       found = await search.page(cursor);
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
-      found = { items: [], next: null, note: [error.message, error.hint].filter(Boolean).join(". ") };
+      found = { items: [], next: null, note: explain(error) };
     }
     // Somebody may have searched for something else or turned the page meanwhile.
     if (search === this.search && cursor === this.cursors.at(-1)) this.fill(found);

@@ -1,5 +1,6 @@
 // One table at a glance: is it well, how much of its log is worth keeping, how busy is it.
 
+import { explain } from "./api.js";
 import { now } from "./clock.js";
 import { h, setAttribute, setShare, setText } from "./dom.js";
 import { wholeMakeup, wholeTable } from "./figures.js";
@@ -72,7 +73,7 @@ export class Card {
     const restore = restoreOf(status);
     this.progress.hidden = restore === null;
     setShare(this.progress, restore?.share ?? 0);
-    const text = restore?.text ?? problem?.message ?? status?.error?.message ?? "";
+    const text = restore?.text ?? (problem ? explain(problem) : status?.error ? explain(status.error) : "");
     setText(this.note, text);
     this.note.hidden = !text;
   }

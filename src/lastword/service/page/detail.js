@@ -1,7 +1,7 @@
 // One key: its value, its version and time, the records of it that are still in the log, and the
 // form to change it.
 
-import { getRecords, getValue, Problem, Unreachable } from "./api.js";
+import { explain, getRecords, getValue, Problem, Unreachable } from "./api.js";
 import { now } from "./clock.js";
 import { h, setText } from "./dom.js";
 import { Editor } from "./editor.js";
@@ -84,7 +84,7 @@ export class Detail {
       if (isCurrent()) this.history.update(found);
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
-      if (isCurrent()) this.history.fail(error.message);
+      if (isCurrent()) this.history.fail(explain(error));
     }
   }
 
@@ -102,7 +102,7 @@ export class Detail {
   absent(error) {
     this.shown = null;
     const isGone = error.kind === "KeyNotFound";
-    setText(this.facts, isGone ? "not in the table" : error.message);
+    setText(this.facts, isGone ? "not in the table" : explain(error));
     this.value.replaceChildren(h("span", { class: "muted" }, isGone ? "There is no value: it was never written, was deleted, or cannot be read." : ""));
     this.editor.offer(null, null);
   }

@@ -1,5 +1,5 @@
 // Builds elements. Text only ever becomes a text node: nothing here takes markup, so whatever a
-// topic holds stays text. (The page's policy forbids innerHTML as well.)
+// topic holds stays text; the page's policy makes the browser insist on that, too.
 
 const SVG = "http://www.w3.org/2000/svg";
 

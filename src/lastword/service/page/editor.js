@@ -2,7 +2,7 @@
 // overwrite in silence what somebody else wrote while it was open.
 
 import { Address } from "./address.js";
-import { deleteKey, Problem, putValue, Unreachable } from "./api.js";
+import { deleteKey, explain, Problem, putValue, Unreachable } from "./api.js";
 import { confirmDelete } from "./confirm.js";
 import { h, setText } from "./dom.js";
 import { keepsNumbers, layOut } from "./json.js";
@@ -135,7 +135,7 @@ export class Editor {
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
       this.answer.classList.add("problem");
-      setText(this.answer, [error.message, error.hint].filter(Boolean).join(". "));
+      setText(this.answer, explain(error));
       return false;
     } finally {
       this.save.disabled = this.remove.disabled = !keepsNumbers;

@@ -2,6 +2,7 @@
 // so that a flood is seen as a flood and not as its last drops.
 
 import { Address } from "./address.js";
+import { explain } from "./api.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { count, dateTime, exact, timeOfDay } from "./format.js";
 import { brief } from "./json.js";
@@ -36,19 +37,22 @@ export class Feed {
       h("div", { class: "heading" }, h("h2", {}, "Changes"), this.pill, this.pause),
       this.note, this.list, this.empty);
     this.drawSoon = throttled(() => this.draw(), DRAW_MS);
-    this.watch = new Watch(table, {
+    this.watch = null;
+    this.listeners = {
       change: (kind, data) => { this.take({ kind, data }); changed(); },
       gap: (why) => this.take({ kind: "gap", why }),
       state: (word, detail) => this.state(word, detail),
-    });
+    };
   }
 
   close() {
-    this.watch.close();
+    this.watch?.close();
   }
 
+  /** A table that restores refuses watchers, so the watch begins when it is ready. */
   update(status) {
     this.isSession = status.key.startsWith("session");
+    if (status.ready) this.watch ??= new Watch(this.table, this.listeners);
   }
 
   state(word, detail) {
@@ -56,8 +60,8 @@ export class Feed {
     this.word = label;
     setAttribute(this.pill, "data-tone", tone);
     this.count();
-    setText(this.note, detail?.message ?? "");
-    this.note.hidden = !detail?.message;
+    setText(this.note, detail ? explain(detail) : "");
+    this.note.hidden = !detail;
   }
 
   count() {

@@ -1,6 +1,6 @@
 // All tables side by side, and the instances that serve them: the page for the wall.
 
-import { get } from "./api.js";
+import { explain, get } from "./api.js";
 import { Card } from "./card.js";
 import { h, reconcile, setText } from "./dom.js";
 import { count } from "./format.js";
@@ -48,7 +48,7 @@ export class Overview {
     setText(this.summary, "");
     this.say(problem.status === 401
       ? "This service asks for a token before it shows anything. Give it one with the button at the top."
-      : `${problem.message}. ${problem.hint}`);
+      : explain(problem));
   }
 
   say(text) {

@@ -1,6 +1,7 @@
 // A restore under way, and what is wrong with a table: above everything else, because until it is
 // over nothing else is true.
 
+import { explain } from "./api.js";
 import { h, reconcile, setShare, setText } from "./dom.js";
 import { exact, percent } from "./format.js";
 import { restoreOf } from "./state.js";
@@ -24,7 +25,7 @@ export class Restore {
     this.bar.hidden = this.partitions.hidden = restore === null;
     setShare(this.bar, restore?.share ?? 0);
     this.bar.setAttribute("aria-valuenow", Math.round((restore?.share ?? 0) * 100));
-    setText(this.problem, error === null || restore !== null ? "" : [error.message, error.hint].filter(Boolean).join(". "));
+    setText(this.problem, error === null || restore !== null ? "" : explain(error));
     reconcile(this.partitions, status.partitions, (each) => each.partition, () => h("li"), (node, each) => {
       const { start, position, end, blocked, done } = each.restore;
       const share = end > start ? (position - start) / (end - start) : 1;

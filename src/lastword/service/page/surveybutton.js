@@ -1,7 +1,7 @@
 // Counting the records of a log means reading all of it. The service does that by itself for logs
 // of a modest size while somebody looks; of a large one, only when an operator asks.
 
-import { Problem, survey, Unreachable } from "./api.js";
+import { explain, Problem, survey, Unreachable } from "./api.js";
 import { h, setText } from "./dom.js";
 
 /** A button for those who may, and a word for everybody about why nothing is counted. */
@@ -29,7 +29,7 @@ export class SurveyButton {
       setText(this.text, "");
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
-      setText(this.text, error.message);
+      setText(this.text, explain(error));
     } finally {
       this.isCounting = this.button.disabled = false;
     }

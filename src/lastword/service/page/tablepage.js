@@ -1,6 +1,7 @@
 // The page of one table: its state at the top, then one of three tabs, and beside them on a wide
 // screen (below them on a phone, as a tab of its own) the changes as they happen.
 
+import { explain } from "./api.js";
 import { Browser } from "./browser.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
@@ -73,7 +74,7 @@ export class TablePage {
   update() {
     const { status, problem } = this.data;
     this.problem.hidden = problem === null;
-    setText(this.problem, problem === null ? "" : [problem.message, problem.hint].filter(Boolean).join(". "));
+    setText(this.problem, problem === null ? "" : explain(problem));
     if (!status) return;
     this.pill.update(status);
     const at = status.mount ?? `/tables/${this.name}/keys`;

@@ -1,6 +1,6 @@
 // Asks for a token, tries it, and says what it allows.
 
-import { get, Problem, Unreachable } from "./api.js";
+import { explain, get, Problem, Unreachable } from "./api.js";
 import { setText } from "./dom.js";
 import { currentToken, keepToken } from "./secret.js";
 
@@ -78,7 +78,7 @@ async function tryToken(event) {
     if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
     say(error.status === 401
       ? "This token is not known here. It may have been revoked: see lastword token list."
-      : error.message, true);
+      : explain(error), true);
   }
 }
 
