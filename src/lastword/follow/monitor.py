@@ -14,6 +14,7 @@ from lastword.clock import Clock
 from lastword.errors import LastwordError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.kafka.admin import Admin
+from lastword.kafka.group_positions import publish_positions
 
 log = logging.getLogger(__name__)
 
@@ -72,15 +73,17 @@ class TopicMonitor:
                 log.warning("%s cannot be looked at: %s", self._topic, problem)
             if not self._stopping.is_set():
                 self._post(facts)
+            if facts is not None and not self._stopping.is_set():
                 self._publish()
 
     def _publish(self) -> None:
         positions, self._positions = self._positions, {}
         try:
             if positions:
-                self._admin.publish_positions(self._group_id, self._topic, positions)
-        except LastwordError as error:  # nothing here depends on it, and the next ones follow
+                publish_positions(self._admin.connection, self._group_id, self._topic, positions)
+        except LastwordError as error:  # nothing here depends on it: tried again with the next look
             log.debug("positions of %s were not published: %s", self._topic, error)
+            self._positions = self._positions or positions
 
     def _look(self, known: TopicFacts | None) -> tuple[TopicFacts | None, Exception | None]:
         now_ms = self._clock.now_ms()

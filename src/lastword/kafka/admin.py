@@ -7,12 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    IsolationLevel,
-    TopicCollection,
-    TopicPartition,
-)
+from confluent_kafka import IsolationLevel, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -223,17 +218,6 @@ class Admin:
             topic=topic,
         )
         self._visibility.wait_until_altered(lambda: self.setting_sources(topic), before, settings)
-
-    def publish_positions(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Show these positions under a group without members, for lag tools to see."""
-        places = [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
-        self._calls.order(
-            lambda client, seconds: client.alter_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(group, places)], request_timeout=seconds
-            ),
-            doing=f"publishing the positions of {group!r}",
-            topic=topic,
-        )
 
     def _addresses(self) -> list[str]:
         return [broker.address for broker in self.brokers()]
