@@ -7,16 +7,13 @@ import threading
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.ports import free_ports
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import (
-    ConnectionFailedError,
     NotReadyError,
     NotUpToPositionError,
     WatchLostError,
 )
 from lastword.follow import feed
-from lastword.kafka.connection import Connection
 from lastword.kafka.log_reader import PlaceLost
 from lastword.records import Position
 from lastword.testing import wait_until
@@ -82,16 +79,6 @@ def test_waiting_for_a_position_ends_when_the_table_fails(
     waiting.start()
     topic.add_partitions(3)
     assert failed.wait(10)
-
-
-def test_opening_a_table_of_a_cluster_that_is_not_there_ends(tables: Tables) -> None:
-    (port,) = free_ports(1)
-    nowhere = Connection(bootstrap_servers=f"127.0.0.1:{port}")
-    began = SYSTEM_CLOCK.monotonic()
-    with pytest.raises(ConnectionFailedError, match=str(port)) as unreachable:
-        tables.open("topic", connection=nowhere)
-    assert unreachable.value.hint is not None
-    assert SYSTEM_CLOCK.monotonic() - began < 15
 
 
 def test_waiting_for_a_restore_that_stands_still_ends_with_where_it_stands(
