@@ -117,13 +117,13 @@ def _wrk(address: str, script: str, formatted: str, seconds: int) -> dict[str, f
         raise SystemExit(f"{address} did not answer every request well:\n{text}")
     return {
         "per_second": float(_found(r"Requests/sec:\s+([\d.]+)", text)),
-        "p50_ms": _milliseconds(_found(r"50%\s+(\S+)", text)),
-        "p99_ms": _milliseconds(_found(r"99%\s+(\S+)", text)),
+        "p50_ms": _milliseconds(_found(r"^ +50%\s+(\S+)", text)),
+        "p99_ms": _milliseconds(_found(r"^ +99%\s+(\S+)", text)),
     }
 
 
 def _found(pattern: str, text: str) -> str:
-    match = re.search(pattern, text)
+    match = re.search(pattern, text, re.MULTILINE)
     if match is None:
         raise SystemExit(f"wrk wrote something unexpected:\n{text}")
     return match[1]
