@@ -110,9 +110,9 @@ def _wrk(address: str, script: str, formatted: str, seconds: int) -> dict[str, f
         f"  ready[n] = wrk.format(nil, {formatted}) end; i = 0 end\n"
         "request = function() i = i % #ready + 1; return ready[i] end\n"
     )
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(lua)]
-    finished = subprocess.run([*command, address], capture_output=True, text=True, check=True)
-    text = finished.stdout
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s"]
+    command += ["--latency", "-s", str(lua), address]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in text or "Socket errors" in text:
         raise SystemExit(f"{address} did not answer every request well:\n{text}")
     return {

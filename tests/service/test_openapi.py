@@ -29,7 +29,7 @@ def serving(serve: Serve) -> Serving:
     return serving
 
 
-def run(serving: Serving, directory: Path, *options: str) -> None:
+def check_with_schemathesis(serving: Serving, directory: Path, *options: str) -> None:
     """All checks of schemathesis; the test fails with what it found."""
     command = [Path(sys.executable).with_name("schemathesis"), "run", f"{serving.url}/openapi.json"]
     finished = subprocess.run(
@@ -56,14 +56,18 @@ def test_no_request_that_schemathesis_thinks_of_finds_a_fault(
     serving: Serving, tmp_path: Path
 ) -> None:
     left_out = [option for each in LARGE for option in ("--exclude-operation-id", each)]
-    run(serving, tmp_path, "--max-examples", "15", "--max-time", "30", *left_out)
+    check_with_schemathesis(
+        serving, tmp_path, "--max-examples", "15", "--max-time", "30", *left_out
+    )
 
 
 def test_no_batch_that_schemathesis_thinks_of_finds_a_fault(
     serving: Serving, tmp_path: Path
 ) -> None:
     only = [option for each in LARGE for option in ("--include-operation-id", each)]
-    run(serving, tmp_path, "--phases", "fuzzing", "--max-examples", "30", "--max-time", "10", *only)
+    check_with_schemathesis(
+        serving, tmp_path, "--phases", "fuzzing", "--max-examples", "30", "--max-time", "10", *only
+    )
 
 
 def test_every_operation_is_in_the_document(http: httpx.Client) -> None:
