@@ -26,6 +26,8 @@ LastwordError                      .retriable  .hint
     InvalidRecordError             null or empty key, or a record too large
     IndeterminateError             no answer in time: the write may or may not have happened
     WriteFailedError               the cluster refused the write
+    FencedError                    another process has taken over; this one must stop
+      TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
 
                                    * retriable: the same call may succeed later
@@ -164,6 +166,16 @@ class IndeterminateError(WriteError):
 
 class WriteFailedError(WriteError):
     """The cluster refused the write; it did not happen."""
+
+
+class FencedError(WriteError):
+    """Another process has taken over what this one was writing; it must stop."""
+
+
+class TakenOverError(FencedError):
+    """A transactional id has a new holder; whoever is sure to be the rightful one takes it back."""
+
+    retriable = True
 
 
 class TableClosedError(LastwordError):
