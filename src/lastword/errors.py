@@ -3,7 +3,7 @@
 LastwordError                      .retriable  .hint
   ConfigError                      a setting or an argument is wrong
   ConnectionFailedError*           the cluster does not answer
-  JavaError                        no usable Java, a jar that cannot be had or is not the one expected
+  JavaError                        no usable Java, or a jar that is missing or not the one expected
   BrokerError                      the embedded broker does not start, run or stop
     PortTakenError                 something else listens on the broker's port
   TopicError

@@ -14,6 +14,7 @@ from lastword.broker import handshake
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KAFKA_JARS, KafkaRuntime
 from lastword.errors import BrokerError, ConfigError, PortTakenError
+from lastword.jvm.file_lock import locked
 from lastword.jvm.java import Java
 from lastword.testing import wait_until
 
@@ -23,10 +24,14 @@ def own_broker(
     kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EmbeddedBroker]:
     """A broker that the tests of this module may stop, kill and pause; each leaves it running."""
-    settings = {"log.cleaner.backoff.ms": "1234", "message.max.bytes": "54321"}
-    with EmbeddedBroker(
-        tmp_path_factory.mktemp("own"), kafka_runtime, settings=settings
-    ) as running:
+    settings = {
+        "log.cleaner.backoff.ms": "1234",
+        "message.max.bytes": "54321",
+        "broker.session.timeout.ms": "3000",  # how long a killed broker waits to be let in again
+    }
+    # On macOS the directory for a user's data has a space in its name.
+    directory = tmp_path_factory.mktemp("own") / "Application Support"
+    with EmbeddedBroker(directory, kafka_runtime, settings=settings) as running:
         yield running
 
 
@@ -167,6 +172,17 @@ def test_the_data_of_one_broker_is_not_continued_by_three(
     with pytest.raises(BrokerError, match="holds the data of 1 broker") as caught:
         EmbeddedBroker(tmp_path, kafka_runtime, brokers=3).start()
     assert "--brokers 1" in (caught.value.hint or "")
+
+
+def test_two_that_start_a_broker_at_once_do_not_disturb_each_other(
+    kafka_runtime: KafkaRuntime, tmp_path: Path
+) -> None:
+    with (
+        locked(tmp_path / "start.lock", timeout=1),  # as another process would
+        pytest.raises(BrokerError, match="another process is starting a broker"),
+    ):
+        EmbeddedBroker(tmp_path, kafka_runtime).start(timeout=0.1)
+    assert not (tmp_path / "node-1").exists()
 
 
 def test_what_the_broker_says_can_be_read(own_broker: EmbeddedBroker) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -44,15 +43,17 @@ def test_when_the_owner_is_killed_the_broker_ends_and_its_data_can_be_continued(
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, home, str(directory)], stdout=subprocess.PIPE
     ) as owner:
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == b"started\n"
-        orphan = find_running(tmp_path)
-        assert orphan is not None
-        pid = orphan.nodes[0].process.pid
-        assert pid is not None
-        admin = AdminClient({"bootstrap.servers": orphan.bootstrap_servers})
-        admin.create_topics([NewTopic(topic_name, 1, 1)])[topic_name].result(timeout=20)
-        owner.send_signal(signal.SIGKILL)
+        try:
+            assert owner.stdout is not None
+            assert owner.stdout.readline() == b"started\n"
+            orphan = find_running(tmp_path)
+            assert orphan is not None
+            pid = orphan.nodes[0].process.pid
+            assert pid is not None
+            admin = AdminClient({"bootstrap.servers": orphan.bootstrap_servers})
+            admin.create_topics([NewTopic(topic_name, 1, 1)])[topic_name].result(timeout=20)
+        finally:
+            owner.kill()
     wait_until(lambda: find_running(tmp_path) is None, "the broker to end with its owner")
     assert not alive(pid)
     assert (directory / "node-1" / "pid").exists(), "nobody was left to tidy up"

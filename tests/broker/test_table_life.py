@@ -199,7 +199,7 @@ def test_a_state_listener_may_read_and_write_as_soon_as_the_table_runs(
     write_raw(tables.connection, topic, [(b"a", b"1")])
     table = tables.make(topic, on_state=on_state)
     table.start()
-    table.wait_ready()
+    wait_until(lambda: answers, "the listener hears that the table runs")
     assert answers == [(1, 1)]
 
 

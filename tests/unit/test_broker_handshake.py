@@ -37,15 +37,22 @@ def server_that_answers(answer: bytes) -> Iterator[int]:
     [
         b"",
         b"\0\0",
-        b"HTTP/1.1 400 Bad Request\r\n\r\n",
         struct.pack(">i", 8) + bytes(8),
         struct.pack(">iiii", 12, 1, 0, 1_000_000),
         struct.pack(">i", -1),
     ],
-    ids=["nothing", "half a size", "HTTP", "a short answer", "a lying count", "a negative size"],
+    ids=["nothing", "half a size", "a short answer", "a lying count", "a negative size"],
 )
 def test_another_server_is_not_taken_for_a_broker(answer: bytes) -> None:
     with server_that_answers(answer) as port, pytest.raises(OSError):
+        ask("127.0.0.1", port, timeout=5)
+
+
+def test_a_web_server_is_told_apart_by_its_first_bytes() -> None:
+    with (
+        server_that_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port,
+        pytest.raises(OSError, match="does not speak Kafka's protocol"),
+    ):
         ask("127.0.0.1", port, timeout=5)
 
 

@@ -47,10 +47,12 @@ def following(tmp_path: Path, log_file: Path) -> Iterator[subprocess.Popen[str]]
     command = [LASTWORD, "broker", "log", "-f", "-n", "1"]
     environ = {"LASTWORD_HOME": str(tmp_path)}
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "three\n"
-        yield process
-        process.kill()
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "three\n"
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.usefixtures("log_file")

@@ -25,6 +25,11 @@ def test_free_ports_differ_and_lie_below_those_of_outgoing_connections() -> None
     assert all(1024 <= port < 32768 for port in ports)
 
 
+def test_a_port_that_was_given_is_not_picked_again() -> None:
+    given = range(20_000, 30_000)
+    assert all(port not in given for port in free_ports(5, besides=given))
+
+
 def test_a_port_is_free_until_something_listens_there(taken: int) -> None:
     assert not is_free(taken)
     assert is_free(free_ports(1)[0])

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from lastword.errors import BrokerError
 from lastword.testing import wait_until
 
 SLEEP = ["sleep", "600"]
+# Ends in order, as Java does: unlike ``sleep``, it must be awake to do so.
+POLITE = ["sh", "-c", "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.05; done"]
 # Says on its console that it has caught the signal to end, and goes on.
 STUBBORN = ["sh", "-c", "trap 'echo no' TERM; echo ready; while :; do sleep 0.05; done"]
 LAUNCH = """
@@ -46,15 +48,19 @@ def launch(node: NodeProcess, directory: Path, command: list[str]) -> None:
 
 
 @contextmanager
-def launched_by_another(directory: Path, mode: str) -> Iterator[subprocess.Popen[bytes]]:
+def launched_by_another(
+    directory: Path, mode: str, command: Sequence[str] = SLEEP
+) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that has launched a process in ``directory``; it is killed at the end."""
     with subprocess.Popen(
-        [sys.executable, "-c", LAUNCH, str(directory), mode, *SLEEP], stdout=subprocess.PIPE
+        [sys.executable, "-c", LAUNCH, str(directory), mode, *command], stdout=subprocess.PIPE
     ) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == b"launched\n"
-        yield parent
-        parent.kill()
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == b"launched\n"
+            yield parent
+        finally:
+            parent.kill()
 
 
 def test_a_process_runs_until_it_is_stopped(node: NodeProcess, tmp_path: Path) -> None:
@@ -108,13 +114,18 @@ def test_a_program_that_does_not_exist_is_an_error(node: NodeProcess, tmp_path: 
     assert not node.is_running()
 
 
-def test_a_paused_process_still_runs_and_can_be_stopped(node: NodeProcess, tmp_path: Path) -> None:
-    launch(node, tmp_path, SLEEP)
+def test_a_paused_process_still_runs_and_can_be_stopped_in_order(
+    node: NodeProcess, tmp_path: Path
+) -> None:
+    launch(node, tmp_path, POLITE)
+    console = tmp_path / "console"
+    wait_until(lambda: "ready" in console.read_text(), "the program to catch signals")
     node.send(signal.SIGSTOP)
     assert node.is_running()
     node.ask_to_stop()
-    node.wait_until_stopped(10)
+    node.wait_until_stopped(5)
     assert not node.is_running()
+    assert "bye" in console.read_text()
 
 
 def test_a_process_that_ignores_the_request_to_stop_is_killed(
@@ -139,9 +150,12 @@ def test_when_the_parent_is_killed_the_process_ends_too(node: NodeProcess, tmp_p
 def test_a_paused_process_ends_too_when_the_parent_is_killed(
     node: NodeProcess, tmp_path: Path
 ) -> None:
-    with launched_by_another(tmp_path, "owned"):
+    console = tmp_path / "console"
+    with launched_by_another(tmp_path, "owned", POLITE):
+        wait_until(lambda: "ready" in console.read_text(), "the program to catch signals")
         node.send(signal.SIGSTOP)
-    wait_until(lambda: not node.is_running(), "the end of the paused orphan", timeout=10)
+    wait_until(lambda: not node.is_running(), "the end of the paused orphan")
+    assert "bye" in console.read_text()
 
 
 def test_a_detached_process_outlives_its_starter_and_is_stopped_by_another(

@@ -151,6 +151,14 @@ def test_a_repository_without_a_module_is_an_error_in_ivys_words(world: World) -
         world.resolve()
 
 
+def test_after_a_failure_the_next_try_goes_on(world: World) -> None:
+    shutil.rmtree(world.repository / "org" / "example" / "leaf")
+    with pytest.raises(JavaError):
+        world.resolve()
+    publish(world.repository, "leaf", "2.0", packaging="bundle")
+    assert len(world.resolve()) == 3
+
+
 def test_a_settings_file_that_does_not_exist_is_named(world: World) -> None:
     world.settings.unlink()
     with pytest.raises(JavaError, match=r"no Ivy settings file .*ivysettings\.xml"):
@@ -180,14 +188,20 @@ def test_of_two_that_resolve_at_once_one_downloads_and_the_other_waits(
     assert runs.read_text() == "run\n"
 
 
-def test_progress_grows_up_to_all_jars_found_and_downloaded(world: World) -> None:
-    steps: list[tuple[int, int]] = []
+def test_progress_names_each_jar_and_grows_until_all_are_found_and_downloaded(
+    world: World,
+) -> None:
+    steps: list[tuple[int, int, str]] = []
     JARS.resolve(
         world.home,
         world.java,
         ivy_settings=world.settings,
-        progress=lambda done, total, _: steps.append((done, total)),
+        progress=lambda done, total, what: steps.append((done, total, what)),
     )
-    assert {total for _, total in steps} == {6}
-    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-    assert steps[-1] == (6, 6)
+    done = [step[0] for step in steps]
+    assert done == sorted(done)
+    assert {total for _, total, _ in steps} == {6}
+    assert (steps[0], done[-1]) == ((1, 6, "tree 1.0"), 6)
+    assert {"leaf 2.0", "leaf-2.0.jar", "stone 3.0", "stone-3.0.jar"} <= {
+        what for *_, what in steps
+    }

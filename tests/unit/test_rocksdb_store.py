@@ -157,6 +157,19 @@ def test_a_damaged_block_is_an_error_and_never_an_end(
         read(store)
 
 
+def test_damage_that_was_met_once_is_remembered(store: RocksDBStore, path: Path) -> None:
+    """Opening reads few blocks: without a mark, a table would fail at the same one for ever."""
+    store.apply(LARGE, (), b"c")
+    store.close()
+    damage(files(path)[0], where=0.5)
+    store.open()
+    with pytest.raises(StoreCorruptedError):
+        store.count()
+    store.close()
+    with pytest.raises(StoreCorruptedError):
+        store.open()
+
+
 def test_clearing_a_damaged_store_says_that_it_is_damaged(path: Path) -> None:
     """RocksDB takes no more writes once it met the damage, so an empty store is not enough."""
     store = RocksDBStore(path)

@@ -57,6 +57,28 @@ def test_waiting_gives_up_after_the_timeout_and_says_what_is() -> None:
     assert machine.wait_while(frozenset((S.CREATED,)), 0.01) is S.CREATED
 
 
+def test_a_slow_listener_still_hears_the_changes_in_their_order() -> None:
+    heard: list[TableState] = []
+    told, go_on = threading.Event(), threading.Event()
+
+    def listen(_old: TableState, new: TableState) -> None:
+        if new is S.RESTORING:
+            told.set()
+            assert go_on.wait(10.0)
+        heard.append(new)
+
+    machine = StateMachine(listen)
+    slow = threading.Thread(target=machine.move, args=(S.RESTORING,))
+    slow.start()
+    assert told.wait(10.0)
+    fast = threading.Thread(target=machine.move, args=(S.RUNNING,))
+    fast.start()
+    go_on.set()
+    slow.join(10.0)
+    fast.join(10.0)
+    assert heard == [S.RESTORING, S.RUNNING]
+
+
 def test_a_listener_may_look_at_the_machine_it_listens_to() -> None:
     seen: list[TableState] = []
     machine = StateMachine(lambda _old, _new: seen.append(machine.state))

@@ -162,12 +162,13 @@ class EmbeddedBroker:
 def _plan(
     directory: Path, brokers: int, port: int | None, listeners: list[str]
 ) -> tuple[NodeInfo, ...]:
-    free = iter(ports.free_ports(brokers * (len(listeners) + 2)))
+    given = () if port is None else range(port, port + brokers)
+    free = iter(ports.free_ports(brokers * (len(listeners) + 2), besides=given))
     nodes = []
     for index in range(brokers):
         listening = {name: next(free) for name in listeners}
-        if port is not None:
-            listening[CLIENT_LISTENER] = port + index
+        if given:
+            listening[CLIENT_LISTENER] = given[index]
         nodes.append(
             NodeInfo(
                 id=index + 1,

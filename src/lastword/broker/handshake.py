@@ -3,8 +3,8 @@
 An open port or a line in the log says only that a socket is bound. A Metadata response that
 lists a broker proves more: that broker has caught up with the cluster's metadata, has
 registered itself and was let in by the controller (KRaft lists no broker it still fences), so
-topics can be created and led by it. Only ``lastword.kafka`` may use a Kafka client, and these
-two requests of a fixed old version are all that is needed here.
+topics can be created and led by it. Only ``lastword.kafka`` may use a Kafka client, and this
+one request of a fixed old version is all that is needed here.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from collections.abc import Collection
 from pathlib import Path
 
 from lastword.errors import BrokerError, PortTakenError
@@ -16,15 +17,18 @@ _LOWEST, _HIGHEST = 20_000, 32_767
 _ATTEMPTS = 1000
 
 
-def free_ports(count: int) -> list[int]:
-    """``count`` different free ports, picked at random so that parallel runs rarely collide."""
+def free_ports(count: int, *, besides: Collection[int] = ()) -> list[int]:
+    """``count`` different free ports that are none of ``besides``.
+
+    They are picked at random, so that parallel runs rarely collide.
+    """
     found: set[int] = set()
     for _ in range(_ATTEMPTS):
         if len(found) == count:
             return list(found)
         # Not a secret: a port number only has to differ from the neighbours'.
         candidate = random.randint(_LOWEST, _HIGHEST)  # noqa: S311
-        if is_free(candidate):
+        if candidate not in besides and is_free(candidate):
             found.add(candidate)
     raise BrokerError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")
 
@@ -36,7 +40,6 @@ def is_free(port: int) -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
-            probe.listen(1)
         except OSError:
             return False
     return True

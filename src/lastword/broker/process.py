@@ -87,15 +87,13 @@ class NodeProcess:
 
     def send(self, which: signal.Signals) -> None:
         """Send a signal; BrokerError when there is no process to send it to."""
-        if (pid := self.pid) is None:
+        if not self._signalled(which):
             raise BrokerError(f"no broker runs in {self._directory}")
-        os.kill(pid, which)
 
     def ask_to_stop(self) -> None:
         """Ask for an orderly end without waiting for it; nothing when it does not run."""
-        if self.pid is not None:
-            self.send(signal.SIGTERM)
-            self.send(signal.SIGCONT)  # a paused process would sleep through the first signal
+        self._signalled(signal.SIGTERM)
+        self._signalled(signal.SIGCONT)  # a paused process would sleep through the first signal
 
     def wait_until_stopped(self, timeout: float) -> None:
         """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
@@ -105,10 +103,18 @@ class NodeProcess:
 
     def kill(self) -> None:
         """End it at once, as a crash would; nothing happens when it does not run."""
-        if self.pid is not None:
-            self.send(signal.SIGKILL)
+        self._signalled(signal.SIGKILL)
         if not self._ends_within(_KILL_SECONDS):
             raise BrokerError(f"the broker in {self._directory} (process {self.pid}) does not die")
+
+    def _signalled(self, which: signal.Signals) -> bool:
+        if (pid := self.pid) is None:
+            return False
+        try:
+            os.kill(pid, which)
+        except ProcessLookupError:
+            return False  # it ended between the look and the signal
+        return True
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = SYSTEM_CLOCK.monotonic() + seconds

@@ -67,10 +67,6 @@ def default_settings(brokers: int) -> dict[str, str]:
         "default.replication.factor": replicas,
         # The first member of a group need not wait for others that will not come.
         "group.initial.rebalance.delay.ms": "0",
-        # A broker that was killed is let in again when its old session has ended: not after
-        # nine seconds, as in a data centre.
-        "broker.session.timeout.ms": "3000",
-        "broker.heartbeat.interval.ms": "500",
         # A misspelt topic must be an error, not an empty topic that is not even compacted.
         "auto.create.topics.enable": "false",
     }

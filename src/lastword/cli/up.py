@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -57,6 +59,11 @@ def up(app: AppContext, port: int | None) -> None:
             app.output.note("stopping")
     for watcher in watchers:
         watcher.raise_failure()
+
+
+def _own_name() -> str:
+    """The command as it can be typed: by its path, unless a shell finds it."""
+    return "lastword" if shutil.which("lastword") else sys.argv[0]
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from lastword.errors import TopicUnfitError
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.rows import PLAIN_ROW, encode_row, pack_prefix
 from lastword.kafka.partitioner import misplaced
-from lastword.records import NO_HEADERS, Batch, Header, Record
+from lastword.records import NO_HEADERS, Batch, Header, Headers, Record
 
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""
@@ -56,7 +57,7 @@ class Judge:
         strays = set(misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes))
         for i, record in enumerate(batch.records()):
             if record.key and i not in strays:
-                yield record
+                yield record._replace(headers=self._unmarked(record.headers))
 
     def _plain(self, batch: Batch) -> Verdict | None:
         """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
@@ -82,6 +83,9 @@ class Judge:
         """The same for any batch, record by record where it must be."""
         values, offsets, timestamps = batch.values, batch.offsets, batch.timestamps
         last = dict(zip(batch.keys, range(len(batch.keys)), strict=True))
+        if self.owner is not None:
+            # A store that evicts goes by the order of use: that of each key's last record.
+            last = dict(sorted(last.items(), key=itemgetter(1)))
         keyless = _drop_keyless(last, batch)
         strays = _drop_misplaced(last, batch, self.partitions, self.key_suffix_bytes)
         bad = self._drop_bad(last, batch) if self.validate else []
@@ -92,8 +96,13 @@ class Judge:
             if value is None:
                 deletes.append(key)  # type: ignore[arg-type]
             else:
-                puts[key] = encode_row(offsets[i], timestamps[i], batch.headers[i], value)  # type: ignore[index]
+                headers = self._unmarked(batch.headers[i] or NO_HEADERS)
+                puts[key] = encode_row(offsets[i], timestamps[i], headers, value)  # type: ignore[index]
         return Verdict(puts, deletes, keyless, strays, bad)
+
+    def _unmarked(self, headers: Headers) -> Headers:
+        """The headers as the user gave them, without the owner's mark."""
+        return headers if self.owner is None else tuple(h for h in headers if h != self.owner)
 
     def _refuse_foreign(self, batch: Batch, owner: Header) -> None:
         for offset, headers in zip(batch.offsets, batch.headers, strict=True):

@@ -26,6 +26,7 @@ class JarSet:
 
     The jars run are exactly those of the list ``checksums/<name>.sha256``: a file that Ivy
     brings or somebody drops into the directory is never on the class path unless listed.
+    For a new version, let Ivy retrieve the roots by hand and write the list with ``sha256sum``.
     """
 
     name: str
@@ -108,10 +109,18 @@ class _Steps:
         self._progress = progress
 
     def on_line(self, line: str) -> None:
-        if line.startswith(("found ", "[SUCCESSFUL ]")):
-            self._done = min(self._done + 1, self._total)
-        self._progress(self._done, self._total, line)
+        match line.split():
+            case ["found", module, *_]:  # found org.apache.kafka#kafka-clients;4.3.1 in public
+                self._step(1, module.partition("#")[2].replace(";", " "))
+            case ["downloading", address, *_]:
+                self._step(0, address.rpartition("/")[2])
+            case ["[SUCCESSFUL", "]", artifact, *_]:  # org.yaml#snakeyaml;2.5!snakeyaml.jar
+                self._step(1, artifact.rpartition("!")[2])
+
+    def _step(self, steps: int, what: str) -> None:
+        self._done = min(self._done + steps, self._total)
+        self._progress(self._done, self._total, what)
 
 
-def _no_progress(done: int, total: int, line: str) -> None:
+def _no_progress(done: int, total: int, what: str) -> None:
     pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,9 @@ _SETTINGS: Mapping[str, Any] = {
     "queued.max.messages.kbytes": 32 << 10,
     "queued.min.messages": 50_000,
     "check.crcs": True,
+    # No group is ever joined; this is how long a close waits for a commit that nobody answers.
+    "session.timeout.ms": 2_000,
+    "heartbeat.interval.ms": 500,
 }
 
 _FATAL_FOR_A_READER = frozenset(
@@ -160,10 +163,12 @@ def read_range(
     ranges: Mapping[int, tuple[int, int]],
     *,
     stall_timeout_s: float = 60.0,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Generator[Batch, None, None]:
     """Every committed record with ``start <= offset < end`` of each partition, then stop.
 
-    Raises ConnectionFailedError when nothing arrives for ``stall_timeout_s``.
+    Raises ConnectionFailedError when nothing arrives for ``stall_timeout_s``. Ends early, within
+    a second, once ``stopping`` answers True.
     """
     remaining = {p: end for p, (start, end) in ranges.items() if start < end}
     if not remaining:
@@ -173,7 +178,7 @@ def read_range(
         for partition in remaining:
             reader.assign(partition, ranges[partition][0])
         waited_s = 0.0
-        while remaining:
+        while remaining and not stopping():
             news = reader.poll(0.5)
             waited_s = 0.0 if news else waited_s + 0.5
             if waited_s >= stall_timeout_s:

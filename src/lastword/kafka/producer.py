@@ -173,7 +173,9 @@ class RecordProducer:
         """
         try:
             for _ in range(2):
-                self._producer.list_topics(self._topic, timeout=CONNECT_TIMEOUT_S)
+                self._producer.list_topics(
+                    self._topic, timeout=min(self.timeout_s, CONNECT_TIMEOUT_S)
+                )
         except KafkaException as error:
             log.debug("%s: no producer id yet, the first write will wait: %s", self._topic, error)
 

@@ -20,6 +20,7 @@ from lastword.service.interface import OPERATIONS
 from lastword.service.openapi import openapi_document
 from lastword.service.operations import Call, Operation
 from lastword.service.problems import RefusedError
+from lastword.service.routes_dashboard import DASHBOARD
 from lastword.service.served import ServedTable
 
 
@@ -33,7 +34,7 @@ def build_app(context: Context, auth: Authenticator) -> ASGIApp:
 def _routes(context: Context) -> list[Route]:
     """One route per path; one with fixed text goes before one with a key in the same place."""
     paths: dict[str, _Path] = {}
-    for operation in OPERATIONS:
+    for operation in (*OPERATIONS, *DASHBOARD):
         paths.setdefault(operation.path, _Path(context, None)).add(operation)
         for served in context.tables.values():
             if served.path and operation.mounted is not None and operation.covers(served):

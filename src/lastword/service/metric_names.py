@@ -57,6 +57,7 @@ HELP: dict[str, str] = {
     "log_records": "Records in the log, superseded ones included.",
     "log_duplicates": "Records with a later record of the same key.",
     "log_tombstones": "Tombstones in the log.",
+    "log_live_bytes": "Keys and values of the current records, before compression.",
     "log_segments": "Files of the log.",
     "dirty_ratio": "The part of the log that the cleaner has not cleaned.",
     "cleanable_bytes": "Bytes that the cleaner could clean now.",

@@ -85,6 +85,7 @@ def _of_compaction(context: Context, served: ServedTable) -> Iterator[Sample]:
             yield Sample("log_records", labels, each.contents.records)
             yield Sample("log_duplicates", labels, each.contents.duplicates)
             yield Sample("log_tombstones", labels, each.contents.tombstones)
+            yield Sample("log_live_bytes", labels, each.contents.live_bytes)
         if each.cleaner is not None:
             yield Sample("dirty_ratio", labels, each.cleaner.dirty_ratio)
             yield Sample("cleanable_bytes", labels, each.cleaner.cleanable_bytes)

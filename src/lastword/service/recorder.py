@@ -36,7 +36,7 @@ class Recorder:
         self._compaction = compaction
         self._clock = clock
         metrics = served.table.metrics
-        self._latencies = {name: metrics.latency(name) for name in (*_READS, *_WRITES)}
+        self._latencies = {name: metrics.latency(name) for name in (*_READS, *_WRITES, "watch")}
         self._watched = metrics.counter("watch_changes_total")
         self._last = self._look()
         self._last_s = clock.monotonic()
@@ -89,6 +89,8 @@ class Recorder:
             "read_p99_ms": quantile_ms(since("get"), 0.99),
             "write_p50_ms": quantile_ms(since("put"), 0.5),
             "write_p99_ms": quantile_ms(since("put"), 0.99),
+            "watch_p50_ms": quantile_ms(since("watch"), 0.5),
+            "watch_p99_ms": quantile_ms(since("watch"), 0.99),
         }
 
     def _local(self, now_ms: int) -> dict[str, float | None]:
@@ -134,4 +136,5 @@ def _of_compaction(known: Compaction | None, now_ms: int) -> dict[str, float | N
         "log_records": sum(each.records for each in contents) if contents else None,
         "duplicates": sum(each.duplicates for each in contents) if contents else None,
         "tombstones": sum(each.tombstones for each in contents) if contents else None,
+        "live_bytes": sum(each.live_bytes for each in contents) if contents else None,
     }

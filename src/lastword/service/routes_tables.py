@@ -15,9 +15,9 @@ from lastword.service.status import summary, table_status
 
 async def list_tables(call: Call) -> Answer:
     """The tables that the caller may read."""
-    tables = call.context.tables.values()
+    rights = [(each, call.caller.access_to(each.name)) for each in call.context.tables.values()]
     return document(
-        Tables([summary(t) for t in tables if call.caller.access_to(t.name) >= Access.READ])
+        Tables([summary(each, access) for each, access in rights if access >= Access.READ])
     )
 
 
@@ -27,6 +27,7 @@ async def get_table(call: Call) -> Answer:
     status = await context.reads.run(
         table_status,
         served,
+        call.caller.access_to(served.name),
         context.recorders[served.name].pace,
         context.watchers_of(served),
         context.clock,

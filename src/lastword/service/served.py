@@ -135,9 +135,10 @@ class ServedTable:
     # -- into an answer ----------------------------------------------------------------------
 
     def shown_key(self, raw: bytes, encoding: Encoding) -> tuple[str | None, str | None]:
-        """(text, base64url): one of the two is None."""
+        """(text, base64url): one of the two is None, unless the text leaves a window out."""
         text = None if encoding == "base64url" else self.keys.show(raw)
-        return text, None if text is not None else to_base64url(raw)
+        is_whole = text is not None and self.windows is None
+        return text, None if is_whole else to_base64url(raw)
 
     def shown_window(self, raw: bytes) -> Window | None:
         """The window of a raw key, if the table has windows and this is one."""

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lastword.service.problems import Problem
 
+Rights = Literal["read", "write", "admin"]
 Unknown = Meta(description="null where it is not known")
 
 
@@ -56,6 +57,7 @@ class TableSummary(Struct):
     state: str
     ready: bool
     windowed: bool
+    access: Annotated[Rights, Meta(description="what the caller may do with it")]
 
 
 class TableStatus(TableSummary):
@@ -130,6 +132,8 @@ class LogContents(Struct):
     duplicates: Annotated[int, Meta(description="records with a later one of the same key")]
     tombstones: int
     keyless: int
+    record_bytes: Annotated[int, Meta(description="keys and values of all records, uncompressed")]
+    live_bytes: Annotated[int, Meta(description="those of the current ones")]
 
 
 class LastClean(Struct):

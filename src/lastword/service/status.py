@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.clock import Clock
 from lastword.follow.progress import RestoreProgress
+from lastword.service.auth import Access
 from lastword.service.pace import Pace
 from lastword.service.problems import problem_of
 from lastword.service.served import ServedTable
@@ -11,11 +12,18 @@ from lastword.service.shapes_status import (
     PartitionStatus,
     RestorePace,
     RestoreStatus,
+    Rights,
     TableReadiness,
     TableStatus,
     TableSummary,
 )
 from lastword.table.state import TableState
+
+_RIGHTS: dict[Access, Rights] = {
+    Access.READ: "read",
+    Access.WRITE: "write",
+    Access.ADMIN: "admin",
+}
 
 
 def is_ready(served: ServedTable) -> bool:
@@ -23,8 +31,8 @@ def is_ready(served: ServedTable) -> bool:
     return served.table.state is TableState.RUNNING
 
 
-def summary(served: ServedTable) -> TableSummary:
-    """A table in the list."""
+def summary(served: ServedTable, access: Access) -> TableSummary:
+    """A table in the list; ``access`` is what the one who asks may do with it."""
     return TableSummary(
         name=served.name,
         topic=served.table.topic,
@@ -32,6 +40,7 @@ def summary(served: ServedTable) -> TableSummary:
         state=served.table.state.value,
         ready=is_ready(served),
         windowed=served.windows is not None,
+        access=_RIGHTS[access],
     )
 
 
@@ -57,11 +66,13 @@ def offsets_done(progress: list[RestoreProgress]) -> tuple[int, int]:
     return total - left, total
 
 
-def table_status(served: ServedTable, pace: Pace, watchers: int, clock: Clock) -> TableStatus:
+def table_status(
+    served: ServedTable, access: Access, pace: Pace, watchers: int, clock: Clock
+) -> TableStatus:
     """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
     error = served.raw.why_not_ready()
     partitions = _partitions(served, clock.now_ms())
-    short = summary(served)
+    short = summary(served, access)
     return TableStatus(
         name=short.name,
         topic=short.topic,
@@ -69,6 +80,7 @@ def table_status(served: ServedTable, pace: Pace, watchers: int, clock: Clock) -
         state=short.state,
         ready=short.ready,
         windowed=short.windowed,
+        access=short.access,
         key=served.decoder.key.name,
         value=served.decoder.value.name,
         on_bad=served.decoder.policy,

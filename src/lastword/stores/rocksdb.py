@@ -15,11 +15,16 @@ from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
 from lastword.stores.chunked_scan import ChunkedScan
 from lastword.stores.rocksdb_counter import RowCounter
 from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY, FIRST_KEY, RocksDBCursor, check_end
-from lastword.stores.rocksdb_errors import store_error, store_errors, unreadable
+from lastword.stores.rocksdb_errors import (
+    DAMAGED_MARK,
+    store_error,
+    store_errors,
+    unreadable,
+)
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import database_options, ingested_file_options
 
-_CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
+_CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=64 << 20)
 # From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
 # and the write buffer, and does not hold the interpreter lock for one long write.
 INGEST_BYTES_MIN = 4 << 20
@@ -85,6 +90,8 @@ class RocksDBStore:
             options = database_options(memory_budget())
             with store_errors(self._path):
                 self._path.mkdir(parents=True, exist_ok=True)
+                if (self._path / DAMAGED_MARK).exists():
+                    raise unreadable(self._path, "damage was met before")
                 # Without column_families rocksdict would take those stored beside the data,
                 # with a cache of their own and without what is set here.
                 opened = Rdict(str(self._path), options, {"default": options})

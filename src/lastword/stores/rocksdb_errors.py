@@ -30,8 +30,13 @@ def store_error(error: Exception, path: Path) -> StoreError:
     return StoreError(f"RocksDB failed at {path}: {text}", hint=f"its own log is {path / 'LOG'}")
 
 
+DAMAGED_MARK = "DAMAGED"
+"""A file beside the database's own: damage was met once, though opening may not meet it again."""
+
+
 def unreadable(path: Path, reason: str) -> StoreCorruptedError:
-    """The error for files that are damaged."""
+    """The error for files that are damaged; marks them, so that they are not opened again."""
+    (path / DAMAGED_MARK).touch()
     return StoreCorruptedError(
         f"the RocksDB files in {path} cannot be read: {reason}",
         hint="delete the directory; the table rebuilds it from the topic",

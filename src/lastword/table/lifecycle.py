@@ -130,7 +130,14 @@ class Lifecycle:
         """A new watcher; the table must be ready."""
         self.ensure_ready()
         parts = self.parts
-        return Watch(parts.tailer, self._config.connection, parts.decoder, parts.judge, start)
+        watch = Watch(parts.tailer, self._config.connection, parts.decoder, parts.judge, start)
+        try:
+            # One that joins just after a rebuild has cut everybody off would miss what it brings.
+            self.ensure_ready()
+        except LastwordError:
+            watch.close()
+            raise
+        return watch
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""
@@ -156,11 +163,20 @@ class Lifecycle:
         return error
 
     def _on_ready(self, ready: bool) -> None:
+        if ready:
+            self._evict_what_the_restore_brought_in()
         self.machine.move(TableState.RUNNING if ready else TableState.RESTORING)
 
     def _on_failure(self, error: Exception) -> None:
         self._failure = error
         self.machine.move(TableState.ERROR)
+
+    def _evict_what_the_restore_brought_in(self) -> None:
+        tailer = self.parts.tailer
+        for follower in tailer.followers.values():
+            if follower.store.capabilities.capacity is not None:
+                with tailer.lock:
+                    self._on_evicted(follower.store.evict())
 
     def _on_evicted(self, keys: list[bytes]) -> None:
         self.parts.writer.evict(keys, self.parts.tailer.position())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from lastword.errors import StoreCorruptedError
 from lastword.follow.judge import Judge
 from lastword.follow.partition import PartitionFollower
 from lastword.follow.state_directory import StateDirectory
@@ -87,8 +89,17 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
 def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
     path = config.directory.acquire(partition) if config.store.persistent else None
     store = config.store(partition, path)
+    try:
+        store.open()
+    except StoreCorruptedError as error:
+        if path is None:
+            raise
+        # Nothing is lost: the topic has it all.
+        log.warning("%s, partition %d is rebuilt: %s", config.topic, partition, error)
+        shutil.rmtree(path)
+        store = config.store(partition, path)
+        store.open()
     undo.callback(store.close)
-    store.open()
     return store
 
 

@@ -20,7 +20,8 @@ class TableState(StrEnum):
 
 
 StateListener = Callable[[TableState, TableState], None]
-"""(old, new); called on the thread that made the change: return quickly."""
+"""(old, new); called on the thread that made the change, in the order of the changes: return
+quickly, and do not close the table from in here."""
 
 _S = TableState
 TRANSITIONS: Mapping[TableState, frozenset[TableState]] = {
@@ -41,6 +42,7 @@ class StateMachine:
         self._listener = listener
         self._state = TableState.CREATED
         self._changed = threading.Condition()
+        self._telling = threading.RLock()
 
     @property
     def state(self) -> TableState:
@@ -49,14 +51,15 @@ class StateMachine:
 
     def move(self, new: TableState) -> bool:
         """Change to ``new`` and tell the listener; False when that is no valid transition."""
-        with self._changed:
-            old = self._state
-            if new not in TRANSITIONS[old]:
-                return False
-            self._state = new
-            self._changed.notify_all()
-        if self._listener is not None:
-            self._listener(old, new)
+        with self._telling:  # until the listener returns: it hears the changes in their order
+            with self._changed:
+                old = self._state
+                if new not in TRANSITIONS[old]:
+                    return False
+                self._state = new
+                self._changed.notify_all()
+            if self._listener is not None:
+                self._listener(old, new)
         return True
 
     def wait_while(self, states: frozenset[TableState], timeout_s: float) -> TableState:

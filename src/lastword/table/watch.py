@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
@@ -20,10 +21,11 @@ WAIT_S = 0.5
 
 
 class Watch:
-    """An iterator of changes that never ends by itself and never skips one silently.
+    """An iterator of changes that ends only when closed and never skips one silently.
 
     ``position`` is where to start again to see what comes after the last change taken. A
-    watcher that falls too far behind gets WatchLostError and can resume from there.
+    watcher that falls too far behind gets WatchLostError and can resume from there. One thread
+    takes changes; any thread may close.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class Watch:
         self._offsets = dict(joined.offsets) | asked
         # Between the start and the moment of joining lies what only the log has; read when taken.
         missed = {p: (offset, joined.offsets[p]) for p, offset in asked.items()}
-        self._missed = read_range(connection, tailer.topic, missed)
+        self._closed = threading.Event()
+        self._reading = threading.Lock()
+        self._missed = read_range(connection, tailer.topic, missed, stopping=self._closed.is_set)
 
     @property
     def position(self) -> Position:
@@ -58,25 +62,29 @@ class Watch:
         return self
 
     def __next__(self) -> Change:
-        while True:
+        while not self._closed.is_set():
             change = self.take(WAIT_S)
             if change is not None:
                 return change
+        raise StopIteration
 
     def take(self, timeout_s: float) -> Change | None:
         """The next change, or None when there is none within ``timeout_s``."""
-        while True:
+        while not self._closed.is_set():
             while self._ready:
                 change = self._taken(self._ready.popleft())
                 if change is not None:
                     return change
             if not self._refill(timeout_s):
-                return None
+                break
+        return None
 
     def close(self) -> None:
-        """Stop watching; idempotent."""
-        self._missed.close()
+        """Stop watching, which ends the iteration; idempotent."""
+        self._closed.set()
         self._subscription.close()
+        with self._reading:
+            self._missed.close()
 
     def __enter__(self) -> Watch:
         return self
@@ -91,7 +99,8 @@ class Watch:
 
     def _refill(self, timeout_s: float) -> bool:
         """Fetch the next batch: first what was missed, from the log, then what comes in."""
-        batch: Batch | Dropped | None = next(self._missed, None)
+        with self._reading:
+            batch: Batch | Dropped | None = next(self._missed, None)
         if batch is None:
             batch = self._subscription.take(timeout_s)
         if batch is None:

@@ -41,8 +41,21 @@ EAGER = {
     "log.retention.check.interval.ms": "500",
     # nor ten seconds for a transaction whose writer was killed to be aborted.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    # The only broker is of no use to anybody when it is fenced for being slow on a busy machine.
+    "broker.session.timeout.ms": "30000",
 }
-"""Broker settings that make a test's waits short."""
+"""Broker settings that make a test's waits short.
+
+A broker that was *killed* is let in again when its old session has ended: a test that kills one
+sets ``broker.session.timeout.ms`` to a few seconds.
+"""
+
+# Long enough for a busy machine, short enough to wait until a dead node is replaced.
+_EAGER_CLUSTER = {
+    **EAGER,
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "1000",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,7 +90,7 @@ def cluster(
 ) -> Iterator[EmbeddedBroker]:
     """Three running brokers, shared: a test that stops a node starts it again."""
     directory = tmp_path_factory.mktemp("cluster")
-    yield from _run(EmbeddedBroker(directory, kafka_runtime, brokers=3, settings=EAGER))
+    yield from _run(EmbeddedBroker(directory, kafka_runtime, brokers=3, settings=_EAGER_CLUSTER))
 
 
 @pytest.fixture(scope="session")

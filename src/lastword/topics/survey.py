@@ -23,7 +23,8 @@ class Contents:
     """What one partition's log holds, superseded records included.
 
     ``duplicates`` are records with a later record of the same key: what compaction is there to
-    remove. ``tombstones`` are records, too, not keys.
+    remove. ``tombstones`` are records, too, not keys. ``record_bytes`` are the keys and values of
+    all records before the producer compressed them, ``live_bytes`` those of the live keys.
     """
 
     records: int = 0
@@ -31,6 +32,8 @@ class Contents:
     duplicates: int = 0
     tombstones: int = 0
     keyless: int = 0
+    record_bytes: int = 0
+    live_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def survey(batches: Iterable[Batch], partitions: int) -> Survey:
     split: dict[bytes, set[int]] = {}
     strays: dict[bytes, int] = {}
     for partition, count in counts.items():
-        keys = list(count.alive)
+        keys = list(count.sizes)
         for key in keys:
             home = homes.setdefault(key, partition)
             if home != partition:
@@ -99,26 +102,31 @@ def survey(batches: Iterable[Batch], partitions: int) -> Survey:
 
 
 class _Counts:
-    """The counts of one partition so far; ``alive`` says of each key whether it has a value."""
+    """The counts of one partition so far; ``sizes`` has each key's last record, None if deleted."""
 
     def __init__(self) -> None:
-        self.records = self.tombstones = self.keyless = 0
-        self.alive: dict[bytes, bool] = {}
+        self.records = self.tombstones = self.keyless = self.record_bytes = 0
+        self.sizes: dict[bytes, int | None] = {}
 
     def add(self, batch: Batch) -> None:
         self.records += len(batch)
         for key, value in zip(batch.keys, batch.values, strict=True):
+            size = len(key or b"") + len(value or b"")
+            self.record_bytes += size
             if not key:
                 self.keyless += 1
                 continue
-            self.alive[key] = value is not None
+            self.sizes[key] = None if value is None else size
             self.tombstones += value is None
 
     def contents(self) -> Contents:
+        alive = [size for size in self.sizes.values() if size is not None]
         return Contents(
             records=self.records,
-            live_keys=sum(self.alive.values()),
-            duplicates=self.records - self.keyless - len(self.alive),
+            live_keys=len(alive),
+            duplicates=self.records - self.keyless - len(self.sizes),
             tombstones=self.tombstones,
             keyless=self.keyless,
+            record_bytes=self.record_bytes,
+            live_bytes=sum(alive),
         )

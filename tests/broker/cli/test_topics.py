@@ -161,6 +161,8 @@ def test_compaction_shows_what_happened_and_why_no_more(
         "duplicates": 0,
         "tombstones": 0,
         "keyless": 0,
+        "record_bytes": 6,
+        "live_bytes": 6,
     }
     assert after["cleaner"]["last_run"]["records_after"] == 2
     assert [reason["cause"] for reason in after["reasons"]] == ["nothing to clean"]

@@ -132,3 +132,11 @@ def test_a_topic_that_must_be_ones_own_refuses_a_strangers_record() -> None:
     assert values_of(judge.verdict(own)) == {b"a": b"1"}
     with pytest.raises(TopicUnfitError, match="offset 5 was not written by this table"):
         judge.verdict(batch_of([(b"a", b"1")], first=5))
+
+
+def test_an_evicting_table_sees_keys_in_the_order_of_their_last_records() -> None:
+    owner = ("lastword-owner", b"app/table")
+    batch = batch_of([(b"a", b"1"), (b"b", b"1"), (b"a", b"2")], first=0)
+    batch.headers = [(owner,)] * 3
+    verdict = Judge(1, owner=owner).verdict(batch)
+    assert list(verdict.puts) == [b"b", b"a"]
