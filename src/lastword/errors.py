@@ -29,6 +29,7 @@ LastwordError                      .retriable  .hint
     FencedError                    another process has taken over; this one must stop
       TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
+  PipelineError                    a pipeline cannot go on
 
                                    * retriable: the same call may succeed later
 """
@@ -180,3 +181,7 @@ class TakenOverError(FencedError):
 
 class TableClosedError(LastwordError):
     """The table is closed, or has failed and cannot go on."""
+
+
+class PipelineError(LastwordError):
+    """A pipeline cannot go on: its query failed, or its results and positions do not agree."""

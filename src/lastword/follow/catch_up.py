@@ -26,7 +26,8 @@ def catch_up(
     Goes on from the store's checkpoint where that is sound, and starts over where it is not:
     another log, or an absence in which a tombstone can have been missed.
     """
-    follower = PartitionFollower(partition, store, Judge(facts.partitions), clock)
+    # As if of one partition: whatever its task wrote there belongs to the store.
+    follower = PartitionFollower(partition, store, Judge(partitions=1), clock)
     records = _read(connection, topic, follower, follower.begin(facts).offset, until)
     follower.go_live()
     if follower.sweep_due:

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaException
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ConnectionFailedError, FencedError
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Groups
+from lastword.kafka.groups import Groups, Member
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class Membership:
         self.group = group
         self.metadata: bytes = b""
         self._topic = control_topic
+        self._client_id = client_id
         self._clock = clock
         self._on_lost = on_lost
         self._groups = Groups(connection, clock=clock)
@@ -59,7 +60,7 @@ class Membership:
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
         }
-        self._joined = threading.Event()
+        self._answered = threading.Event()
         self._lost = threading.Event()
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"member-{group}", daemon=True)
@@ -68,12 +69,17 @@ class Membership:
         """Become the only member; raises FencedError naming the one that is there and alive."""
         self._wait_for_the_dead()
         self._thread.start()
-        if not self._joined.wait(timeout_s):
+        if not self._answered.wait(timeout_s):
             self.leave()
             raise ConnectionFailedError(
                 f"joining the group {self.group!r} took more than {timeout_s:.0f} s",
                 hint="is the broker reachable and its group coordinator up?",
             )
+        if not self.metadata:
+            # Both looked at the same moment; the control topic's one partition decides.
+            others = [m for m in self._groups.members(self.group) if m.client_id != self._client_id]
+            self.leave()
+            raise self._refusal(others[0] if others else None)
 
     @property
     def lost(self) -> bool:
@@ -93,35 +99,46 @@ class Membership:
         deadline = self._clock.monotonic() + SESSION_TIMEOUT_MS / 1000 + 1.0
         while members := self._groups.members(self.group):
             if self._clock.monotonic() >= deadline:
-                first = members[0]
-                raise FencedError(
-                    f"the application {self.group!r} already runs: {first.client_id} at "
-                    f"{first.host.lstrip('/')}",
-                    hint="stop that one first, or give this one an application id of its own",
-                )
+                raise self._refusal(members[0])
             self._clock.sleep(_LOOK_S)
 
-    def _run(self) -> None:
-        consumer = Consumer(self._settings)
-        consumer.subscribe([self._topic], on_assign=self._assigned, on_lost=self._give_up)
-        while not self._leaving.is_set():
-            message = consumer.poll(_POLL_S)
-            if message is not None and message.error() is not None:
-                self._note(message.error())
-        consumer.close()
+    def _refusal(self, first: Member | None) -> FencedError:
+        who = (
+            "another driver" if first is None else f"{first.client_id} at {first.host.lstrip('/')}"
+        )
+        return FencedError(
+            f"the application {self.group!r} already runs: {who}",
+            hint="stop that one first, or give this one an application id of its own",
+        )
 
-    def _assigned(self, consumer: Any, _: object) -> None:
-        # Taken once, on the polling thread: from another one the call was seen to hang.
-        if not self.metadata:
+    def _run(self) -> None:
+        try:
+            consumer = Consumer(self._settings)
+            consumer.subscribe([self._topic], on_assign=self._assigned, on_lost=self._give_up)
+            while not self._leaving.is_set():
+                message = consumer.poll(_POLL_S)
+                if message is not None and message.error() is not None:
+                    log.debug("%s: %s", self.group, message.error().str())
+            consumer.close()
+        except KafkaException as error:
+            self._lose(str(error))
+
+    def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
+        # On the polling thread: from another one the call was seen to hang. A membership that
+        # went on has a new generation each time somebody else came or went.
+        if partitions:
             self.metadata = consumer.consumer_group_metadata()
-            self._joined.set()
+        elif self.metadata:
+            self._leaving.set()
+            self._lose("another driver joined at the same moment and was preferred")
+        self._answered.set()
 
     def _give_up(self, *_: object) -> None:
         """Never returns: librdkafka rejoins once this callback is over."""
-        log.error("the membership in %s is lost: another driver may have taken over", self.group)
-        self._lost.set()
-        self._on_lost()
+        self._lose("the broker has not heard of it for too long")
         threading.Event().wait()
 
-    def _note(self, error: KafkaError) -> None:
-        log.debug("%s: %s", self.group, error.str())
+    def _lose(self, reason: str) -> None:
+        log.error("the membership in %s is lost: %s", self.group, reason)
+        self._lost.set()
+        self._on_lost()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
@@ -32,11 +33,15 @@ _NOT_A_MEMBER = frozenset(
 )
 
 
+NOW = 0
+"""As a timestamp: the moment of writing. librdkafka cannot write the first millisecond of 1970."""
+
+
 class Output(NamedTuple):
     """A record for a given partition; a value of None is a tombstone."""
 
     place: Place
-    key: bytes
+    key: bytes | None
     value: bytes | None
     timestamp_ms: int
     headers: Headers = NO_HEADERS
@@ -45,8 +50,8 @@ class Output(NamedTuple):
 class TransactionWriter:
     """One transactional id. Only the last one to ``take_over`` an id can commit with it.
 
-    Not safe across threads. After an error the transaction is aborted and the writer can be used
-    again, but after TakenOverError it is of no use any more.
+    Not safe across threads. After an error make a new one: only its ``take_over`` tells what
+    became of the last transaction.
     """
 
     def __init__(self, connection: Connection, transactional_id: str) -> None:
@@ -89,8 +94,10 @@ class TransactionWriter:
             self._call(lambda: self._producer.commit_transaction(_CALL_S))
         except TakenOverError:
             raise
-        except LastwordError:
-            self._call(lambda: self._producer.abort_transaction(_CALL_S))
+        except BaseException:
+            # What went wrong counts. Should this fail too, the next to take over ends it.
+            with suppress(LastwordError):
+                self._call(lambda: self._producer.abort_transaction(_CALL_S))
             raise
         return ends
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.records import Headers
-
 
 @dataclass(slots=True)
 class Events:
@@ -18,7 +16,6 @@ class Events:
     values: list[Any]
     timestamps: list[int]
     offsets: Sequence[int]
-    headers: Sequence[Headers | None]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -31,7 +28,6 @@ class Events:
             [self.values[i] for i in indexes],
             [self.timestamps[i] for i in indexes],
             [self.offsets[i] for i in indexes],
-            [self.headers[i] for i in indexes],
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.errors import DecodeError
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Fold
 from lastword.pipelines.grouping import Groups, by_key, by_window
@@ -26,8 +27,9 @@ class FoldOperator(Operator):
     def __init__(
         self,
         fold: Fold,
-        key: CodecSpec,
         *,
+        key: CodecSpec,
+        value: CodecSpec,
         windows: TimeWindows | None = None,
         retention_ms: int = 0,
         every_update: bool = False,
@@ -36,7 +38,7 @@ class FoldOperator(Operator):
         self._windows = windows
         self._retention_ms = retention_ms
         self._every_update = every_update
-        self._values: Codec[Any] = codec(fold.codec)
+        self._values: Codec[Any] = codec(value)
         self._keys: KeyCodec[Any] = key_codec(key)
         self._suffix = 0 if windows is None else _WINDOW_BYTES
 
@@ -47,10 +49,14 @@ class FoldOperator(Operator):
         folding = _Folding(self._fold, self._values, events, state, turn)
         rows = list(groups)
         for row, old in zip(rows, state.get_many(rows), strict=True):
-            key = self._keys.decode(row[: -self._suffix] if self._suffix else row)
-            before = None if old is None else self._values.decode(old)
-            if self._every_update or not folding.at_once(row, key, before, groups[row]):
-                folding.one_by_one(row, key, before, groups[row])
+            try:
+                key = self._keys.decode(row[: -self._suffix] if self._suffix else row)
+            except DecodeError as error:
+                for i in groups[row]:
+                    turn.quarantine(events, i, error)
+                continue
+            if self._every_update or not folding.at_once(row, key, old, groups[row]):
+                folding.one_by_one(row, key, old, groups[row])
         if self._windows is not None:
             self._expire(self._windows, before_ms, state, turn)
 
@@ -60,11 +66,16 @@ class FoldOperator(Operator):
         return by_window(events, turn, self._windows)
 
     def _expire(self, windows: TimeWindows, before_ms: int, state: StateView, turn: Turn) -> None:
-        """Forget old windows, a quarter of the retention at a time: each pass reads the store."""
-        slice_ms = max(self._retention_ms // 4, 1)
-        if turn.stream_time_ms // slice_ms == before_ms // slice_ms:
+        """Forget old windows, a quarter of the retention at a time: each pass reads the store.
+
+        What is left depends on the last quarter that stream time entered and on nothing else,
+        so that it is the same however the records were cut into batches.
+        """
+        quarter_ms = max(self._retention_ms // 4, 1)
+        quarter = turn.stream_time_ms // quarter_ms
+        if quarter == before_ms // quarter_ms:
             return
-        oldest_start_ms = turn.stream_time_ms - self._retention_ms - windows.size_ms
+        oldest_start_ms = quarter * quarter_ms - self._retention_ms - windows.size_ms
         expired = [
             row
             for row, _ in state.scan(None, None)
@@ -85,30 +96,38 @@ class _Folding:
     state: StateView
     turn: Turn
 
-    def at_once(self, row: bytes, key: Any, before: Any, indexes: list[int]) -> bool:
+    def at_once(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> bool:
         """Fold a whole group; False when the user's function failed somewhere in it."""
         values, timestamps = self.events.values, self.events.timestamps
+        before = self._decoded(old)
         try:
             after = self.fold.apply(key, before, [values[i] for i in indexes])
             encoded = None if after is None else self.values.encode(after)
         except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
             return False
-        self._put(row, encoded, max(timestamps[i] for i in indexes))
+        if encoded is not None or old is not None:
+            self._put(row, encoded, max(timestamps[i] for i in indexes))
         return True
 
-    def one_by_one(self, row: bytes, key: Any, before: Any, indexes: list[int]) -> None:
+    def one_by_one(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> None:
         """Fold record by record; one that fails is quarantined and changes nothing."""
         latest_ms = -1
         for i in indexes:
             latest_ms = max(latest_ms, self.events.timestamps[i])
+            # Decoded anew each time: a function that failed may have changed its argument.
+            before = self._decoded(old)
             try:
                 after = self.fold.step(key, before, self.events.values[i])
                 encoded = None if after is None else self.values.encode(after)
             except Exception as error:  # noqa: BLE001 - the user's function
                 self.turn.quarantine(self.events, i, error)
-            else:
-                before = after
+                continue
+            if encoded is not None or old is not None:
                 self._put(row, encoded, latest_ms)
+            old = encoded
+
+    def _decoded(self, old: bytes | None) -> Any:
+        return None if old is None else self.values.decode(old)
 
     def _put(self, row: bytes, value: bytes | None, at_ms: int) -> None:
         self.state.put(row, value, at_ms)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.codecs.resolve import CodecSpec
 from lastword.errors import ConfigError
 
 Field = str | Callable[[Any], Any]
@@ -22,11 +21,10 @@ Field = str | Callable[[Any], Any]
 class Fold(ABC):
     """Turns a key's old value and its new records into its new value.
 
-    ``codec`` is how values are written to the changelog. ``takes_nulls`` says whether records
-    without a value reach the fold; Kafka Streams leaves them out of counts and reductions.
+    ``takes_nulls`` says whether records without a value reach the fold when there are no
+    windows: Kafka Streams leaves them out of counts and reductions, but not out of windows.
     """
 
-    codec: CodecSpec = "json"
     takes_nulls = False
 
     @abstractmethod
@@ -41,9 +39,7 @@ class Fold(ABC):
 
 
 class Count(Fold):
-    """How many records a key had, as Java's LongSerializer writes it."""
-
-    codec = "int64"
+    """How many records a key had."""
 
     def step(self, key: Any, old: Any, value: Any) -> int:
         """One more."""

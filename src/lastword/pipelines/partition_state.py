@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from pathlib import Path
 
+import msgspec
+
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import StoreLockedError
+from lastword.errors import StoreCorruptedError, StoreLockedError
 from lastword.follow.catch_up import catch_up
 from lastword.follow.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
 from lastword.follow.facts import TopicFacts, look_up
@@ -14,6 +18,8 @@ from lastword.kafka.admin import Admin
 from lastword.pipelines.plan import StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
 from lastword.stores.rocksdb import RocksDBStore
+
+log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 20.0
 _LOCK_LOOK_S = 0.1
@@ -35,9 +41,8 @@ class PartitionState:
         self._directory = StateDirectory(
             plan.state_dir, plan.application_id, store.name, self._clock
         )
-        self._store = RocksDBStore(self._acquire())
         self._checkpoint: Checkpoint | None = None
-        self._store.open()
+        self._store = self._open(self._acquire())
 
     def _acquire(self) -> Path:
         """Wait for an attempt of the same task that is just ending."""
@@ -50,11 +55,23 @@ class PartitionState:
                     raise
                 self._clock.sleep(_LOCK_LOOK_S)
 
+    def _open(self, path: Path) -> RocksDBStore:
+        """The store; one that cannot be read is thrown away, for the changelog has it all."""
+        store = RocksDBStore(path)
+        try:
+            store.open()
+        except StoreCorruptedError as error:
+            log.warning("%s: starting over: %s", path, error)
+            shutil.rmtree(path)
+            store = RocksDBStore(path)
+            store.open()
+        return store
+
     def bring_to(self, changelog_offset: int) -> None:
         """Make the store reflect its changelog up to ``changelog_offset`` and nothing else."""
-        checkpoint = decode_checkpoint(self._store.checkpoint())
         if self.plan.changelog is None:
             return
+        checkpoint = decode_checkpoint(self._store.checkpoint())
         if checkpoint is not None and checkpoint.next_offset == changelog_offset:
             self._checkpoint = checkpoint
             return
@@ -82,18 +99,10 @@ class PartitionState:
         if self._checkpoint is None:
             view.commit(b"")
             return
-        view.commit(encode_checkpoint(self._advanced(self._checkpoint, changelog_offset)))
-
-    def _advanced(self, checkpoint: Checkpoint, next_offset: int) -> Checkpoint:
-        return Checkpoint(
-            cluster_id=checkpoint.cluster_id,
-            topic_id=checkpoint.topic_id,
-            partitions=checkpoint.partitions,
-            next_offset=next_offset,
-            leader_epoch=checkpoint.leader_epoch,
-            caught_up_at_ms=self._clock.now_ms(),
-            delete_retention_ms=checkpoint.delete_retention_ms,
+        self._checkpoint = msgspec.structs.replace(
+            self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
         )
+        view.commit(encode_checkpoint(self._checkpoint))
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""

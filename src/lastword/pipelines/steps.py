@@ -48,7 +48,10 @@ class MapValues:
 
 @dataclass(frozen=True)
 class SelectKey:
-    """Replaces each key by ``function(key, value)``: what follows must be partitioned anew."""
+    """Replaces each key by ``function(key, value)``: what follows must be partitioned anew.
+
+    An event whose new key is None has none: whoever needs one counts it and leaves it out.
+    """
 
     function: Callable[[Any, Any], Any]
     key: CodecSpec
@@ -57,10 +60,10 @@ class SelectKey:
         """The same events with new keys."""
         coder = key_codec(self.key)
 
-        def rekey(i: int) -> bytes:
+        def rekey(i: int) -> bytes | None:
             old = events.keys[i]
             new = self.function(None if old is None else coder.decode(old), events.values[i])
-            return coder.encode(new)
+            return None if new is None else coder.encode(new)
 
         rekeyed = _each(events, turn, rekey)
         taken = events if len(rekeyed) == len(events) else events.take([i for i, _ in rekeyed])

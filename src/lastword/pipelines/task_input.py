@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from lastword.codecs.resolve import codec
-from lastword.errors import DecodeError
 from lastword.pipelines.events import BadEvent, Events
+from lastword.pipelines.folds import Field, pick
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import SourcePlan
-from lastword.records import Headers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms", "headers")
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
 
 
 @dataclass(slots=True)
@@ -28,11 +28,10 @@ class RawRecords:
     values: list[bytes | None] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
-    headers: list[Headers | None] = field(default_factory=list)
 
     def value_at(self, offset: int) -> bytes | None:
         """The raw value of the record at ``offset``."""
-        return self.values[self.offsets.index(offset)]
+        return self.values[bisect_left(self.offsets, offset)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,47 +74,48 @@ def _extend(records: RawRecords, columns: Mapping[str, Any]) -> None:
     records.values += columns["value"].to_pylist()
     records.offsets += columns["offset"].to_pylist()
     records.timestamps += columns["timestamp_ms"].to_pylist()
-    records.headers += [
-        tuple((each["key"], each["value"]) for each in found) if found else None
-        for found in columns["headers"].to_pylist()
-    ]
 
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
-    skip = sum(1 for offset in records.offsets if offset < floor)
+    skip = bisect_left(records.offsets, floor)
     turn.tally.skipped += skip
     turn.tally.records += len(records.offsets) - skip
     read = codec(source.value).decode
     keep: list[int] = []
     values: list[Any] = []
-    times = records.timestamps
+    timestamps: list[int] = []
     for i in range(skip, len(records.offsets)):
         raw = records.values[i]
         try:
             value = None if raw is None else read(raw)
-            if source.timestamp is not None and value is not None:
-                times[i] = source.timestamp(value)
-        except DecodeError as error:
-            _quarantine(source.topic, records, i, str(error), turn)
-        except Exception as error:  # noqa: BLE001 - the user's timestamp function
-            _quarantine(source.topic, records, i, f"{type(error).__name__}: {error}", turn)
+            timestamp_ms = event_time(source.timestamp, value, records.timestamps[i])
+        except Exception as error:  # noqa: BLE001 - the user's codec and timestamp function
+            reason = f"{type(error).__name__}: {error}"
+            turn.bad.append(BadEvent(source.topic, records.offsets[i], records.keys[i], reason))
+            turn.tally.quarantined += 1
         else:
             keep.append(i)
             values.append(value)
+            timestamps.append(timestamp_ms)
     return Events(
         [source.topic] * len(keep),
         [records.keys[i] for i in keep],
         values,
-        [times[i] for i in keep],
+        timestamps,
         [records.offsets[i] for i in keep],
-        [records.headers[i] for i in keep],
     )
 
 
-def _quarantine(topic: str, records: RawRecords, i: int, reason: str, turn: Turn) -> None:
-    turn.bad.append(BadEvent(topic, records.offsets[i], records.keys[i], reason))
-    turn.tally.quarantined += 1
+def event_time(field: Field | None, value: Any, record_ms: int) -> int:
+    """Where the user says it is, else the record's own time, which also stands for a tombstone's.
+
+    Raises ValueError for what is no time: in windows it would stand for the largest or for none.
+    """
+    time_ms = record_ms if field is None or value is None else pick(field, value)
+    if not isinstance(time_ms, int) or isinstance(time_ms, bool) or time_ms < 0:
+        raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
+    return time_ms
 
 
 def merged(parts: list[Events]) -> Events:
@@ -129,7 +129,6 @@ def merged(parts: list[Events]) -> Events:
         [part.values[i] for _, part, i in rows],
         [part.timestamps[i] for _, part, i in rows],
         [part.offsets[i] for _, part, i in rows],
-        [part.headers[i] for _, part, i in rows],
     )
 
 

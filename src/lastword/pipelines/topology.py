@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +10,9 @@ from typing import Literal
 from lastword.errors import ConfigError
 from lastword.pipelines.plan import Branch, SourcePlan
 
-Purpose = Literal["changelog", "repartition", "table"]
+Purpose = Literal["changelog", "repartition", "table", "control", "quarantine"]
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -22,26 +25,21 @@ class OwnTopic:
     retention_ms: int | None = None
 
 
-@dataclass
 class Topology:
     """Collected while the user builds; read once when the pipeline runs."""
 
-    application_id: str
-    sources: dict[str, SourcePlan] = field(default_factory=dict)
-    branches: list[Branch] = field(default_factory=list)
-    own_topics: dict[str, OwnTopic] = field(default_factory=dict)
+    def __init__(self, application_id: str) -> None:
+        self.application_id = check_name(application_id, "an application id")
+        self.sources: dict[str, SourcePlan] = {}
+        self.branches: list[Branch] = []
+        self.own_topics: dict[str, OwnTopic] = {}
 
     def add_source(self, source: SourcePlan) -> None:
         """A topic may be read by several streams, but only in one way."""
-        known = self.sources.setdefault(source.topic, source)
-        if (known.key, known.value, known.timestamp) != (
-            source.key,
-            source.value,
-            source.timestamp,
-        ):
+        if self.sources.setdefault(source.topic, source) != source:
             raise ConfigError(
                 f"{source.topic} is read in two different ways",
-                hint="give both streams the same codecs and timestamp, or one stream to both uses",
+                hint="give both streams the same codec and timestamp, or one stream to both uses",
             )
 
     def add_own_topic(self, topic: OwnTopic) -> None:
@@ -52,12 +50,26 @@ class Topology:
             )
         self.own_topics[topic.name] = topic
 
+    def add_branch(self, branch: Branch) -> None:
+        """Each branch ends in a store or a topic of its own."""
+        if any(branch.name == other.name for other in self.branches):
+            raise ConfigError(
+                f"there are two stores named {branch.name!r}",
+                hint="give each store a name of its own",
+            )
+        self.branches.append(branch)
+
     def topic_of(self, store: str, purpose: Purpose) -> str:
         """``<application-id>-<store>-changelog`` and the like, as Kafka Streams names them."""
-        return f"{self.application_id}-{store}-{purpose}"
+        return f"{self.application_id}-{check_name(store, 'a store')}-{purpose}"
 
     def parts(self) -> list[list[Branch]]:
         """Branches that share a source, upstream first: each part becomes one Spark query."""
+        if not self.branches:
+            raise ConfigError(
+                f"the pipeline {self.application_id!r} computes nothing",
+                hint="end a stream in a store: app.stream('t').group_by_key().count('n')",
+            )
         groups: list[tuple[set[str], list[Branch]]] = []
         for branch in self.branches:
             touching = [group for group in groups if group[0] & branch.topics]
@@ -67,11 +79,26 @@ class Topology:
         return list(_upstream_first([members for _, members in groups]))
 
 
+def check_name(name: str, what: str) -> str:
+    """A name that can be part of a topic and of a directory."""
+    if not _SAFE_NAME.fullmatch(name):
+        raise ConfigError(
+            f"{what} cannot be named {name!r}", hint="use letters, digits, '.', '_' and '-'"
+        )
+    return name
+
+
 def _upstream_first(parts: list[list[Branch]]) -> Iterator[list[Branch]]:
-    """A part that writes a topic comes before the part that reads it; there are no cycles."""
+    """A part that writes a topic comes before the part that reads it."""
     waiting = list(parts)
     while waiting:
         sinks = {branch.sink for part in waiting for branch in part}
         ready = [part for part in waiting if not sinks & set().union(*(b.topics for b in part))]
+        if not ready:
+            names = sorted(sink for sink in sinks if sink is not None)
+            raise ConfigError(
+                f"the pipeline writes {', '.join(names)} and reads it back in a circle",
+                hint="write into a topic that is not among the pipeline's own sources",
+            )
         yield from ready
         waiting = [part for part in waiting if part not in ready]

@@ -33,21 +33,6 @@ class TimeWindows:
         return start_ms + self.size_ms <= stream_time_ms - self.grace_ms
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWindows:
-    """Sessions that end after ``gap_ms`` without a record."""
-
-    gap_ms: int
-    grace_ms: int
-
-    def closed(self, end_ms: int, stream_time_ms: int) -> bool:
-        """Whether a session that ends then takes no more records."""
-        return end_ms < stream_time_ms - self.grace_ms - self.gap_ms
-
-
-Windows = TimeWindows | SessionWindows
-
-
 def tumbling(size: Duration, *, grace: Duration = 0) -> TimeWindows:
     """Windows side by side: every record falls into exactly one.
 
@@ -74,15 +59,9 @@ def hopping(size: Duration, advance: Duration, *, grace: Duration = 0) -> TimeWi
     return TimeWindows(size_ms, advance_ms, milliseconds(grace, what="grace"))
 
 
-def session(gap: Duration, *, grace: Duration = 0) -> SessionWindows:
-    """Periods of activity, however long, that end after ``gap`` without a record."""
-    return SessionWindows(_positive(gap, "the gap"), milliseconds(grace, what="grace"))
-
-
-def retention_of(windows: Windows, retention: Duration | None) -> int:
+def retention_of(windows: TimeWindows, retention: Duration | None) -> int:
     """How long closed windows stay in the table; refused when windows would not live to close."""
-    length_ms = windows.size_ms if isinstance(windows, TimeWindows) else windows.gap_ms
-    least_ms = length_ms + windows.grace_ms
+    least_ms = windows.size_ms + windows.grace_ms
     if retention is None:
         return max(DEFAULT_RETENTION_MS, least_ms + 1)
     retention_ms = milliseconds(retention, what="retention")
