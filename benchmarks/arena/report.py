@@ -21,7 +21,7 @@ RESULTS = BENCHMARKS / "results"
 Answers = Sequence[Mapping[str, Any]]
 
 # Wide enough for the tables also where nobody can widen the window: in a file or a CI log.
-console = Console(width=max(Console().width, 130))
+console = Console(width=max(Console().width, 150))
 
 
 def median(answers: Answers, name: str) -> float:
@@ -67,7 +67,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     """A table whose first column is text and the others are figures."""
     table = Table(title=title, title_justify="left")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left", no_wrap=index == 0)
+        table.add_column(column, justify="right" if index else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     console.print(table)

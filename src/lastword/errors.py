@@ -30,6 +30,7 @@ LastwordError                      .retriable  .hint
       TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
   PipelineError                    a pipeline cannot go on
+  ServiceError                     the HTTP service does not start, or something has its port
 
                                    * retriable: the same call may succeed later
 """
@@ -185,3 +186,7 @@ class TableClosedError(LastwordError):
 
 class PipelineError(LastwordError):
     """A pipeline cannot go on: its query failed, or its results and positions do not agree."""
+
+
+class ServiceError(LastwordError):
+    """The HTTP service does not start, or something else has its port."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 Labels = tuple[tuple[str, str], ...]
 
 LATENCY_BUCKETS_S = tuple(2.0**exponent / 1e6 for exponent in range(24))
+_SLOWEST = len(LATENCY_BUCKETS_S)
 _SHOWN_BUCKETS = range(1, 24, 2)  # every second one is enough to see where a quantile lies
 
 
@@ -40,19 +41,22 @@ class Counter:
 class Latency:
     """How often something was done and how long it took, in buckets that double."""
 
-    __slots__ = ("buckets", "count", "seconds")
+    __slots__ = ("buckets", "seconds")
 
     def __init__(self) -> None:
-        self.count = 0
         self.seconds = 0.0
         self.buckets = [0] * (len(LATENCY_BUCKETS_S) + 1)
 
+    @property
+    def count(self) -> int:
+        """How often it was done."""
+        return sum(self.buckets)
+
     def observe_ns(self, duration_ns: int) -> None:
         """Count one operation of this length."""
-        self.count += 1
         self.seconds += duration_ns / 1e9
         bucket = (duration_ns // 1000).bit_length()
-        self.buckets[min(bucket, len(LATENCY_BUCKETS_S))] += 1
+        self.buckets[bucket if bucket < _SLOWEST else _SLOWEST] += 1
 
 
 class Metrics:

@@ -34,6 +34,13 @@ def topic(admin: Admin, topic_name: str) -> str:
     return topic_name
 
 
+@pytest.fixture
+def one_partition(admin: Admin, topic_name: str) -> str:
+    """A compacted topic with a single partition."""
+    create_topic(admin, topic_name, partitions=1)
+    return topic_name
+
+
 @pytest.fixture(params=["memory", "rocksdb"])
 def store(request: pytest.FixtureRequest) -> str:
     """Each store that holds a whole table."""

@@ -11,20 +11,12 @@ import pytest
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
-from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost, read_range
 from lastword.records import Batch
-from lastword.topics.creation import create_topic
 from tests.support.tables import read_raw, write_raw
 
 News = Batch | EndOfLog | PlaceLost
-
-
-@pytest.fixture
-def one_partition(admin: Admin, topic_name: str) -> str:
-    create_topic(admin, topic_name, partitions=1)
-    return topic_name
 
 
 @pytest.fixture
@@ -145,7 +137,6 @@ def test_a_reader_of_a_cluster_that_is_gone_closes_soon(one_partition: str) -> N
     reader = LogReader(nobody, one_partition)
     reader.assign(0, 0)
     assert reader.poll(0.05) == []
-    reader.commit({0: 1})
     started = SYSTEM_CLOCK.monotonic()
     reader.close()
     assert SYSTEM_CLOCK.monotonic() - started < 10

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from lastword.clock import SystemClock
+from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.records import Position
@@ -57,6 +59,12 @@ def test_two_tables_on_one_topic_have_different_views_of_it(topic: str, tables: 
     answer = raw.query.get("a", at_least=Position.after(version))
     assert answer.value is not None
     assert answer.value.value == b'{"n":1}'
+
+
+def test_a_position_of_another_topic_is_refused_at_once(topic: str, tables: Tables) -> None:
+    table = tables.open(topic)
+    with pytest.raises(ConfigError, match="partitions"):
+        table.query.get("a", at_least=Position({99: 1}), timeout_s=600)
 
 
 def test_instances_of_one_topic_stay_in_step(topic: str, tables: Tables) -> None:

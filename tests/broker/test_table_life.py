@@ -11,8 +11,6 @@ import pytest
 
 from lastword.errors import (
     ConfigError,
-    LastwordError,
-    NotReadyError,
     StoreError,
     StoreLockedError,
     TableClosedError,
@@ -24,114 +22,9 @@ from lastword.stores.memory import MemoryStore
 from lastword.table.state import TRANSITIONS, TableState
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from lastword.topics.creation import create_topic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables, write_raw
+from tests.support.tables import Tables, every_operation, write_raw
 
 S = TableState
-
-
-class Restores:
-    """Writes down what a restore listener hears."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[Any, ...]] = []
-
-    def on_start(self, topic: str, partition: int, start: int, end: int) -> None:
-        self.heard.append(("start", topic, partition, start, end))
-
-    def on_batch(self, topic: str, partition: int, position: int, records: int) -> None:
-        self.heard.append(("batch", topic, partition, position, records))
-
-    def on_end(self, topic: str, partition: int, records: int) -> None:
-        self.heard.append(("end", topic, partition, records))
-
-    def of(self, partition: int) -> list[tuple[Any, ...]]:
-        return [(kind, *rest) for kind, _, p, *rest in self.heard if p == partition]
-
-
-@pytest.fixture
-def held() -> GatedStore:
-    """A store whose applies wait until the gate is opened."""
-    return GatedStore()
-
-
-@pytest.fixture
-def one_partition(admin: Admin, topic_name: str) -> str:
-    create_topic(admin, topic_name, partitions=1)
-    return topic_name
-
-
-def reads_of(table: Table) -> list[Any]:
-    """Every way to read and write, not yet done."""
-    return [
-        lambda: table.get("a"),
-        lambda: table["a"],
-        lambda: "a" in table,
-        lambda: len(table),
-        lambda: list(table),
-        lambda: table.get_many(["a"]),
-        table.items,
-        lambda: table.range("a", "b"),
-        lambda: table.prefix("a"),
-        table.watch,
-        lambda: table.put("a", 1),
-        lambda: table.delete("a"),
-        lambda: table.put_many({"a": 1}),
-    ]
-
-
-def test_nothing_is_served_before_the_end_of_the_topic_is_reached(
-    one_partition: str, tables: Tables, held: GatedStore
-) -> None:
-    write_raw(tables.connection, one_partition, [(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
-    table = tables.make(one_partition, store=held)
-    table.start()
-    tables.callback(held.gate.set)  # before the table is closed
-    assert held.waiting.wait(20)
-    assert table.state is S.RESTORING
-    for read in reads_of(table):
-        with pytest.raises(NotReadyError, match="is being restored") as refused:
-            read()
-        assert refused.value.retriable
-        assert "wait_ready()" in (refused.value.hint or "")
-    held.gate.set()
-    table.wait_ready()
-    assert dict(table.items()) == {"a": 3, "b": 2}
-
-
-def test_who_asks_for_it_is_answered_before_the_end_and_told_so(
-    one_partition: str, tables: Tables, held: GatedStore
-) -> None:
-    write_raw(tables.connection, one_partition, [(b"a", b"1")])
-    table = tables.make(one_partition, store=held)
-    table.start()
-    tables.callback(held.gate.set)  # before the table is closed
-    assert held.waiting.wait(20)
-    query = table.query
-    early = query.get("a", allow_stale=True)
-    assert (early.value, early.stale, early.position.offsets) == (None, True, {0: 0})
-    assert query.contains("a", allow_stale=True).stale
-    assert (query.count(allow_stale=True).value, query.count(allow_stale=True).stale) == (0, True)
-    held.gate.set()
-    table.wait_ready()
-    ready = query.get("a", allow_stale=True)
-    assert ready.value is not None
-    assert (ready.value.value, ready.stale) == (1, False)
-
-
-def test_waiting_gives_up_when_nothing_moves_and_says_where_it_stands(
-    one_partition: str, tables: Tables, held: GatedStore
-) -> None:
-    write_raw(tables.connection, one_partition, [(b"a", b"1")])
-    table = tables.make(one_partition, store=held)
-    table.start()
-    tables.callback(held.gate.set)  # before the table is closed
-    with pytest.raises(NotReadyError, match=r"has not moved for 1 s: .* still being written"):
-        table.wait_ready(stall_timeout_s=1.0)
-    held.gate.set()
-    table.wait_ready()
-    assert table["a"] == 1
 
 
 def test_a_table_is_ready_inside_with_and_stopped_after_it(
@@ -144,10 +37,15 @@ def test_a_table_is_ready_inside_with_and_stopped_after_it(
         assert table.state is S.RUNNING
         table.put("a", 1)
     assert table.state is S.STOPPED
-    for read in reads_of(table):
-        with pytest.raises(TableClosedError, match="is not open") as refused:
-            read()
-        assert refused.value.hint
+    for operation in every_operation(table):
+        with pytest.raises(TableClosedError, match="is closed") as refused:
+            operation()
+        assert "new Table" in (refused.value.hint or "")
+
+
+def test_a_table_shows_its_name_topic_and_state(topic: str, tables: Tables) -> None:
+    table = tables.make(topic, name="users")
+    assert repr(table) == f"<Table users on {topic}: CREATED>"
 
 
 def test_closing_is_idempotent_from_every_state(topic: str, tables: Tables) -> None:
@@ -203,54 +101,6 @@ def test_a_state_listener_may_read_and_write_as_soon_as_the_table_runs(
     assert answers == [(1, 1)]
 
 
-def test_the_restore_listener_hears_start_batches_and_end_with_offsets(
-    one_partition: str, tables: Tables, store: str
-) -> None:
-    write_raw(tables.connection, one_partition, [(b"%d" % n, b"1") for n in range(10)])
-    restores = Restores()
-    table = tables.open(one_partition, store=store, restore_listener=restores)
-    assert {topic for _, topic, *_ in restores.heard} == {one_partition}
-    first, *batches, last = restores.of(0)
-    assert first == ("start", 0, 10)
-    assert {kind for kind, *_ in batches} == {"batch"}
-    assert [position for _, position, _ in batches][-1] == 10
-    assert sum(records for *_, records in batches) == 10
-    assert last == ("end", 10)
-    table.put("after", 1)
-    assert restores.of(0)[-1] == last
-
-
-def test_an_empty_partition_is_restored_too(one_partition: str, tables: Tables) -> None:
-    restores = Restores()
-    tables.open(one_partition, restore_listener=restores)
-    assert restores.of(0) == [("start", 0, 0), ("end", 0)]
-
-
-def test_a_partial_restore_starts_at_the_checkpoint(one_partition: str, tables: Tables) -> None:
-    first = tables.open(one_partition, store="rocksdb")
-    first.put_many({f"key-{n}": n for n in range(5)})
-    first.close()
-    write_raw(tables.connection, one_partition, [(b"key-0", b"100"), (b"new", b"1")])
-    restores = Restores()
-    again = tables.open(one_partition, store="rocksdb", restore_listener=restores)
-    start, *batches, end = restores.of(0)
-    assert start == ("start", 5, 7)
-    assert sum(records for *_, records in batches) == 2
-    assert end == ("end", 2)
-    assert (again["key-0"], again["key-4"], again["new"], len(again)) == (100, 4, 1, 6)
-    (progress,) = again.progress()
-    assert (progress.start, progress.position, progress.end) == (5, 7, 7)
-    assert (progress.records, progress.done) == (2, True)
-
-
-def test_a_memory_table_restores_everything_each_time(one_partition: str, tables: Tables) -> None:
-    tables.open(one_partition).put_many({"a": 1, "b": 2})
-    restores = Restores()
-    again = tables.open(one_partition, restore_listener=restores)
-    assert restores.of(0)[0] == ("start", 0, 2)
-    assert dict(again.items()) == {"a": 1, "b": 2}
-
-
 def test_a_second_table_on_one_state_directory_is_refused_and_the_first_goes_on(
     topic: str, tables: Tables
 ) -> None:
@@ -284,8 +134,30 @@ def test_an_error_in_the_following_thread_reaches_the_reader(
     assert failed.value.hint == "make room"
     with pytest.raises(StoreError, match="no space left"):
         table.wait_ready()
+    assert table.query.get("before", allow_stale=True).stale
+    assert table.query.count(allow_stale=True).stale
+    assert table.query.scan(allow_stale=True).stale
     table.close()
     assert states[-3:] == [S.ERROR, S.PENDING_SHUTDOWN, S.STOPPED]
+
+
+def test_an_error_while_starting_is_remembered_until_the_table_is_closed(
+    one_partition: str, tables: Tables
+) -> None:
+    class Unreadable(MemoryStore):
+        def checkpoint(self) -> bytes | None:
+            raise StoreError("cannot be read", hint="throw it away")
+
+    table = tables.make(one_partition, store=lambda _partition, _directory: Unreadable())
+    with pytest.raises(StoreError, match="cannot be read"):
+        table.start()
+    assert table.state is S.ERROR
+    for _ in range(2):
+        with pytest.raises(StoreError, match="cannot be read"):
+            table.get("a")
+    table.close()
+    assert table.state is S.STOPPED
+    assert tables.open(one_partition, store="rocksdb").state is S.RUNNING
 
 
 def test_what_failed_to_open_holds_nothing(one_partition: str, tables: Tables) -> None:
@@ -328,8 +200,3 @@ def test_a_topic_that_is_not_compacted_is_refused_with_the_repair(
     with pytest.raises(TopicUnfitError, match=r"cleanup\.policy") as refused:
         tables.open(topic_name)
     assert "lastword topic alter" in str(refused.value) + (refused.value.hint or "")
-
-
-def test_every_error_of_a_table_is_a_lastword_error() -> None:
-    assert issubclass(NotReadyError, LastwordError)
-    assert issubclass(TableClosedError, LastwordError)

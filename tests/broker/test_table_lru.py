@@ -16,10 +16,9 @@ from tests.support.tables import Tables, read_raw, write_raw
 
 
 @pytest.fixture
-def topic(admin: Admin, topic_name: str) -> str:
-    """A topic of one partition: the capacity is that of a partition."""
-    create_topic(admin, topic_name, partitions=1)
-    return topic_name
+def topic(one_partition: str) -> str:
+    """One partition only: the capacity is that of a partition."""
+    return one_partition
 
 
 def in_topic(connection: Connection, topic: str) -> set[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,17 @@ def test_headers_may_be_given_as_a_list(table: Table) -> None:
     entry = table.entry("user-1")
     assert entry is not None
     assert entry.headers == (("trace", b"1"),)
+
+
+@pytest.mark.parametrize("headers", [{"trace": b"1"}, ["trace"], [("trace", "1")], [("a", 1)]])
+def test_headers_that_are_none_are_refused_with_an_example(
+    topic: str, tables: Tables, connection: Connection, headers: Any
+) -> None:
+    table = tables.open(topic)
+    with pytest.raises(InvalidRecordError, match="are not headers") as refused:
+        table.put("user-1", 1, headers=headers)
+    assert "headers=((" in (refused.value.hint or "")
+    assert read_raw(connection, topic) == []
 
 
 @pytest.mark.parametrize("timestamp_ms", [0, -1])
@@ -211,6 +223,6 @@ def test_every_operation_is_counted_and_timed(table: Table) -> None:
     len(table)
     figures = samples(table)
     for operation in ("put", "delete", "put_many", "get", "get_many", "scan", "count"):
-        assert figures["operations_total", operation] == 1, operation
-        assert figures["operation_seconds_total", operation] > 0, operation
+        assert figures["operation_seconds_count", operation] == 1, operation
+        assert figures["operation_seconds_sum", operation] > 0, operation
     assert figures["records_applied_total", ""] == 3

@@ -16,6 +16,7 @@ from lastword.kafka import log_reader
 from lastword.kafka.connection import Connection
 from lastword.testing.plugin import EAGER
 from tests.support.real_topic import MakeTopic, RealTopic
+from tests.support.table_process import TableProcesses
 from tests.support.tables import Tables
 
 HERE = Path(__file__).parent
@@ -66,6 +67,13 @@ def tables(connection: Connection, tmp_path: Path) -> Iterator[Tables]:
     """Opens tables and closes them after the test."""
     with Tables(connection, tmp_path / "state") as opened:
         yield opened
+
+
+@pytest.fixture
+def processes(connection: Connection, tmp_path: Path) -> Iterator[TableProcesses]:
+    """Opens tables in processes of their own, on the state directory of ``tables``."""
+    with TableProcesses(connection.bootstrap_servers, tmp_path / "state") as started:
+        yield started
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,25 @@ class Tables(ExitStack):
         table.start()
         table.wait_ready()
         return table
+
+
+def every_operation(table: Table) -> list[Callable[[], Any]]:
+    """Every way to read and write, not yet done."""
+    return [
+        lambda: table.get("a"),
+        lambda: table["a"],
+        lambda: "a" in table,
+        lambda: len(table),
+        lambda: list(table),
+        lambda: table.get_many(["a"]),
+        table.items,
+        lambda: table.range("a", "b"),
+        lambda: table.prefix("a"),
+        table.watch,
+        lambda: table.put("a", 1),
+        lambda: table.delete("a"),
+        lambda: table.put_many({"a": 1}),
+    ]
 
 
 def write_raw(

@@ -64,12 +64,12 @@ def test_each_bad_setting_is_found_with_its_consequence_and_repair(
 
 
 def test_deleting_by_age_is_fine_for_who_asks_for_it() -> None:
-    found = findings(TOPIC, GOOD | {"cleanup.policy": "compact,delete"}, allow_delete=True)
+    found = findings(TOPIC, GOOD | {"cleanup.policy": "compact,delete"}, allow_expiry=True)
     assert found == []
 
 
 def test_asking_for_deletes_by_age_does_not_excuse_a_topic_that_never_compacts() -> None:
-    assert one_finding("cleanup.policy", "delete", allow_delete=True).severity == "error"
+    assert one_finding("cleanup.policy", "delete", allow_expiry=True).severity == "error"
 
 
 def test_a_minute_of_retention_is_enough() -> None:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from lastword.cli.context import AppContext
 from lastword.cli.progress import Report, progress_bar
+from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
 from lastword.table.entry import Change, Entry
 from lastword.table.table import Table
@@ -17,19 +18,7 @@ def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> It
     """The table of ``spec``, ready to answer; for one answer, memory is enough."""
     with ExitStack() as opened:
         with progress_bar(app.output, f"restoring {spec.topic}") as report:
-            table = Table(
-                spec.topic,
-                connection=app.connection,
-                key=spec.key,
-                value=spec.value,
-                store=store,
-                name=spec.name,
-                state_dir=app.state_dir,
-                on_bad=spec.on_bad,
-                allow_expiry=spec.allow_expiry,
-                application_id=app.application_id,
-                restore_listener=_Restore(report),
-            )
+            table = make_table(app, spec, store=store, restore_listener=_Restore(report))
             opened.callback(table.close)
             table.start()
             table.wait_ready()

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from lastword.broker.info import NodeInfo, find_running
 from lastword.cli.context import AppContext
+from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
-from lastword.codecs.resolve import CodecSpec
-from lastword.codecs.windowed import session, windowed
 from lastword.errors import ConfigError
 from lastword.service import Mount, Service, ServiceConfig, TlsFiles, TokenFile
 from lastword.service.tokens import EVERY_TABLE
-from lastword.table.table import Table
 
 FIRST_TOKEN = "first"  # noqa: S105 - its name
 
@@ -71,32 +69,7 @@ def service_config(app: AppContext) -> ServiceConfig:
 
 def mount_of(app: AppContext, spec: TableSpec) -> Mount:
     """The table of ``spec`` at its mount; the service starts it."""
-    table = Table(
-        spec.topic,
-        connection=app.connection,
-        key=_key_codec(spec),
-        value=spec.value,
-        store=spec.store,
-        name=spec.name,
-        state_dir=app.state_dir,
-        on_bad=spec.on_bad,
-        allow_expiry=spec.allow_expiry,
-        application_id=app.application_id,
-    )
-    return Mount(table, spec.mount)
-
-
-def _key_codec(spec: TableSpec) -> CodecSpec:
-    if spec.window is None:
-        return spec.key
-    if spec.window == "session":
-        return session(spec.key)
-    if spec.window.isdecimal():
-        return windowed(spec.key, int(spec.window))
-    raise ConfigError(
-        f"tables.{spec.name}.window is {spec.window!r}",
-        hint="it takes a length in milliseconds, or session",
-    )
+    return Mount(make_table(app, spec, store=spec.store), spec.mount)
 
 
 def _port(app: AppContext) -> int:

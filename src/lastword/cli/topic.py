@@ -173,7 +173,7 @@ def check(app: AppContext, name: str, partitions: int | None, allow_expiry: bool
     Exit status 1 when there is an error: a table would refuse the topic.
     """
     with Admin(app.connection) as admin:
-        found = check_topic(admin, name, partitions=partitions, allow_delete=allow_expiry)
+        found = check_topic(admin, name, partitions=partitions, allow_expiry=allow_expiry)
     for finding in found:
         text = (
             f"{finding.severity}: {finding.setting} is {finding.found}, wanted {finding.wanted}\n"

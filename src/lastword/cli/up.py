@@ -1,4 +1,4 @@
-"""``lastword up``: a broker and the tables of ``lastword.toml`` on this machine, until Ctrl-C."""
+"""``lastword up``: a broker, the tables of ``lastword.toml`` and their service, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from lastword.table.table import Table
 from lastword.topics.creation import create_topic
 
 DEMO_TABLE = "user-profiles"
+DEMO_MOUNT = "/users"
 _LOOK_S = 0.2
 
 
@@ -33,8 +34,9 @@ def up(app: AppContext, port: int | None) -> None:
     """Run everything in lastword.toml on this machine until Ctrl-C.
 
     Starts the local broker unless a cluster is named or one runs already, creates the topics of
-    the tables that are missing, opens the tables and prints every change. Without tables in
-    lastword.toml, there is one: user-profiles.
+    the tables that are missing, opens the tables, prints every change, and serves the tables and
+    the dashboard over HTTP. Without tables in lastword.toml, there is one: user-profiles, served
+    at /users.
     """
     if port is not None:
         app.flags["broker.port"] = port
@@ -43,13 +45,14 @@ def up(app: AppContext, port: int | None) -> None:
     with _killed_as_by_ctrl_c(), ExitStack() as running:
         try:
             _ensure_broker(app, running)
-            specs = [table_spec(app, name) for name in app.settings.tables or [DEMO_TABLE]]
+            specs = _specs(app)
             _create_missing_topics(app, specs)
-            for spec in specs:
-                table = running.enter_context(open_table(app, spec, store=spec.store))
+            tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
+            for spec, table in zip(specs, tables, strict=True):
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
+            _serve(app, specs, tables, running)
             app.output.note(
                 f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it. Try elsewhere:\n"
                 f'  lastword put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
@@ -84,6 +87,27 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     broker = local_broker(app, detached=False)
     app.output.note(f"starting Kafka at {broker.bootstrap_servers}")
     running.enter_context(broker)
+
+
+def _specs(app: AppContext) -> list[TableSpec]:
+    if app.settings.tables:
+        return [table_spec(app, name) for name in app.settings.tables]
+    return [table_spec(app, DEMO_TABLE, {"mount": DEMO_MOUNT})]
+
+
+def _serve(
+    app: AppContext, specs: list[TableSpec], tables: list[Table], running: ExitStack
+) -> None:
+    """Put the tables, which are open already, and the dashboard on the service's port."""
+    # Loads Starlette and Granian, which few commands need.
+    from lastword.cli.serving import service_of, show_first_token
+    from lastword.service import Mount
+
+    mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
+    service = service_of(app, mounts)
+    show_first_token(app)
+    running.enter_context(service)
+    app.output.line(f"dashboard at {service.url}", {"url": service.url})
 
 
 def _create_missing_topics(app: AppContext, specs: list[TableSpec]) -> None:

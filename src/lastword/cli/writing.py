@@ -74,7 +74,7 @@ def open_writer(
     """
     with Admin(app.connection) as admin:
         partitions = admin.describe(spec.topic).partitions
-        require_fit(spec.topic, check_topic(admin, spec.topic, allow_delete=spec.allow_expiry))
+        require_fit(spec.topic, check_topic(admin, spec.topic, allow_expiry=spec.allow_expiry))
         batch_bytes = int(admin.settings(spec.topic)["max.message.bytes"])
     writer = Writer(
         app.connection,

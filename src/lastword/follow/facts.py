@@ -33,10 +33,11 @@ def look_up(
 ) -> TopicFacts:
     """Ask the cluster. The ends are high watermarks: an open transaction does not hide them.
 
-    With ``settings_from``, an earlier look, only identity and offsets are asked for.
+    With ``settings_from``, an earlier look, only identity and offsets are asked for, unless the
+    topic is another one since.
     """
     info = admin.describe(topic)
-    if settings_from is None:
+    if settings_from is None or settings_from.topic_id != info.topic_id:
         cluster_id, settings = admin.cluster_id(), admin.settings(topic)
         retention_ms = int(settings.get("delete.retention.ms", DEFAULT_DELETE_RETENTION_MS))
         deletes_old_segments = "delete" in settings.get("cleanup.policy", "")

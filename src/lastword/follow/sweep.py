@@ -77,7 +77,7 @@ class Sweeper:
         self._on_doomed = on_doomed
         self._on_end = on_end
         self._jobs: queue.SimpleQueue[SweepJob | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
+        self.stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
 
     def start(self) -> None:
@@ -90,20 +90,20 @@ class Sweeper:
 
     def stop(self) -> None:
         """Stop between two batches and wait for that."""
-        self._stopping.set()
+        self.stopping.set()
         self._jobs.put(None)
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None and not self._stopping.is_set():
+        while (job := self._jobs.get()) is not None and not self.stopping.is_set():
             started = self._clock.monotonic()
             failure: LastwordError | None = None
             try:
                 self._sweep(job)
             except LastwordError as error:
                 failure = error
-            if not self._stopping.is_set():
+            if not self.stopping.is_set():
                 duration_ms = int((self._clock.monotonic() - started) * 1000)
                 self._on_end(SweepEnd(job, duration_ms, failure))
 
@@ -111,7 +111,7 @@ class Sweeper:
         lower = 0
         for upper, alive in self._slices(job):
             for chunk in chain([job.quarantined], _rows_of(job.store)):
-                if self._stopping.is_set():
+                if self.stopping.is_set():
                     return
                 if doomed := dead(chunk, alive, lower, upper):
                     self._on_doomed(job, doomed)
@@ -122,13 +122,13 @@ class Sweeper:
         pieces: list[NDArray[np.int64]] = []
         held = 0
         for batch in self._read_log(job.partition, job.log_start, job.below):
-            if self._stopping.is_set():
-                return
             pieces.append(np.array(batch.offsets, dtype=np.int64))
             held += len(batch)
             if held >= OFFSETS_PER_SLICE:
                 yield batch.next_offset, np.concatenate(pieces)
                 pieces, held = [], 0
+        if self.stopping.is_set():
+            return  # the log was not read to the end, so what is missing from it is not dead
         yield job.below, np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
 
 

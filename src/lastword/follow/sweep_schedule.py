@@ -43,7 +43,8 @@ class SweepSchedule:
         self._next_at_ms: dict[int, int] = {}
 
         def read_log(partition: int, start: int, end: int) -> Iterator[Batch]:
-            return read_range(connection, topic, {partition: (start, end)})
+            stopping = self._sweeper.stopping.is_set
+            return read_range(connection, topic, {partition: (start, end)}, stopping=stopping)
 
         self._sweeper = Sweeper(read_log, clock, self._on_doomed, self._on_end)
 

@@ -66,9 +66,9 @@ class Tailer:
         self._admin = admin
         self._clock = clock
         self._hooks = hooks
-        self._reader = LogReader(connection, topic, group_id=group_id)
+        self._reader = LogReader(connection, topic)
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
+        self._monitor = TopicMonitor(admin, topic, group_id, clock, self._post_facts)
         self._sweeps = SweepSchedule(connection, topic, clock, self._inbox.put, self._drop)
         self._facts: TopicFacts | None = None
         self._records = dict.fromkeys(followers, 0)
@@ -77,6 +77,7 @@ class Tailer:
         self._trimmed_below: dict[int, int] = {}
         self._ready = False
         self._stopping = threading.Event()
+        self._ended = False
         self._moved = threading.Condition()
         self._housekeeping_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"tailer-{topic}", daemon=True)
@@ -141,7 +142,7 @@ class Tailer:
         """Wait until reads reflect ``position``; raises NotUpToPositionError after the timeout."""
         with self._moved:
             reached = self._moved.wait_for(
-                lambda: self._stopping.is_set() or self.position().at_least(position), timeout_s
+                lambda: self._ended or self.position().at_least(position), timeout_s
             )
         if not reached or not self.position().at_least(position):
             raise NotUpToPositionError(
@@ -158,8 +159,9 @@ class Tailer:
         except Exception as error:  # a thread's last word: the table must know why
             log.exception("following %s failed", self.topic)
             self._hooks.on_failure(error)
-            with self._moved:
-                self._moved.notify_all()
+        finally:
+            self._ended = True
+            self._notify()
 
     def _turn(self) -> None:
         while not self._inbox.empty():
@@ -186,7 +188,7 @@ class Tailer:
             verdict = follower.accept(batch, gather=budget > 0 and not follower.live)
             if follower.live and len(self.feed):
                 self.feed.publish(batch)
-            if follower.live and follower.store.capabilities.capacity is not None:
+            if self._ready and follower.store.capabilities.capacity is not None:
                 self._hooks.on_evicted(follower.store.evict())
             if budget and not follower.live:
                 self._commit_largest(budget)
@@ -244,7 +246,7 @@ class Tailer:
             with self.lock:
                 follower.refresh_checkpoint()
         if live:
-            self._reader.commit({p: f.position for p, f in live.items()})
+            self._monitor.publish({p: f.position for p, f in live.items()})
 
     # -- what the monitor sees ---------------------------------------------------------------
 

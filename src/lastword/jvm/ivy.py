@@ -74,7 +74,8 @@ def retrieve(
         raise JavaError(
             "the jars could not be downloaded:\n" + "\n".join(last_lines),
             hint="Check the network. Behind a company repository, pass its ivysettings.xml; "
-            "for a proxy, set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=... -Dhttps.proxyPort=...",
+            "for a proxy, set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=... -Dhttps.proxyPort=...; for "
+            "a certificate that this Java does not trust, -Djavax.net.ssl.trustStore=FILE there",
         )
 
 

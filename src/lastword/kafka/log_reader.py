@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.connection import Connection
@@ -33,10 +33,11 @@ _SETTINGS: Mapping[str, Any] = {
     "queued.max.messages.kbytes": 32 << 10,
     "queued.min.messages": 50_000,
     "check.crcs": True,
-    # No group is ever joined; this is how long a close waits for a commit that nobody answers.
-    "session.timeout.ms": 2_000,
-    "heartbeat.interval.ms": 500,
 }
+
+# librdkafka wants a name, but nothing is joined or committed here: a consumer with a commit
+# under way cannot be closed for as long as its broker is silent.
+_GROUP = "lastword"
 
 _FATAL_FOR_A_READER = frozenset(
     (
@@ -74,10 +75,10 @@ class LogReader:
     epoch when one is given, so that a truncated log is noticed.
     """
 
-    def __init__(self, connection: Connection, topic: str, *, group_id: str = "lastword") -> None:
+    def __init__(self, connection: Connection, topic: str) -> None:
         self._topic = topic
         settings = connection.librdkafka() | dict(_SETTINGS)
-        settings |= {"group.id": group_id, "error_cb": _note_error}
+        settings |= {"group.id": _GROUP, "error_cb": _note_error}
         self._consumer = Consumer(settings)
         self._closed = False
 
@@ -115,14 +116,6 @@ class LogReader:
             TopicPartition(self._topic, partition), cached=True
         )
         return low_high[1] if low_high and low_high[1] >= 0 else None
-
-    def commit(self, offsets: Mapping[int, int]) -> None:
-        """Publish positions under the group, for lag tools to see; nothing here depends on it."""
-        places = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
-        try:
-            self._consumer.commit(offsets=places, asynchronous=True)
-        except KafkaException as error:
-            log.debug("positions of %s were not committed: %s", self._topic, error)
 
     def close(self) -> None:
         """Free the consumer; a second call does nothing."""

@@ -230,7 +230,19 @@ def _why_invalid(record: Outgoing) -> InvalidRecordError | None:
             f"a record cannot have the timestamp {record.timestamp_ms}",
             hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
         )
+    if not all(map(_is_header, record.headers)):
+        return InvalidRecordError(
+            f"{record.headers!r} are not headers of a record",
+            hint="give pairs of a name and bytes or None: headers=(('trace', b'42'),)",
+        )
     return None
+
+
+def _is_header(header: Any) -> bool:
+    match header:
+        case (str(), bytes() | None):
+            return True
+    return False
 
 
 def _write_error(error: KafkaError, topic: str) -> WriteError:

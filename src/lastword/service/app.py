@@ -28,7 +28,7 @@ def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
     context.openapi = openapi_document(context, OPERATIONS)
     router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
-    return ServerErrorMiddleware(Gate(context, auth, router), handler=_internal_error)
+    return Gate(context, auth, ServerErrorMiddleware(router, handler=_internal_error))
 
 
 def _routes(context: Context) -> list[Route]:

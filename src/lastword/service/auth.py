@@ -22,20 +22,20 @@ class Access(IntEnum):
 
 
 class Caller:
-    """One caller's rights, by table. ``known`` is False for one without a token."""
+    """One caller's rights, by table and ``everywhere``; not ``known`` is one without a token."""
 
-    __slots__ = ("_everywhere", "_scopes", "known")
+    __slots__ = ("_scopes", "everywhere", "known")
 
     def __init__(self, scopes: Mapping[str, Access], *, known: bool) -> None:
         self._scopes = scopes
-        self._everywhere = scopes.get(EVERY_TABLE, Access.NONE)
+        self.everywhere = scopes.get(EVERY_TABLE, Access.NONE)
         self.known = known
 
     def access_to(self, table: str | None) -> Access:
         """What it may do with ``table``; None asks for the most it may do with any."""
         if table is None:
             return max(self._scopes.values(), default=Access.NONE)
-        return max(self._scopes.get(table, Access.NONE), self._everywhere)
+        return max(self._scopes.get(table, Access.NONE), self.everywhere)
 
     def require(self, needed: Access, table: str | None) -> None:
         """Refuse unless the caller may do that: 401 when a token would help, else 403."""

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 
 from lastword.broker.info import NodeInfo
 from lastword.clock import Clock
+from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
 from lastword.service.shapes_status import (
     CleanerStatus,
@@ -35,6 +36,7 @@ SURVEY_AGAIN_S = 30.0
 # A survey of a log takes at most this part of the time.
 _SURVEY_SHARE = 0.05
 _WANTED_S = 60.0
+_SURVEY_WAIT_S = 60.0
 _SURVEYED_BYTES_MAX = 256 << 20
 
 SETTINGS = (
@@ -77,9 +79,13 @@ class CompactionState:
         """At most a few seconds old."""
         with self._observing:
             if self._last is None or self._clock.monotonic() >= self._look_again_at:
-                self._last = self._observe()
-                self._look_again_at = self._clock.monotonic() + OBSERVE_AGAIN_S
+                return self._look()
             return self._last
+
+    def _look(self) -> Compaction:
+        self._last = self._observe()
+        self._look_again_at = self._clock.monotonic() + OBSERVE_AGAIN_S
+        return self._last
 
     def last(self) -> Compaction | None:
         """What was known at the last look; asks nobody."""
@@ -96,18 +102,19 @@ class CompactionState:
         age_s = (self._clock.now_ms() - self._surveyed.at_ms) / 1000
         return age_s >= max(SURVEY_AGAIN_S, self._surveyed.took_s / _SURVEY_SHARE)
 
-    def survey(self) -> None:
-        """Count what the log holds; when somebody does already, leave it to them."""
-        if not self._surveying.acquire(blocking=False):
-            return
+    def survey(self) -> Compaction:
+        """Count what the log holds; one pass at a time, so this may have to wait for another."""
+        if not self._surveying.acquire(timeout=_SURVEY_WAIT_S):
+            raise RefusedError(503, "Busy", "the log is being counted", hint="come back later")
         try:
             started_s = self._clock.monotonic()
             at_ms = self._clock.now_ms()
             found = survey_topic(self._served.raw.parts.admin, self._served.table.topic)
             self._surveyed = _Surveyed(found, at_ms, self._clock.monotonic() - started_s)
-            self._look_again_at = 0.0
         finally:
             self._surveying.release()
+        with self._observing:
+            return self._look()
 
     def _observe(self) -> Compaction:
         admin, topic = self._served.raw.parts.admin, self._served.table.topic

@@ -95,7 +95,9 @@ class Context:
         for fanout in self._fanouts.values():
             fanout.break_off(reason)
         deadline = self.clock.monotonic() + _GOODBYE_S
-        while self.watching and self.clock.monotonic() < deadline:
+        while self.clock.monotonic() < deadline:
+            if all(fanout.at_rest for fanout in self._fanouts.values()):
+                return
             await asyncio.sleep(_LOOK_S)
 
     def close(self) -> None:

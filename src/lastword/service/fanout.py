@@ -33,6 +33,7 @@ class Fanout:
         self._watchers: set[Watcher] = set()
         self._position = Position()
         self._pump: Pump | None = None
+        self._ending: list[Pump] = []
         metrics = served.table.metrics
         metrics.gauge("watchers", lambda: len(self._watchers))
         self._latency = metrics.latency("watch")
@@ -73,11 +74,15 @@ class Fanout:
 
     def break_off(self, reason: LastwordError) -> None:
         """Cut everybody off: the table was rebuilt, or the service stops."""
-        if self._pump is not None:
-            self._pump.stop()
-            self._pump = None
+        self._stop_pump()
         for watcher in self._watchers:
             watcher.cut_off(reason)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nobody watches and no thread of a former pump runs any more."""
+        self._ending = [pump for pump in self._ending if not pump.ended]
+        return not (self._users or self._ending)
 
     async def _started(self) -> Pump:
         async with self._starting:
@@ -96,8 +101,13 @@ class Fanout:
 
     def _release(self) -> None:
         self._users -= 1
-        if self._users == 0 and self._pump is not None:
+        if self._users == 0:
+            self._stop_pump()
+
+    def _stop_pump(self) -> None:
+        if self._pump is not None:
             self._pump.stop()
+            self._ending.append(self._pump)
             self._pump = None
 
     def _deliver(self, pump: Pump, chunk: Chunk) -> None:

@@ -23,8 +23,8 @@ from lastword.service.problems import RefusedError
 from lastword.service.reading import read_key
 from lastword.service.served import ServedTable
 
-# In this order: what is counted under which status, made once.
 _SHORT_CUT = "get_key"
+_REFUSED = "refused"
 
 
 class Gate:
@@ -38,7 +38,7 @@ class Gate:
         self._path_bytes = context.limits.path_bytes
         self._metrics = context.metrics
         self._latency = context.metrics.latency(_SHORT_CUT, name="http_request_seconds")
-        self._statuses: dict[int, Counter] = {}
+        self._counters: dict[tuple[str, int], Counter] = {}
         self._tables: dict[bytes, ServedTable] = {}
         for served in context.tables.values():
             if served.windows is None:
@@ -55,19 +55,30 @@ class Gate:
         started_ns = perf_counter_ns()
         given: list[Header] = scope["headers"]
         headers = dict(given)
+        operation = _REFUSED
         try:
             caller = self._admit(scope, headers, given)
-            if scope["method"] == "GET" and not scope["query_string"] and b"origin" not in headers:
-                answer = self._short_cut(scope["raw_path"], headers, caller)
-                if answer is not None:
-                    self._count(answer.status, started_ns)
-                    await answer(scope, receive, send)
-                    return
+            operation = _SHORT_CUT
+            answer = self._short_cut(scope, headers, caller)
         except LastwordError as error:
             answer = problem_answer(error)
-            self._count(answer.status, started_ns)
-            await answer(scope, receive, send)
+        if answer is None:
+            await self._route(scope, receive, send, headers, caller)
             return
+        self._count(operation, answer.status, started_ns)
+        await send(
+            {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+        )
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _route(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: Mapping[bytes, bytes],
+        caller: Caller,
+    ) -> None:
         if b"origin" in headers:
             if (preflight := self._cors.preflight(scope["method"], headers)) is not None:
                 await preflight(scope, receive, send)
@@ -91,23 +102,27 @@ class Gate:
         return self._auth.caller(headers.get(b"authorization"))
 
     def _short_cut(
-        self, path: bytes, headers: Mapping[bytes, bytes], caller: Caller
+        self, scope: Scope, headers: Mapping[bytes, bytes], caller: Caller
     ) -> Answer | None:
-        """The answer to a read of one key; None when the path is for the routes."""
+        """The answer to a read of one key; None when the request is for the routes."""
+        if scope["method"] != "GET" or scope["query_string"] or b"origin" in headers:
+            return None
+        path: bytes = scope["raw_path"]
         head, _, text = path.rpartition(b"/")
         served = self._tables.get(head)
         if served is None or not text or path in self._not_keys:
             return None
-        caller.require(Access.READ, served.name)
+        if caller.everywhere < Access.READ:
+            caller.require(Access.READ, served.name)
         key = served.raw_key(unquote_to_bytes(text) if b"%" in text else text)
         return read_key(served, key, headers)
 
-    def _count(self, status: int, started_ns: int) -> None:
-        counter = self._statuses.get(status)
+    def _count(self, operation: str, status: int, started_ns: int) -> None:
+        counter = self._counters.get((operation, status))
         if counter is None:
             counter = self._metrics.counter(
-                "http_requests_total", operation=_SHORT_CUT, status=str(status)
+                "http_requests_total", operation=operation, status=str(status)
             )
-            self._statuses[status] = counter
-        counter.add()
+            self._counters[operation, status] = counter
+        counter.value += 1
         self._latency.observe_ns(perf_counter_ns() - started_ns)

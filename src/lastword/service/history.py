@@ -12,6 +12,8 @@ from lastword.records import Record, Version
 from lastword.service.served import ServedTable
 from lastword.service.shapes import JSON_NULL, History, LoggedRecord
 
+_CONNECT_S = 5.0
+
 
 def read_history(
     served: ServedTable, key: bytes, limit: int, time_limit_s: float, clock: Clock
@@ -27,7 +29,10 @@ def read_history(
     reached = start
     ranges = {partition: (start, end)}
     batches = read_range(
-        served.raw.connection, served.table.topic, ranges, stall_timeout_s=time_limit_s
+        served.raw.connection,
+        served.table.topic,
+        ranges,
+        stall_timeout_s=max(time_limit_s, _CONNECT_S),
     )
     for batch in batches:
         if key in batch.keys:

@@ -21,7 +21,7 @@ async def keep(context: Context) -> None:
     while True:
         for served in context.tables.values():
             await _record(context, served)
-            if turn % _LOOK_AT_COMPACTION_EVERY == 0:
+            if turn % _LOOK_AT_COMPACTION_EVERY == 0 or _survey_is_wanted(context, served):
                 await _look_at_compaction(context, served)
         turn += 1
         await asyncio.sleep(INTERVAL_S)
@@ -36,11 +36,16 @@ async def _record(context: Context, served: ServedTable) -> None:
         log.debug("no figures of %s: %s", served.name, error)
 
 
+def _survey_is_wanted(context: Context, served: ServedTable) -> bool:
+    state = context.compactions[served.name]
+    return context.clock.monotonic() < state.wanted_until and state.survey_is_due()
+
+
 async def _look_at_compaction(context: Context, served: ServedTable) -> None:
     state = context.compactions[served.name]
     try:
         await context.log_passes.run(state.current)
-        if context.clock.monotonic() < state.wanted_until and state.survey_is_due():
+        if _survey_is_wanted(context, served):
             await context.log_passes.run(state.survey)
     except LastwordError as error:
         log.debug("the compaction of %s stays unknown: %s", served.name, error)

@@ -49,7 +49,12 @@ class Pump:
     def stop(self) -> None:
         """Take nothing more; the thread ends within a moment."""
         self._stopping.set()
-        self._subscription.close()
+        self._subscription.cut_off(WatchLostError("nobody watches any more"))
+
+    @property
+    def ended(self) -> bool:
+        """Whether the thread has ended; until then it may still call."""
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
@@ -61,7 +66,8 @@ class Pump:
                     chunk = self._encoder.chunk(self._gathered(item))
                 self._loop.call_soon_threadsafe(self._on_chunk, self, chunk)
         except WatchLostError as error:
-            self._loop.call_soon_threadsafe(self._on_end, self, error)
+            if not self._stopping.is_set():
+                self._loop.call_soon_threadsafe(self._on_end, self, error)
 
     def _gathered(self, first: Batch | Dropped) -> list[Batch | Dropped]:
         """``first`` and what follows it within a moment."""

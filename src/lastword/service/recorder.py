@@ -134,7 +134,9 @@ def _of_compaction(known: Compaction | None, now_ms: int) -> dict[str, float | N
             None if not cleaners else max(0, now_ms - min(oldest, default=now_ms)) / 1000
         ),
         "log_records": sum(each.records for each in contents) if contents else None,
+        "log_live_keys": sum(each.live_keys for each in contents) if contents else None,
         "duplicates": sum(each.duplicates for each in contents) if contents else None,
         "tombstones": sum(each.tombstones for each in contents) if contents else None,
+        "record_bytes": sum(each.record_bytes for each in contents) if contents else None,
         "live_bytes": sum(each.live_bytes for each in contents) if contents else None,
     }

@@ -95,7 +95,12 @@ class WatchStream:
             try:
                 chunk = await self._context.log_passes.run(next, self._missed, None)
             except LastwordError as error:
-                self._watcher.cut_off(error)
+                self._watcher.cut_off(
+                    WatchLostError(
+                        f"the changes since then cannot be read from the log: {error}",
+                        hint="read the table, then watch from the position of that answer",
+                    )
+                )
                 return
             if chunk is None:
                 return

@@ -7,7 +7,6 @@ import logging
 import socket
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +17,7 @@ from granian.server.embed import Server
 
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import BrokerError, PortTakenError
+from lastword.errors import ServiceError
 from lastword.service.app import build_app
 from lastword.service.auth import Access, Authenticator
 from lastword.service.compaction_state import LocalBrokers
@@ -33,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _START_S = 30.0
 _STOP_S = 30.0
+_KNOCK_S = 0.01
 
 
 def _no_brokers(_cluster_id: str) -> Sequence[NodeInfo]:
@@ -85,12 +85,11 @@ class Service:
                     mount.table.start()
             tables = {mount.table.name: ServedTable(mount) for mount in self._mounts}
             self._context = Context(self._config, tables, self._clock, self._local_brokers)
-            listening: Future[None] = Future()
             self._thread = threading.Thread(
-                target=self._run, args=(self._context, listening), name="service", daemon=True
+                target=self._run, args=(self._context,), name="service", daemon=True
             )
             self._thread.start()
-            listening.result(_START_S)
+            self._await_listening()
         except BaseException:
             self.stop()
             raise
@@ -119,28 +118,39 @@ class Service:
     ) -> None:
         self.stop()
 
-    def _run(self, context: Context, listening: Future[None]) -> None:
+    def _run(self, context: Context) -> None:
         self._loop = uvloop.new_event_loop()
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._serve(context, listening))
-        except BaseException as error:
-            if listening.done():
-                raise
-            listening.set_exception(error)
+            self._loop.run_until_complete(self._serve(context))
         finally:
             self._loop.close()
 
-    async def _serve(self, context: Context, listening: Future[None]) -> None:
+    async def _serve(self, context: Context) -> None:
         anonymous = Access.NONE if self._config.reads_need_token else Access.READ
         auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
         self._server = _granian(self._config, build_app(context, auth))
-        self._server.on_startup(lambda: listening.set_result(None))
         keeping = asyncio.create_task(keep(context))
         try:
             await self._server.serve()
         finally:
             keeping.cancel()
+
+    def _await_listening(self) -> None:
+        """Granian does not say when it listens, so knock until somebody opens."""
+        deadline = self._clock.monotonic() + _START_S
+        while self._thread is not None and self._thread.is_alive():
+            try:
+                socket.create_connection((self._config.host, self._config.port), 1.0).close()
+            except OSError as error:
+                if self._clock.monotonic() > deadline:
+                    raise ServiceError(f"nothing listens at {self.url}: {error}") from error
+                self._clock.sleep(_KNOCK_S)
+            else:
+                return
+        raise ServiceError(
+            f"the service at {self.url} ended before it listened", hint="the log says why"
+        )
 
     async def _end(self) -> None:
         if self._context is not None:
@@ -178,10 +188,8 @@ def _require_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
             probe.listen(1)
-        except PermissionError as error:
-            raise BrokerError(f"port {port} may not be used: {error}") from error
         except OSError as error:
-            raise PortTakenError(
+            raise ServiceError(
                 f"{host}:{port} cannot be listened on: {error.strerror}",
                 hint="stop what listens there, or take another one: --port",
             ) from error

@@ -86,8 +86,9 @@ class MemoryStore:
             return ChunkedScan(cursor)
 
     def count(self) -> int:
-        """The number of rows."""
-        return len(self._opened())
+        """The number of rows between two applies, never in the middle of one."""
+        with self._lock:
+            return len(self._opened())
 
     def checkpoint(self) -> bytes | None:
         """The checkpoint of the last apply."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock
 from weakref import WeakSet
 
-from rocksdict import IngestExternalFileOptions, Rdict, SstFileWriter, WriteBatch
+from rocksdict import IngestExternalFileOptions, Options, Rdict, SstFileWriter, WriteBatch
 
 from lastword.errors import StoreError
 from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
@@ -23,6 +23,7 @@ from lastword.stores.rocksdb_errors import (
 )
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import database_options, ingested_file_options
+from lastword.stores.rocksdb_tickers import tickers
 
 _CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=64 << 20)
 # From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
@@ -72,6 +73,8 @@ class RocksDBStore:
         self._idle = Condition(RLock())  # guards what readers hold: cursors and borrowings
         self._cursors: WeakSet[RocksDBCursor] = WeakSet()
         self._borrowers = 0
+        self._options: Options | None = None
+        self._ingested_bytes = 0
 
     @property
     def capabilities(self) -> Capabilities:
@@ -100,6 +103,7 @@ class RocksDBStore:
                 # What a killed restore left behind; only now is it certain that nobody writes it.
                 self._ingested_file.unlink(missing_ok=True)
             self._counter = RowCounter()
+            self._options, self._ingested_bytes = options, 0
             self._database, self._get = database, database.get
             memory_budget().join(self)
 
@@ -208,17 +212,15 @@ class RocksDBStore:
 
     def size_bytes(self) -> int:
         """Bytes of the live files and of the write buffers."""
-        stats = self.stats()
-        return stats["file_bytes"] + stats["write_buffer_bytes"]
+        gauges = self._gauges()
+        return gauges["file_bytes"] + gauges["write_buffer_bytes"]
 
     def stats(self) -> Mapping[str, int]:
-        """What RocksDB says of itself, at no cost."""
-        with self._idle, store_errors(self._path):
-            database = self._opened()
-            return {
-                name: database.property_int_value(rocksdb_name) or 0
-                for name, rocksdb_name in _STATS.items()
-            }
+        """What RocksDB says of itself, and the bytes it moved since it was opened."""
+        counted = {} if self._options is None else tickers(self._options)
+        if counted:
+            counted["bytes_written_total"] += self._ingested_bytes
+        return self._gauges() | counted
 
     def write_buffer_bytes(self) -> int:
         """Bytes written and not yet in a file; 0 when closed."""
@@ -232,6 +234,14 @@ class RocksDBStore:
         # Another store is asking: a failure is for the next write of this one to report.
         with suppress(StoreError), self._borrowed() as database:
             database.flush(False)
+
+    def _gauges(self) -> dict[str, int]:
+        with self._idle, store_errors(self._path):
+            database = self._opened()
+            return {
+                name: database.property_int_value(rocksdb_name) or 0
+                for name, rocksdb_name in _STATS.items()
+            }
 
     @property
     def _ingested_file(self) -> Path:
@@ -302,6 +312,7 @@ class RocksDBStore:
             else:
                 writer[key] = row
         writer.finish()
+        self._ingested_bytes += self._ingested_file.stat().st_size
         options = IngestExternalFileOptions()
         options.set_move_files(True)
         database.ingest_external_file([str(self._ingested_file)], options)

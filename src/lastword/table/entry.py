@@ -26,8 +26,8 @@ class Answer(Generic[T]):
     """A result and how current it is.
 
     Everything below ``position`` is reflected in ``value``, and possibly a little more.
-    ``stale`` is True when the table has not reached the end of its topic, or when deletes may
-    have been missed and a sweep has not finished yet.
+    ``stale`` is True when the table has not reached the end of its topic or follows it no longer,
+    or when deletes may have been missed and a sweep has not finished yet.
     """
 
     value: T

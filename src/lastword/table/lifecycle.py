@@ -20,6 +20,7 @@ from lastword.table.writes import Writes
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
 _LOOK_S = 0.5
+_OPEN_AGAIN = "make a new Table to open it again"
 
 
 class Lifecycle:
@@ -78,7 +79,7 @@ class Lifecycle:
             if self.machine.state is not TableState.CREATED:
                 raise TableClosedError(
                     f"the table {self._config.name} was started before",
-                    hint="make a new Table to open it again",
+                    hint=_OPEN_AGAIN,
                 )
             hooks = Hooks(self._on_ready, self._on_failure, self._on_evicted, self._listener)
             self._parts = parts = assemble(self._config, self._metrics, hooks)
@@ -152,15 +153,19 @@ class Lifecycle:
         return tuple((p.position, p.records) for p in self.parts.tailer.progress())
 
     def _closed(self) -> LastwordError:
-        name = self._config.name
+        table = f"the table {self._config.name}"
         if isinstance(self._failure, LastwordError):
-            return self._failure
-        error = TableClosedError(
-            f"the table {name} is not open" if self._failure is None else f"{name} has failed",
-            hint="use it inside `with Table(...) as table:`, or call start() and wait_ready()",
-        )
-        error.__cause__ = self._failure
-        return error
+            return self._failure.with_traceback(None)  # or each raise would lengthen it
+        if self._failure is not None:
+            error = TableClosedError(f"{table} has failed: {self._failure}", hint=_OPEN_AGAIN)
+            error.__cause__ = self._failure
+            return error
+        if self.machine.state is TableState.CREATED:
+            return TableClosedError(
+                f"{table} is not open",
+                hint="use it inside `with Table(...) as table:`, or call start() and wait_ready()",
+            )
+        return TableClosedError(f"{table} is closed", hint=_OPEN_AGAIN)
 
     def _on_ready(self, ready: bool) -> None:
         if ready:

@@ -55,7 +55,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         admin = undo.enter_context(Admin(config.connection, clock=config.clock))
         undo.callback(config.directory.release)
         partitions = admin.describe(config.topic).partitions
-        findings = check_topic(admin, config.topic, allow_delete=config.allow_expiry)
+        findings = check_topic(admin, config.topic, allow_expiry=config.allow_expiry)
         require_fit(config.topic, findings)
         _warn(config.topic, findings)
         batch_bytes = int(admin.settings(config.topic)["max.message.bytes"])

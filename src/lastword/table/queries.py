@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from lastword.codecs.base import prefix_bounds
-from lastword.errors import ConfigError
+from lastword.errors import ConfigError, LastwordError
+from lastword.follow.partition import PartitionFollower
 from lastword.follow.tailer import Tailer
 from lastword.kafka.partitioner import partition_for
 from lastword.metrics import Metrics
@@ -56,13 +57,13 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[Entry | None]:
         """The key's entry, or None when there is no such key."""
-        self._admit(at_least, timeout_s, allow_stale)
+        unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
         raw = self._decoder.key.encode(key)
         partition = self._partition(raw)
         follower = self._followers[partition]
         # Read before the row: the row may be newer than this, never older.
-        position, stale = follower.position, follower.stale
+        position, stale = follower.position, unready or follower.stale
         row = follower.store.get(raw)
         entry = None if row is None else self._decoder.entry(partition, raw, row)
         if entry is not None:
@@ -91,7 +92,7 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[dict[Any, Entry]]:
         """The entries of those keys that exist, all as of one moment."""
-        self._admit(at_least, timeout_s, allow_stale)
+        unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
@@ -107,7 +108,7 @@ class Queries:
                 if entry is not None:
                     found[entry.key] = entry
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(found, position, stale)
+        return Answer(found, position, unready or stale)
 
     def count(
         self,
@@ -117,12 +118,12 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[int]:
         """The number of keys."""
-        self._admit(at_least, timeout_s, allow_stale)
+        unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
         position, stale = self._now()
         rows = sum(follower.store.count() for follower in self._followers.values())
         self._count_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(rows, position, stale)
+        return Answer(rows, position, unready or stale)
 
     def scan(
         self,
@@ -136,8 +137,9 @@ class Queries:
         allow_stale: bool = False,
     ) -> Scan[Entry]:
         """Entries in key order: ``start <= key < end``, or those that begin with ``prefix``."""
-        self._admit(at_least, timeout_s, allow_stale)
-        return self._scan(self._bounds(start, end, prefix), reverse, self._decoder.entry)
+        unready = self._admit(at_least, timeout_s, allow_stale)
+        bounds = self._bounds(start, end, prefix)
+        return self._scan(self._followers, bounds, reverse, self._decoder.entry, unready)
 
     def pairs(
         self, start: Any = None, end: Any = None, *, prefix: Any = None, reverse: bool = False
@@ -149,7 +151,7 @@ class Queries:
             entry = self._decoder.entry(partition, raw, row)
             return None if entry is None else (entry.key, entry.value)
 
-        return self._scan(self._bounds(start, end, prefix), reverse, pair)
+        return self._scan(self._followers, self._bounds(start, end, prefix), reverse, pair, False)
 
     def windows(
         self,
@@ -168,26 +170,31 @@ class Queries:
                 f"a table with {codec.name} keys has no windows",
                 hint="open it with key=windowed(...) or key=session(...)",
             )
-        self._admit(at_least, timeout_s, allow_stale)
+        unready = self._admit(at_least, timeout_s, allow_stale)
         start, end = codec.time_bounds(key, from_ms, until_ms)
+        home = self._partition(start)
 
         def same_key(partition: int, raw: bytes, row: bytes) -> Entry | None:
             return self._decoder.entry(partition, raw, row) if len(raw) == len(start) else None
 
-        return self._scan((start, end), False, same_key)
+        followers = {home: self._followers[home]}
+        return self._scan(followers, (start, end), False, same_key, unready)
 
     def _scan(
         self,
+        followers: Mapping[int, PartitionFollower],
         bounds: tuple[bytes | None, bytes | None],
         reverse: bool,
         shape: Callable[[int, bytes, bytes], T | None],
+        unready: bool,
     ) -> Scan[T]:
         started_ns = perf_counter_ns()
         with self._tailer.lock:
-            position, stale = self._now()
+            position = Position({p: follower.position for p, follower in followers.items()})
+            stale = unready or any(follower.stale for follower in followers.values())
             scans = {
                 p: follower.store.scan(*bounds, reverse=reverse)
-                for p, follower in self._followers.items()
+                for p, follower in followers.items()
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         return Scan(scans, shape, reverse=reverse, position=position, stale=stale)
@@ -213,8 +220,20 @@ class Queries:
     def _now(self) -> tuple[Position, bool]:
         return self._tailer.position(), any(f.stale for f in self._followers.values())
 
-    def _admit(self, at_least: Position | None, timeout_s: float, allow_stale: bool) -> None:
-        if not allow_stale:
+    def _admit(self, at_least: Position | None, timeout_s: float, allow_stale: bool) -> bool:
+        """Raise unless this read may be answered; returns whether the table is not ready."""
+        unready = False
+        try:
             self._ensure_ready()
+        except LastwordError:
+            if not allow_stale:
+                raise
+            unready = True
         if at_least is not None:
+            if not at_least.offsets.keys() <= self._followers.keys():
+                raise ConfigError(
+                    f"the position {at_least} names partitions that {self._tailer.topic} has not",
+                    hint="a position comes from an answer, or from the version of a write",
+                )
             self._tailer.wait_for(at_least, timeout_s)
+        return unready

@@ -116,6 +116,9 @@ class Table:
     ) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Table {self.name} on {self.topic}: {self.state}>"
+
     @property
     def state(self) -> TableState:
         """Where the table is in its life."""

@@ -40,18 +40,18 @@ class Finding:
 
 
 def check_topic(
-    admin: Admin, topic: str, *, partitions: int | None = None, allow_delete: bool = False
+    admin: Admin, topic: str, *, partitions: int | None = None, allow_expiry: bool = False
 ) -> list[Finding]:
     """What is wrong with the topic, errors first; an empty list means it is fit.
 
-    ``partitions`` is the number it should have. ``allow_delete`` accepts ``compact,delete``: rows
+    ``partitions`` is the number it should have. ``allow_expiry`` accepts ``compact,delete``: rows
     then disappear from the table when their segment grows old.
     """
     info = admin.describe(topic)
     settings = admin.settings(topic)
     brokers = len(admin.brokers())
     return findings(
-        info, settings, brokers=brokers, partitions=partitions, allow_delete=allow_delete
+        info, settings, brokers=brokers, partitions=partitions, allow_expiry=allow_expiry
     )
 
 
@@ -69,11 +69,11 @@ def findings(
     *,
     brokers: int = 1,
     partitions: int | None = None,
-    allow_delete: bool = False,
+    allow_expiry: bool = False,
 ) -> list[Finding]:
     """The same without asking anybody: what these facts mean for a table."""
     found = [
-        *_policy(info.name, settings, allow_delete),
+        *_policy(info.name, settings, allow_expiry),
         *_partitions(info, partitions),
         *_replication(info, settings, brokers),
         *_tombstones(info.name, settings),
@@ -83,7 +83,7 @@ def findings(
     return sorted(found, key=lambda finding: finding.severity != "error")
 
 
-def _policy(name: str, settings: Mapping[str, str], allow_delete: bool) -> Iterator[Finding]:
+def _policy(name: str, settings: Mapping[str, str], allow_expiry: bool) -> Iterator[Finding]:
     policies = {policy.strip() for policy in settings["cleanup.policy"].split(",")}
     days = int(settings["retention.ms"]) / DAY_MS
     repair = _alter(name, "cleanup.policy", "compact")
@@ -96,7 +96,7 @@ def _policy(name: str, settings: Mapping[str, str], allow_delete: bool) -> Itera
             f"every key that is not written again within {days:g} days is lost",
             repair,
         )
-    elif "delete" in policies and not allow_delete:
+    elif "delete" in policies and not allow_expiry:
         yield Finding(
             "cleanup.policy",
             settings["cleanup.policy"],

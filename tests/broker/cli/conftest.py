@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,15 +36,10 @@ class Lastword:
 
 
 @pytest.fixture
-def lastword(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Lastword]:
-    """The command line with a home of its own; the log handlers it sets up are taken back."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield Lastword(
-        {
-            "LASTWORD_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
-            "LASTWORD_HOME": str(tmp_path / "home"),
-        }
-    )
-    root.handlers[:] = handlers
-    root.setLevel(level)
+def lastword(broker: EmbeddedBroker, tmp_path: Path) -> Lastword:
+    """The command line with a home of its own."""
+    environ: dict[str, str | None] = {
+        "LASTWORD_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
+        "LASTWORD_HOME": str(tmp_path / "home"),
+    }
+    return Lastword(environ)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from lastword.broker import ports
@@ -37,7 +38,13 @@ class Up:
     """A running ``lastword up --json`` and the objects it prints."""
 
     def __init__(self, home: Path, *arguments: str) -> None:
-        self.environ = {**os.environ, "LASTWORD_HOME": str(home)}
+        (service_port,) = ports.free_ports(1)
+        self.service = f"http://127.0.0.1:{service_port}"
+        self.environ = {
+            **os.environ,
+            "LASTWORD_HOME": str(home),
+            "LASTWORD_SERVICE_PORT": str(service_port),
+        }
         self.process = subprocess.Popen(
             [LASTWORD, "up", "--json", *arguments],
             env=self.environ,
@@ -90,6 +97,8 @@ def up(home: Path) -> Iterator[Up]:
 
 def test_up_serves_the_demo_table_prints_changes_and_keeps_data(up: Up, home: Path) -> None:
     assert up.next_object() == {"table": "user-profiles", "ready": True, "keys": 0}
+    assert len(up.next_object()["token"]) > 20, "made at the first start, shown once"
+    assert up.next_object() == {"url": up.service}
     up.run("put", "user-profiles", "user-1", '{"name": "Alice"}')
     change = up.next_object()
     assert (change["key"], change["value"], change["deleted"]) == (
@@ -97,6 +106,8 @@ def test_up_serves_the_demo_table_prints_changes_and_keeps_data(up: Up, home: Pa
         {"name": "Alice"},
         False,
     )
+    assert httpx.get(f"{up.service}/users/user-1").json() == {"name": "Alice"}
+    assert "<html" in httpx.get(up.service).text
     up.run("delete", "user-profiles", "user-1")
     assert up.next_object()["deleted"] is True
     up.run("put", "user-profiles", "user-2", "2")
@@ -107,6 +118,7 @@ def test_up_serves_the_demo_table_prints_changes_and_keeps_data(up: Up, home: Pa
     again = Up(home, "--port", str(ports.free_ports(1)[0]))
     try:
         assert again.next_object() == {"table": "user-profiles", "ready": True, "keys": 1}
+        assert again.next_object() == {"url": again.service}, "the token is not shown again"
         assert again.stop(signal.SIGTERM)[0] == 0
         assert find_running(home) is None
     finally:

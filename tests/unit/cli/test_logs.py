@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from lastword.cli.logs import set_up_logging
-
-
-@pytest.fixture(autouse=True)
-def restored_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    for name in ("lastword.kafka.librdkafka", "kafka"):
-        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 def logged(capsys: pytest.CaptureFixture[str], verbosity: int, log_format: str) -> list[str]:
@@ -28,7 +16,7 @@ def logged(capsys: pytest.CaptureFixture[str], verbosity: int, log_format: str) 
     log.debug("a detail")
     log.info("a step of %s", "one\x1b[2Jtable")
     log.warning("a warning")
-    logging.getLogger("lastword.kafka.librdkafka").error("the broker is away")
+    logging.getLogger("kafka").error("the broker is away")
     return capsys.readouterr().err.splitlines()
 
 

@@ -1,0 +1,39 @@
+// What the address bar says: which page, which table, which key. Everything that can be looked at
+// has an address, so that it can be shared and the back button works.
+
+import { Address } from "./address.js";
+
+/** The page that `hash` names. */
+export function parseRoute(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [page, table, tab] = path.split("/").map(decoded);
+  if (page === "wall") return { page: "wall" };
+  if (page !== "tables" || !table) return { page: "overview" };
+  const parameters = new URLSearchParams(query);
+  return {
+    page: "table",
+    table,
+    tab: ["health", "keys", "changes"].includes(tab) ? tab : "health",
+    address: Address.fromQuery(parameters),
+    isNew: parameters.has("new"),
+  };
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}
+
+/** The address of a tab of a table, or of a key in it. */
+export function tableHref(table, tab = "health", address = null) {
+  const base = `#/tables/${encodeURIComponent(table)}/${tab}`;
+  return address === null ? base : `${base}?${address.toQuery()}`;
+}
+
+/** The address of the form for a new key. */
+export function newKeyHref(table) {
+  return `${tableHref(table, "keys")}?new`;
+}

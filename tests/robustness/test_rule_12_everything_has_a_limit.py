@@ -1,0 +1,151 @@
+"""Rule 12: every queue, retry and wait has a limit, and what takes seconds shows progress."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import (
+    NotReadyError,
+    NotUpToPositionError,
+    WatchLostError,
+)
+from lastword.follow import feed
+from lastword.kafka.log_reader import PlaceLost
+from lastword.records import Position
+from lastword.testing import wait_until
+from tests.support.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.stores import GatedStore
+from tests.support.tables import Tables
+
+
+def test_a_slow_watcher_is_told_and_can_go_on_without_a_gap(
+    topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "RECORDS_MAX", 50)
+    table = tables.open(topic.name, **RAW)
+    slow, seen = table.watch(), list[bytes]()
+    for n in range(0, 200, 10):
+        table.put_many([(b"key-%d" % i, b"%d" % i) for i in range(n, n + 10)])
+    with pytest.raises(WatchLostError, match="more than 50 changes behind"):
+        seen.extend(change.key for change in slow)
+    assert 0 < len(seen) <= 50
+    with table.watch(slow.position) as again:
+        seen += [next(again).key for _ in range(200 - len(seen))]
+    assert seen == [b"key-%d" % n for n in range(200)]
+
+
+def test_a_watcher_that_joins_while_the_table_loses_its_place_is_refused(
+    topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tables.open(topic.name, **RAW)
+    tailer = table._lifecycle.parts.tailer
+    join = tailer.feed.join
+
+    def lose_place_and_join(subscription: feed.Subscription) -> None:
+        tailer._place_lost(PlaceLost(0, "overtaken"))
+        join(subscription)
+
+    monkeypatch.setattr(tailer.feed, "join", lose_place_and_join)
+    with pytest.raises(NotReadyError):
+        table.watch()
+    assert len(tailer.feed) == 0
+
+
+def test_waiting_for_a_position_ends(topic: RealTopic, tables: Tables) -> None:
+    table = tables.open(topic.name, **RAW)
+    began = SYSTEM_CLOCK.monotonic()
+    with pytest.raises(NotUpToPositionError, match="not yet at 0:99"):
+        table.query.get(b"key", at_least=Position({0: 99}), timeout_s=0.2)
+    assert SYSTEM_CLOCK.monotonic() - began < 5
+
+
+def test_waiting_for_a_position_ends_when_the_table_fails(
+    make_topic: MakeTopic, tables: Tables
+) -> None:
+    topic = make_topic(partitions=2)
+    table = tables.open(topic.name, **RAW)
+    failed = threading.Event()
+
+    def wait() -> None:
+        with pytest.raises(NotUpToPositionError):
+            table.query.get(b"key", at_least=Position({0: 99}), timeout_s=60)
+        failed.set()
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    topic.add_partitions(3)
+    assert failed.wait(10)
+
+
+def test_waiting_for_a_restore_that_stands_still_ends_with_where_it_stands(
+    topic: RealTopic, tables: Tables
+) -> None:
+    topic.produce(*((b"key-%d" % n, b"1") for n in range(5)))
+    store = GatedStore()
+    table = tables.make(topic.name, store=store, **RAW)
+    table.start()
+    try:
+        assert store.waiting.wait(30)
+        with pytest.raises(NotReadyError, match="has not moved for 1 s"):
+            table.wait_ready(stall_timeout_s=1)
+    finally:
+        store.gate.set()
+    table.wait_ready()
+
+
+def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
+    broker: EmbeddedBroker, make_topic: MakeTopic, tables: Tables
+) -> None:
+    topic = make_topic(settings={"delete.retention.ms": "0"})
+    topic.produce((b"key", b"1"))
+    store = GatedStore()
+    table = tables.make(topic.name, store=store, **RAW)
+    table.start()
+    assert store.waiting.wait(30)
+    sweeping = table._lifecycle.parts.tailer._sweeps
+    broker.pause()
+    try:
+        store.gate.set()
+        wait_until(lambda: sweeping.first_pending, "a sweep that cannot read the log")
+        closing = threading.Thread(target=table.close, daemon=True)
+        closing.start()
+        closing.join(20)
+        assert not closing.is_alive()
+    finally:
+        broker.resume()
+        store.gate.set()
+
+
+class Heard:
+    """A restore listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.started: dict[int, tuple[int, int]] = {}
+        self.records: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+
+    def on_start(self, _topic: str, partition: int, start: int, end: int) -> None:
+        self.started[partition] = (start, end)
+
+    def on_batch(self, _topic: str, partition: int, _position: int, records: int) -> None:
+        self.records[partition] = self.records.get(partition, 0) + records
+
+    def on_end(self, _topic: str, partition: int, records: int) -> None:
+        self.ended[partition] = records
+
+
+@pytest.mark.parametrize("store", ["memory", "rocksdb"])
+def test_a_restore_shows_its_progress(make_topic: MakeTopic, tables: Tables, store: str) -> None:
+    topic = make_topic(partitions=2)
+    topic.produce(*((b"key-%d" % n, b"1") for n in range(1000)))
+    heard = Heard()
+    table = tables.open(topic.name, store=store, restore_listener=heard, **RAW)
+    ends = {partition: topic.end(partition) for partition in range(2)}
+    assert heard.started == {partition: (0, end) for partition, end in ends.items()}
+    assert heard.records == heard.ended == ends
+    assert {p.partition: p.position for p in table.progress()} == ends
+    assert all(progress.done for progress in table.progress())

@@ -1,0 +1,96 @@
+"""The OpenAPI document: complete, and kept by the service it describes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lastword.service.interface import OPERATIONS
+from tests.service.conftest import Serve, Serving
+
+ROOT = Path(__file__).parent.parent.parent
+# An endless stream is no answer that can be checked; tests/service/test_watch.py does.
+STREAM = "watch"
+# At the edge of its limits a batch has a thousand records, of which schemathesis makes hundreds.
+LARGE = ("put_batch", "put_batch_of_table")
+
+
+@pytest.fixture
+def serving(serve: Serve) -> Serving:
+    """A service whose table has something in every partition."""
+    serving = serve()
+    serving.table.put_many([(f"key-{number}", number) for number in range(30)])
+    return serving
+
+
+def run(serving: Serving, directory: Path, *options: str) -> None:
+    """All checks of schemathesis; the test fails with what it found."""
+    command = [Path(sys.executable).with_name("schemathesis"), "run", f"{serving.url}/openapi.json"]
+    finished = subprocess.run(
+        [
+            *command,
+            *("--checks", "all", "--no-color", "--suppress-health-check", "all", "--seed", "1"),
+            *("--request-timeout", "20", "--header", f"Authorization: Bearer {serving.token}"),
+            *("--generation-database", "none", "--exclude-operation-id", STREAM),
+            *options,
+        ],
+        cwd=directory,
+        env=os.environ
+        | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout[-8000:] + finished.stderr[-2000:]
+    assert "No issues found" in finished.stdout
+
+
+def test_no_request_that_schemathesis_thinks_of_finds_a_fault(
+    serving: Serving, tmp_path: Path
+) -> None:
+    left_out = [option for each in LARGE for option in ("--exclude-operation-id", each)]
+    run(serving, tmp_path, "--max-examples", "15", "--max-time", "30", *left_out)
+
+
+def test_no_batch_that_schemathesis_thinks_of_finds_a_fault(
+    serving: Serving, tmp_path: Path
+) -> None:
+    only = [option for each in LARGE for option in ("--include-operation-id", each)]
+    run(serving, tmp_path, "--phases", "fuzzing", "--max-examples", "30", "--max-time", "10", *only)
+
+
+def test_every_operation_is_in_the_document(http: httpx.Client) -> None:
+    paths: dict[str, Any] = http.get("/openapi.json").json()["paths"]
+    for operation in OPERATIONS:
+        path = operation.path.replace(":path", "")
+        assert operation.method.lower() in paths[path], operation.id
+    assert {"get", "put", "delete"} <= paths["/users/{key}"].keys()
+    assert {"get", "post"} <= paths["/users"].keys()
+    assert "get" in paths["/visits/{key}/{window}"]
+
+
+def test_names_of_operations_are_unique_and_references_lead_somewhere(http: httpx.Client) -> None:
+    document = http.get("/openapi.json")
+    names = [
+        operation["operationId"]
+        for path in document.json()["paths"].values()
+        for operation in path.values()
+    ]
+    assert len(names) == len(set(names))
+    schemas = document.json()["components"]["schemas"]
+    references = {part.split('"')[0] for part in document.text.split("#/components/schemas/")[1:]}
+    assert references <= schemas.keys()
+
+
+def test_writes_are_documented_to_need_a_token(http: httpx.Client) -> None:
+    paths = http.get("/openapi.json").json()["paths"]
+    assert paths["/users/{key}"]["put"]["security"] == [{"bearer": []}]
+    assert paths["/users/{key}"]["get"]["security"] == [{}, {"bearer": []}]
+    assert paths["/health"]["get"]["security"] == []

@@ -1,0 +1,37 @@
+"""What a schema cannot say, said to schemathesis: see SCHEMATHESIS_HOOKS in its documentation.
+
+Two parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
+table has or will have, or the answer is 503 after a long wait; and with ``encoding=base64url``
+whatever names a key must be written in it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import schemathesis
+
+from lastword.service.keys import to_base64url
+
+_VERSIONS = re.compile(r"[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}")
+_KEYS = ("key", "from", "to", "prefix")
+
+
+@schemathesis.hook
+def before_call(_context: Any, case: Any, _arguments: Any) -> None:
+    """Give these parameters the meaning that their valid form promises."""
+    query = case.query or {}
+    asked = query.get("at_least")
+    if isinstance(asked, str) and _VERSIONS.fullmatch(asked):
+        query["at_least"] = "0:0"
+    if query.get("encoding") == "base64url":
+        for place in (query, case.path_parameters or {}, *_records(case.body)):
+            for name in _KEYS:
+                if isinstance(place.get(name), str):
+                    place[name] = to_base64url(place[name].encode("utf-8", "replace"))
+
+
+def _records(body: Any) -> list[dict[str, Any]]:
+    records = body.get("records") if isinstance(body, dict) else None
+    return [each for each in records if isinstance(each, dict)] if isinstance(records, list) else []
