@@ -12,6 +12,8 @@ import sys
 import time
 from typing import Any
 
+from confluent_kafka import Producer
+
 import lastword as lw
 from lastword.pipelines import Pipeline, tumbling
 
@@ -55,7 +57,11 @@ def main(bootstrap_servers: str) -> None:
         print("in the house:", sorted(table))
         assert "bob" not in table
     with lw.Table(
-        pulse_counts.topic, connection=cluster, key=pulse_counts.key, value="int64"
+        pulse_counts.topic,
+        connection=cluster,
+        key=pulse_counts.key,
+        value=pulse_counts.value,
+        allow_expiry=True,
     ) as table:
         for window, beats in table.items():
             print(f"{window.key} in the minute from {window.start_ms}: {beats} measurements")
@@ -77,8 +83,6 @@ def generated(minute_ms: int) -> list[tuple[str, Event]]:
 
 def write(cluster: lw.Connection, measured: list[tuple[str, Event]]) -> None:
     """As any Kafka client would: here with the one that Lastword itself uses."""
-    from confluent_kafka import Producer
-
     producer = Producer(cluster.librdkafka() | {"partitioner": "murmur2_random"})
     for patient, event in measured:
         producer.produce("patient-events", json.dumps(event), patient)

