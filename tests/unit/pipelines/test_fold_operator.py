@@ -44,7 +44,7 @@ FOLDS: dict[str, tuple[Fold, Any, bool]] = {
 
 KEYS = st.sampled_from([b"a", b"b", b"hot", b"hot", b"hot", b"", None])
 VALUES = st.none() | st.integers(0, 9)
-EVENTS = st.lists(st.builds(Event, KEYS, VALUES, st.integers(1, 400)), max_size=60)
+EVENTS = st.lists(st.builds(Event, KEYS, VALUES, st.integers(1, 80)), max_size=60)
 CUTS = st.lists(st.integers(0, 60), max_size=6)
 
 
@@ -123,10 +123,10 @@ def test_a_fold_ends_like_kafka_streams_however_the_records_were_cut(
 @given(
     events=EVENTS,
     cuts=CUTS,
-    size_ms=st.integers(1, 60),
+    size_ms=st.integers(1, 12),
     overlap=st.integers(1, 3),
-    grace_ms=st.integers(0, 40),
-    kept_ms=st.integers(4, 200),
+    grace_ms=st.integers(0, 8),
+    kept_ms=st.integers(4, 40),
 )
 def test_windows_end_like_kafka_streams_with_every_late_record_counted(  # noqa: PLR0917
     name: str,
