@@ -26,9 +26,13 @@ up: setup ## Run a broker and the user-profiles table on this machine until Ctrl
 	@exec $(BIN)/lastword up
 
 .PHONY: test
-test: setup ## Everything: format, lint, types and all tests against a real broker
+test: setup browser ## Everything: format, lint, types and all tests against a real broker and browser
 	@failed=0; $(MAKE) --no-print-directory static || failed=1; \
 	$(PYTEST) || failed=1; exit $$failed
+
+.PHONY: browser
+browser: ## Find a Chromium for the dashboard's tests; install Debian's where that is allowed
+	@scripts/ensure-chromium.sh >/dev/null
 
 .PHONY: check
 check: $(READY) static ## The fast gate: format, lint, types, and every test that needs no broker

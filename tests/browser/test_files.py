@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lastword import service
-from lastword.service.routes_dashboard import _files, page
+from lastword.service.routes_dashboard import files
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = Path(service.__file__).parent / "page"
@@ -57,9 +57,8 @@ def test_every_file_is_used() -> None:
 
 
 def test_the_page_allows_its_own_files_and_nothing_else() -> None:
-    headers = dict(_files()["index.html"].headers)
+    headers = dict(files()["index.html"].headers)
     policy = headers[b"content-security-policy"].decode()
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
     assert "require-trusted-types-for 'script'" in policy
     assert "unsafe" not in policy
-    assert page.__doc__

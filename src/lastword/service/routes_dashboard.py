@@ -48,7 +48,8 @@ class _File:
 
 
 @cache
-def _files() -> dict[str, _File]:
+def files() -> dict[str, _File]:
+    """Every file of the page by its name."""
     return {
         path.name: _load(path)
         for path in sorted(_DIRECTORY.iterdir())
@@ -73,12 +74,12 @@ def _load(path: Path) -> _File:
 
 async def page(call: Call) -> Answer:
     """The document that loads all others."""
-    return _files()[_PAGE].answer(call.headers.get(b"if-none-match"))
+    return files()[_PAGE].answer(call.headers.get(b"if-none-match"))
 
 
 async def asset(call: Call) -> Answer:
     """A script, a style sheet or a picture of the page."""
-    file = _files().get(call.path_parameters["file"])
+    file = files().get(call.path_parameters["file"])
     if file is None:
         raise RefusedError(404, "PathNotFound", "the dashboard has no such file")
     return file.answer(call.headers.get(b"if-none-match"))

@@ -67,11 +67,12 @@ export class Browser {
     if (this.isVisible) this.load();
   }
 
-  /** The table changed: the page in view follows, and so does the key in view. */
-  changed() {
+  /** The page in view follows every change; the key in view only its own, for a history is a pass over the log. */
+  changed(change) {
     if (!this.isVisible) return;
     if (this.search?.isCheap) this.refreshSoon();
-    this.detail.changed();
+    const id = change === null ? null : Address.of(change, this.list.isSession).id;
+    if (id === null || id === this.detail.address?.id) this.detail.changed();
   }
 
   close() {

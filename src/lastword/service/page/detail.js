@@ -55,7 +55,7 @@ export class Detail {
     this.editor.update(status);
   }
 
-  /** Something in the table changed, perhaps this key. */
+  /** This key changed, or may have. */
   changed() {
     this.refreshSoon();
   }

@@ -19,7 +19,7 @@ const STATES = {
   refused: ["stopped", "bad"],
 };
 
-/** Watches one table until closed; `changed` is called after every change. */
+/** Watches one table until closed; `changed` is told of every change, and with null of a gap. */
 export class Feed {
   constructor(table, changed) {
     this.table = table;
@@ -39,8 +39,8 @@ export class Feed {
     this.drawSoon = throttled(() => this.draw(), DRAW_MS);
     this.watch = null;
     this.listeners = {
-      change: (kind, data) => { this.take({ kind, data }); changed(); },
-      gap: (why) => this.take({ kind: "gap", why }),
+      change: (kind, data) => { this.take({ kind, data }); changed(data); },
+      gap: (why) => { this.take({ kind: "gap", why }); changed(null); },
       state: (word, detail) => this.state(word, detail),
     };
   }

@@ -16,7 +16,10 @@ export class Health {
     this.restore = new Restore();
     this.tiles = new Tiles();
     this.makeup = new Makeup();
-    this.survey = new SurveyButton(name);
+    this.survey = new SurveyButton(name, (compaction) => {
+      this.data.compaction = compaction;
+      this.update(this.data);
+    });
     this.charts = new Charts();
     this.partitions = new Partitions();
     this.reasons = new Reasons();

@@ -13,10 +13,19 @@ export const keepsNumbers = JSON.parse("1.0", (_, value, context) => context?.so
 
 /** Parse, with an ExactNumber for every number that would lose digits. */
 export function parseExactly(text) {
-  return JSON.parse(text, (_, value, context) =>
-    typeof value === "number" && context !== undefined && context.source !== undefined
-      && String(value) !== context.source
-      ? new ExactNumber(context.source) : value);
+  try {
+    return JSON.parse(text, exactly);
+  } catch (error) {
+    // A value nested by the thousand is too deep to be walked through. It must not take the whole
+    // page of keys with it; rounded digits in what is only a preview are the lesser evil.
+    if (error instanceof RangeError) return JSON.parse(text);
+    throw error;
+  }
+}
+
+function exactly(_, value, context) {
+  const source = typeof value === "number" ? context?.source : undefined;
+  return source !== undefined && String(value) !== source ? new ExactNumber(source) : value;
 }
 
 // Deeper than this, a value is no longer for people; and recursion has to end somewhere.

@@ -35,16 +35,20 @@ export class Overview {
     const names = tables.map((table) => table.name);
     for (const name of names) if (!this.known.has(name)) this.known.set(name, this.entry(name));
     for (const name of this.known.keys()) if (!names.includes(name)) this.known.delete(name);
-    this.cards.querySelectorAll(".skeleton").forEach((node) => node.remove());
-    reconcile(this.cards, names, (name) => name, (name) => this.known.get(name).card.root, () => {});
+    this.arrange(names);
     this.say(names.length ? "" : "No table can be read here. Serve one: lastword serve user-profiles");
     await Promise.all([...this.known.values()].map((entry) => this.fill(entry)));
     this.sum();
   }
 
+  arrange(names) {
+    this.cards.querySelectorAll(".skeleton").forEach((node) => node.remove());
+    reconcile(this.cards, names, (name) => name, (name) => this.known.get(name).card.root, () => {});
+  }
+
   refuse(problem) {
-    this.cards.replaceChildren();
     this.known.clear();
+    this.arrange([]);
     setText(this.summary, "");
     this.say(problem.status === 401
       ? "This service asks for a token before it shows anything. Give it one with the button at the top."

@@ -3,12 +3,15 @@
 
 import { Address } from "./address.js";
 
+// As the service names tables; not `..`, which a browser would make another path of.
+const NAME = /^(?!\.+$)[A-Za-z0-9._-]{1,249}$/;
+
 /** The page that `hash` names. */
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [page, table, tab] = path.split("/").map(decoded);
+  const [page, table = "", tab] = path.split("/").map(decoded);
   if (page === "wall") return { page: "wall" };
-  if (page !== "tables" || !table) return { page: "overview" };
+  if (page !== "tables" || !NAME.test(table)) return { page: "overview" };
   const parameters = new URLSearchParams(query);
   return {
     page: "table",

@@ -4,10 +4,11 @@
 import { explain, Problem, survey, Unreachable } from "./api.js";
 import { h, setText } from "./dom.js";
 
-/** A button for those who may, and a word for everybody about why nothing is counted. */
+/** A button for those who may, and a word for everybody about why nothing is counted yet. */
 export class SurveyButton {
-  constructor(table) {
+  constructor(table, counted) {
     this.table = table;
+    this.counted = counted;
     this.isCounting = false;
     this.text = h("span", { class: "muted", role: "status" });
     this.button = h("button", { type: "button", hidden: true, on: { click: () => this.count() } }, "Count now");
@@ -25,8 +26,9 @@ export class SurveyButton {
     this.isCounting = this.button.disabled = true;
     setText(this.text, "reading the whole log…");
     try {
-      await survey(this.table);
+      const compaction = await survey(this.table);
       setText(this.text, "");
+      this.counted(compaction);
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Unreachable)) throw error;
       setText(this.text, explain(error));

@@ -27,7 +27,7 @@ export class TablePage {
     this.problem = h("p", { class: "problem", role: "alert", hidden: true });
     this.health = new Health(name);
     this.browser = new Browser(name);
-    this.feed = new Feed(name, () => this.changed());
+    this.feed = new Feed(name, (change) => this.changed(change));
     this.tabs = new Map(TABS.map(([tab, label]) => [tab, h("a", { href: tableHref(name, tab) }, label)]));
     this.panes = new Map([["health", this.health.root], ["keys", this.browser.root], ["changes", this.feed.root]]);
     this.root = h("div", { class: "page table-page" },
@@ -56,9 +56,9 @@ export class TablePage {
   }
 
   /** A change arrived: counts and lists follow at once, not at the next round. */
-  changed() {
+  changed(change) {
     this.refreshSoon();
-    this.browser.changed();
+    this.browser.changed(change);
   }
 
   async refresh() {

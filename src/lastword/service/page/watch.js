@@ -92,9 +92,11 @@ export class Watch {
     const response = await send(this.path, { headers, signal: this.stream.signal, timeout: null });
     started();
     this.listeners.state("live");
+    // Not `for await`: Safari cannot walk through a stream that way.
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
-    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      const events = (rest + text).split("\n\n");
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const events = (rest + part.value).split("\n\n");
       rest = events.pop();
       for (const event of events) this.take(event);
     }
