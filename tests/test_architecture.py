@@ -47,7 +47,7 @@ OWNERS: dict[str, frozenset[str]] = {
     "cryptography": frozenset({"testing"}),
     "pyspark": frozenset({"pipelines"}),
     "deltalake": frozenset({"snapshots"}),
-    "pyarrow": frozenset({"snapshots"}),
+    "pyarrow": frozenset({"snapshots", "pipelines"}),
     "starlette": frozenset({"service"}),
     "granian": frozenset({"service"}),
 }
@@ -59,6 +59,7 @@ STRANGERS: dict[str, frozenset[str]] = {"writer": frozenset({"follow"})}
 ENVIRONMENT_READERS: dict[str, str] = {
     "cli": "turns LASTWORD_* into settings",
     "testing": "a test session is started by a person, not by our command line",
+    "pipelines": "PySpark is told by the environment alone which Java and which Python to start",
 }
 
 HEAVY_LIBRARIES = ("pyspark", "deltalake", "pyarrow", "starlette", "granian", "click", "rich")

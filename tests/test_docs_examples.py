@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.broker.home import default_home
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
@@ -42,9 +43,12 @@ class Terminal:
 
     directory: Path
     bootstrap_servers: str
+    jars: Path
     environ: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
+        (self.directory / "home").mkdir()
+        (self.directory / "home" / "jars").symlink_to(self.jars)
         self.environ = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.directory),
@@ -66,9 +70,16 @@ class Terminal:
         )
 
 
+@pytest.fixture
+def terminal(broker: EmbeddedBroker, tmp_path: Path, request: pytest.FixtureRequest) -> Terminal:
+    """With the jars that are on this machine already: downloads are not what is shown."""
+    home = request.config.getoption("--lastword-home") or default_home(os.environ)
+    (home / "jars").mkdir(parents=True, exist_ok=True)
+    return Terminal(tmp_path, broker.bootstrap_servers, home / "jars")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, broker.bootstrap_servers)
+def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, terminal: Terminal) -> None:
     for kind, block in BLOCK.findall(page.read_text()):
         text = block.replace(ADDRESS, broker.bootstrap_servers)
         if kind == "python":
@@ -79,8 +90,7 @@ def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, tmp_path
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda e: e.stem)
-def test_an_example_runs_twice(example: Path, broker: EmbeddedBroker, tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, broker.bootstrap_servers)
+def test_an_example_runs_twice(example: Path, broker: EmbeddedBroker, terminal: Terminal) -> None:
     for _ in range(2):
         answer = terminal.run(sys.executable, str(example), broker.bootstrap_servers)
         assert answer.returncode == 0, answer.stdout

@@ -26,7 +26,10 @@ LastwordError                      .retriable  .hint
     InvalidRecordError             null or empty key, or a record too large
     IndeterminateError             no answer in time: the write may or may not have happened
     WriteFailedError               the cluster refused the write
+    FencedError                    another process has taken over; this one must stop
+      TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
+  PipelineError                    a pipeline cannot go on
   ServiceError                     the HTTP service does not start, or something has its port
 
                                    * retriable: the same call may succeed later
@@ -167,8 +170,22 @@ class WriteFailedError(WriteError):
     """The cluster refused the write; it did not happen."""
 
 
+class FencedError(WriteError):
+    """Another process has taken over what this one was writing; it must stop."""
+
+
+class TakenOverError(FencedError):
+    """A transactional id has a new holder; whoever is sure to be the rightful one takes it back."""
+
+    retriable = True
+
+
 class TableClosedError(LastwordError):
     """The table is closed, or has failed and cannot go on."""
+
+
+class PipelineError(LastwordError):
+    """A pipeline cannot go on: its query failed, or its results and positions do not agree."""
 
 
 class ServiceError(LastwordError):

@@ -116,6 +116,8 @@ def test_a_token_for_one_table_is_none_for_another(server: ServiceProcess, token
         assert client.get("/tables/texts/keys/auth").status_code == 403
         assert [t["name"] for t in client.get("/tables").json()["tables"]] == ["users"]
         assert client.get("/instances").json()["instances"][0]["tables"] == ["users"]
+        assert [t["name"] for t in client.get("/ready").json()["tables"]] == ["users"]
+        assert client.get("/metrics").status_code == 403  # they are of all tables
 
 
 @pytest.mark.parametrize(

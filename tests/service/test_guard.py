@@ -92,7 +92,7 @@ def test_an_allowed_page_may_read_and_write(serve: Serve) -> None:
             assert answer.headers["access-control-allow-origin"] == "https://admin.example"
             assert "etag" in answer.headers["access-control-expose-headers"]
         read = client.get("/table/a", headers={"Origin": "https://admin.example"})
-        assert read.headers["vary"] == "origin"
+        assert "origin" in read.headers["vary"]
         foreign = client.get("/table/a", headers={"Origin": "https://other.example"})
         assert foreign.status_code == 403
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("log", "Print every record still in the log, superseded ones and tombstones included."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),
+    "pipeline": ("pipeline", "Run data pipelines on Spark."),
     "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
     "broker": ("broker", "Start, stop and inspect the local broker."),
     "state": ("state", "Show the local state directory."),

@@ -219,6 +219,15 @@ class Admin:
         )
         self._visibility.wait_until_altered(lambda: self.setting_sources(topic), before, settings)
 
+    def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
+        """Delete what lies below these offsets; only where the topic's policy deletes, too."""
+        places = [TopicPartition(topic, partition, at) for partition, at in offsets.items()]
+        self._order(
+            lambda client, seconds: client.delete_records(places, request_timeout=seconds),
+            doing=f"deleting records of {topic!r}",
+            topic=topic,
+        )
+
     def _addresses(self) -> list[str]:
         return [broker.address for broker in self.brokers()]
 

@@ -20,6 +20,7 @@ from lastword.service.served import ServedTable
 _READ_THREADS = 4
 _WRITE_THREADS = 32
 _LOG_THREADS = 2
+_REPLAYS_MAX = 8
 _GOODBYE_S = 2.0
 _LOOK_S = 0.01
 
@@ -49,6 +50,7 @@ class Context:
         self.writes = Pool("writes", _WRITE_THREADS, waiting)
         self.log_passes = Pool("log", _LOG_THREADS, waiting)
         self.watching = 0
+        self.replays = asyncio.Semaphore(_REPLAYS_MAX)
         self.openapi = b""
         self.compactions = {
             name: CompactionState(served, local_brokers, clock) for name, served in tables.items()

@@ -16,11 +16,23 @@ _LOOK_AT_COMPACTION_EVERY = 8
 
 
 async def keep(context: Context) -> None:
-    """Until cancelled."""
-    turn = 0
+    """Until cancelled. A look at compaction may take seconds, and holds up no figures."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_keep_figures(context))
+        tasks.create_task(_keep_compaction(context))
+
+
+async def _keep_figures(context: Context) -> None:
     while True:
         for served in context.tables.values():
             await _record(context, served)
+        await asyncio.sleep(INTERVAL_S)
+
+
+async def _keep_compaction(context: Context) -> None:
+    turn = 0
+    while True:
+        for served in context.tables.values():
             if turn % _LOOK_AT_COMPACTION_EVERY == 0 or _survey_is_wanted(context, served):
                 await _look_at_compaction(context, served)
         turn += 1

@@ -11,8 +11,10 @@ from lastword.service.served import ServedTable
 
 # Caches may keep a value, but must ask whether its version is still the current one.
 _REVALIDATE: Header = (b"cache-control", b"no-cache")
-_JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), _REVALIDATE, *SECURITY_HEADERS)
-_OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), _REVALIDATE, *SECURITY_HEADERS)
+_VARY: Header = (b"vary", b"accept")
+_ALWAYS: tuple[Header, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
+_JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), *_ALWAYS)
+_OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), *_ALWAYS)
 _STALE: Header = (b"lastword-stale", b"true")
 
 
@@ -32,7 +34,7 @@ def read_key(
         extra = (*extra, _STALE)
     wanted = headers.get(b"if-none-match")
     if wanted is not None and has_etag(wanted, etag):
-        return Answer(304, (_REVALIDATE, *extra))
+        return Answer(304, (_REVALIDATE, _VARY, *extra))
     if headers.get(b"accept") == OCTETS:
         return Answer(200, (*_OCTETS_HEADERS, *extra), entry.value)
     try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from lastword import __version__
 from lastword.service.answers import JSON, Answer, body_of, document
+from lastword.service.auth import Access
 from lastword.service.operations import Call
 from lastword.service.prometheus import MEDIA_TYPE, exposition
 from lastword.service.shapes_status import Health, Instance, Instances, Readiness
-from lastword.service.status import readiness
+from lastword.service.status import is_ready, readiness
+from lastword.service.tokens import EVERY_TABLE
 
 
 async def health(call: Call) -> Answer:
@@ -16,17 +18,20 @@ async def health(call: Call) -> Answer:
 
 
 async def ready(call: Call) -> Answer:
-    """200 when every table serves reads, else 503 with how far they are."""
+    """200 when every table serves reads, else 503; with how far those are that may be read."""
     context = call.context
+    all_ready = all(is_ready(served) for served in context.tables.values())
     tables = [
-        readiness(served, context.recorders[name].pace) for name, served in context.tables.items()
+        readiness(served, context.recorders[name].pace)
+        for name, served in context.tables.items()
+        if call.caller.access_to(name) >= Access.READ
     ]
-    all_ready = all(table.ready for table in tables)
     return document(Readiness(all_ready, tables), status=200 if all_ready else 503)
 
 
 async def metrics(call: Call) -> Answer:
-    """Every figure in Prometheus' text format."""
+    """Every figure in Prometheus' text format; they are of all tables."""
+    call.caller.require(Access.READ, EVERY_TABLE)
     text = await call.context.reads.run(exposition, call.context)
     return body_of(text.encode(), MEDIA_TYPE)
 

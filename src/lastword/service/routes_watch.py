@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from msgspec import UNSET
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -65,7 +65,7 @@ class WatchStream:
         fanout: Fanout,
         watcher: Watcher,
         start: Position,
-        missed: Iterator[Chunk],
+        missed: Generator[Chunk, None, None],
     ) -> None:
         self._context = context
         self._fanout = fanout
@@ -79,7 +79,9 @@ class WatchStream:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             await self._send(send, start_event(self._start))
-            await self._send_missed(send)
+            # Each replay has a Kafka client of its own: a hundred at once would be too many.
+            async with self._context.replays:
+                await self._send_missed(send)
             await self._send_changes(send)
         except TimeoutError:
             # It takes nothing at all, so it cannot be told; the broken connection tells it.
@@ -91,20 +93,22 @@ class WatchStream:
 
     async def _send_missed(self, send: Send) -> None:
         """What lies between the position asked for and the one joined at: only the log has it."""
-        while not self._watcher.ended:
-            try:
-                chunk = await self._context.log_passes.run(next, self._missed, None)
-            except LastwordError as error:
-                self._watcher.cut_off(
-                    WatchLostError(
-                        f"the changes since then cannot be read from the log: {error}",
-                        hint="read the table, then watch from the position of that answer",
-                    )
+        run = self._context.log_passes.run
+        try:
+            while not self._watcher.ended:
+                chunk = await run(next, self._missed, None)
+                if chunk is None:
+                    return
+                await self._send(send, chunk.data)
+        except LastwordError as error:
+            self._watcher.cut_off(
+                WatchLostError(
+                    f"the changes since then cannot be read from the log: {error}",
+                    hint="read the table, then watch from the position of that answer",
                 )
-                return
-            if chunk is None:
-                return
-            await self._send(send, chunk.data)
+            )
+        finally:
+            await run(self._missed.close)
 
     async def _send_changes(self, send: Send) -> None:
         watcher = self._watcher
@@ -128,7 +132,7 @@ class WatchStream:
         self._watcher.leave()
 
 
-def _missed(served: ServedTable, start: Position, joined: Position) -> Iterator[Chunk]:
+def _missed(served: ServedTable, start: Position, joined: Position) -> Generator[Chunk, None, None]:
     encoder = EventEncoder(served, start)
     ranges = {p: (offset, joined.offsets[p]) for p, offset in start.offsets.items()}
     for batch in read_range(served.raw.connection, served.table.topic, ranges):

@@ -98,7 +98,7 @@ class Service:
     def stop(self) -> None:
         """End the watchers, finish the requests under way, close the tables; idempotent."""
         thread, self._thread = self._thread, None
-        if thread is not None and self._loop is not None and self._server is not None:
+        if thread is not None and thread.is_alive() and self._loop is not None:
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)
             thread.join(_STOP_S)
         if self._context is not None:
@@ -131,10 +131,12 @@ class Service:
         auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
         self._server = _granian(self._config, build_app(context, auth))
         keeping = asyncio.create_task(keep(context))
+        keeping.add_done_callback(_report_failure)
         try:
             await self._server.serve()
         finally:
             keeping.cancel()
+            await asyncio.wait((keeping,))
 
     def _await_listening(self) -> None:
         """Granian does not say when it listens, so knock until somebody opens."""
@@ -157,6 +159,12 @@ class Service:
             await self._context.end_watches()
         if self._server is not None:
             self._server.stop()  # type: ignore[no-untyped-call]
+
+
+def _report_failure(keeping: asyncio.Task[None]) -> None:
+    """The service goes on without its figures, but somebody must learn why."""
+    if not keeping.cancelled() and (failure := keeping.exception()) is not None:
+        log.error("figures are no longer remembered", exc_info=failure)
 
 
 def _granian(config: ServiceConfig, app: object) -> Server:

@@ -1,0 +1,139 @@
+"""``lastword pipeline``: data pipelines on Spark."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.progress import progress_bar
+from lastword.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lastword.kafka.connection import Connection
+    from lastword.pipelines import BatchReport, Pipeline
+
+# What of a tally is worth a word when there was any.
+_TROUBLE = {
+    "late": "late",
+    "keyless": "without a key",
+    "null_values": "without a value",
+    "quarantined": "quarantined",
+    "skipped": "committed before",
+    "restored": "restored from a changelog",
+}
+
+
+@click.group()
+def pipeline() -> None:
+    """Run data pipelines on Spark."""
+
+
+@pipeline.command()
+@with_cluster
+@click.argument("target", metavar="MODULE:NAME")
+@click.option("--once", is_flag=True, help="Process what is there now, then stop.")
+@click.option(
+    "--master",
+    metavar="URL",
+    help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
+)
+def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
+    """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
+
+    The module is looked for in the current directory and among installed packages. Each batch
+    prints a line: how many records, how fast, how many updates, and what was left out.
+    """
+    found = load_pipeline(target)
+    # Loads PySpark, which no other command needs.
+    from lastword.pipelines.session import LOCAL_MASTER, session_for
+
+    connection = _connection(app, found)
+    with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
+        session = session_for(
+            found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
+        )
+        with session as spark, _stopped_by_signals(found):
+            app.output.note(f"{found.application_id} runs at {connection.bootstrap_servers}")
+            found.run(
+                spark,
+                once=once,
+                connection=connection,
+                state_dir=app.state_dir,
+                on_batch=lambda batch: print_batch(app, batch),
+            )
+
+
+def load_pipeline(target: str) -> Pipeline:
+    """The object that ``MODULE:NAME`` names; its module is imported."""
+    from lastword.pipelines import Pipeline
+
+    module_name, _, name = target.partition(":")
+    if not module_name or not name:
+        raise ConfigError(f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name != module_name.partition(".")[0]:
+            raise
+        raise ConfigError(
+            f"there is no module {module_name!r} here",
+            hint="run the command where its file is, or install its package",
+        ) from error
+    found = getattr(module, name, None)
+    if not isinstance(found, Pipeline):
+        raise ConfigError(
+            f"{name!r} of {module_name} is no Pipeline",
+            hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
+        )
+    return found
+
+
+def print_batch(app: AppContext, batch: BatchReport) -> None:
+    """One line for each batch that had records."""
+    tally = batch.tally
+    if not (tally.records or tally.skipped):
+        return
+    rate = tally.records / batch.seconds if batch.seconds else 0.0
+    left_out = [
+        f"{getattr(tally, name):,} {words}"
+        for name, words in _TROUBLE.items()
+        if getattr(tally, name)
+    ]
+    line = (
+        f"{'+'.join(batch.sources)}: {tally.records:,} records in {batch.seconds:.1f} s "
+        f"({rate:,.0f}/s), {tally.updates:,} updates"
+    )
+    app.output.line(
+        "; ".join([line, *left_out]),
+        {"sources": batch.sources, "seconds": round(batch.seconds, 3), **asdict(tally)},
+    )
+
+
+def _connection(app: AppContext, found: Pipeline) -> Connection:
+    """What the flags say, else the pipeline's own cluster, else that of the settings."""
+    flagged = {"connection.bootstrap_servers", "connection.command_config"} & app.flags.keys()
+    return app.connection if flagged or found.connection is None else found.connection
+
+
+@contextmanager
+def _stopped_by_signals(found: Pipeline) -> Iterator[None]:
+    """Ctrl-C and a polite kill end the run between two looks at its queries."""
+    before = {
+        number: signal.signal(number, lambda *_: found.stop())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,9 @@
+"""Data pipelines on Spark: streams of events, computed per key into compacted changelog topics."""
+
+from __future__ import annotations
+
+from lastword.pipelines.pipeline import Pipeline
+from lastword.pipelines.query import BatchReport
+from lastword.pipelines.windows import hopping, tumbling
+
+__all__ = ["BatchReport", "Pipeline", "hopping", "tumbling"]

@@ -1,0 +1,166 @@
+"""Runs a pipeline: the one member of its group, its topics, and a Spark query for each part."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.errors import FencedError, LastwordError, PipelineError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.membership import Membership
+from lastword.pipelines.own_topics import ensure_topic, partitions_of
+from lastword.pipelines.plan import Branch, TaskPlan
+from lastword.pipelines.query import BatchReport, PipelineQuery
+from lastword.pipelines.topology import OwnTopic, Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How a pipeline runs here; what it reads and writes is its topology's business."""
+
+    connection: Connection
+    state_dir: Path
+    replication: int
+    commit_interval_ms: int
+    max_records_per_batch: int
+    once: bool
+    on_batch: Callable[[BatchReport], None]
+
+
+class Driver:
+    """One run of one application, from joining its group to leaving it."""
+
+    def __init__(self, topology: Topology, spark: SparkSession, settings: RunSettings) -> None:
+        self._topology = topology
+        self._spark = spark
+        self._settings = settings
+        self._application_id = topology.application_id
+        self._control = OwnTopic(f"{topology.application_id}-control", "control")
+        self._quarantine = OwnTopic(f"{topology.application_id}-quarantine", "quarantine")
+        self._lost = threading.Event()
+
+    def run(self, stop: threading.Event) -> None:
+        """Process until ``stop`` is set, or once; raises FencedError when replaced."""
+        parts = self._topology.parts()
+        with Admin(self._settings.connection) as admin:
+            self._ensure(admin, self._control, 1)
+            membership = Membership(
+                self._settings.connection,
+                self._application_id,
+                self._control.name,
+                client_id=f"{self._application_id}@{socket.gethostname()}:{os.getpid()}",
+                on_lost=self._lost.set,
+            )
+            membership.join()
+            try:
+                self._ensure(admin, self._quarantine, 1)
+                queries = [self._query(self._plan(admin, part), membership) for part in parts]
+                with tempfile.TemporaryDirectory(prefix="lastword-") as scratch:
+                    self._run_queries(queries, Path(scratch), stop)
+            finally:
+                membership.leave()
+
+    def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
+        """Make sure of every topic the part writes; sources must be there, or be ours."""
+        topics = frozenset[str]().union(*(branch.topics for branch in part))
+        partitions = partitions_of(admin, topics)
+        plan = TaskPlan(
+            application_id=self._application_id,
+            connection=self._settings.connection,
+            partitions=partitions,
+            sources={topic: self._topology.sources[topic] for topic in topics},
+            branches=tuple(part),
+            quarantine_topic=self._quarantine.name,
+            state_dir=self._settings.state_dir,
+            sink_partitions={
+                branch.sink: self._ensure(admin, self._topology.own_topics[branch.sink], partitions)
+                for branch in part
+                if branch.sink is not None
+            },
+        )
+        for changelog in plan.changelogs.values():
+            self._ensure(admin, self._topology.own_topics[changelog], partitions)
+        return plan
+
+    def _ensure(self, admin: Admin, topic: OwnTopic, partitions: int) -> int:
+        replication = self._settings.replication
+        return ensure_topic(admin, topic, partitions=partitions, replication=replication)
+
+    def _query(self, plan: TaskPlan, membership: Membership) -> PipelineQuery:
+        own = self._topology.own_topics.values()
+        return PipelineQuery(
+            self._spark,
+            plan,
+            passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
+            max_records=self._settings.max_records_per_batch,
+            group_metadata=lambda: membership.metadata,
+            on_batch=self._settings.on_batch,
+        )
+
+    def _run_queries(
+        self, queries: Sequence[PipelineQuery], scratch: Path, stop: threading.Event
+    ) -> None:
+        """All at once; or, for a run that ends, upstream first: its output is there by then."""
+        once, interval_ms = self._settings.once, self._settings.commit_interval_ms
+        rounds = [[query] for query in queries] if once else [queries]
+        for number, together in enumerate(rounds):
+            running = [
+                query.start(scratch / f"{number}-{i}", once=once, commit_interval_ms=interval_ms)
+                for i, query in enumerate(together)
+            ]
+            self._watch(running, stop)
+        for query in queries:
+            query.finish()
+
+    def _watch(self, running: Sequence[StreamingQuery], stop: threading.Event) -> None:
+        """Wait for the end of any, for ``stop``, or for being replaced; then none is left."""
+        try:
+            while all(query.isActive for query in running) and not stop.wait(_LOOK_S):
+                self._refuse_if_replaced()
+        finally:
+            for query in running:
+                query.stop()
+        for query in running:
+            if (failure := query.exception()) is not None:
+                self._refuse_if_replaced()
+                raise _as_error(self._application_id, str(failure)) from failure
+
+    def _refuse_if_replaced(self) -> None:
+        if self._lost.is_set():
+            raise FencedError(
+                f"another driver may have taken over {self._application_id!r}: "
+                "this one was not heard of for too long",
+                hint="was this process paused, or the network cut? It will not rejoin",
+            )
+
+
+def _as_error(application_id: str, text: str) -> LastwordError:
+    """What failed in a task far away; Spark hands over nothing but the text of its traceback."""
+    lines = [line.strip() for line in text.splitlines()]
+    raised = [line for line in lines if line.startswith(("lastword.errors.", "pyspark.errors."))]
+    reason = raised[-1] if raised else next(iter(lines), "Spark gives no reason")
+    if reason.startswith("lastword.errors.FencedError"):
+        return FencedError(
+            f"another driver has taken over {application_id!r}: {reason.partition(': ')[2]}",
+            hint="this one wrote nothing since; stop it, or stop the other one and start again",
+        )
+    return PipelineError(
+        f"{application_id!r} failed: {reason}",
+        hint="nothing is lost or half written: the next run goes on from the last commit",
+    )

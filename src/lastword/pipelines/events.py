@@ -1,0 +1,55 @@
+"""The records of one source partition on their way through a task, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True)
+class Events:
+    """Decoded values with raw keys, in the order they are processed; all columns are as long."""
+
+    topics: Sequence[str]
+    keys: list[bytes | None]
+    values: list[Any]
+    timestamps: list[int]
+    offsets: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, indexes: Sequence[int]) -> Events:
+        """Only the records at ``indexes``."""
+        return Events(
+            [self.topics[i] for i in indexes],
+            [self.keys[i] for i in indexes],
+            [self.values[i] for i in indexes],
+            [self.timestamps[i] for i in indexes],
+            [self.offsets[i] for i in indexes],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BadEvent:
+    """A record that could not be processed, and why; goes to the quarantine topic."""
+
+    topic: str
+    offset: int
+    key: bytes | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a task did with one partition's part of a batch; added up by the driver."""
+
+    records: int = 0
+    skipped: int = 0
+    keyless: int = 0
+    null_values: int = 0
+    late: int = 0
+    quarantined: int = 0
+    updates: int = 0
+    restored: int = 0

@@ -1,0 +1,162 @@
+"""How the records of a key become its value: the part of an aggregation that a user writes.
+
+Semantics are those of Kafka Streams: a fold sees a key's records in offset order, None stands
+for "no value" on either side, a result of None forgets the key, and what comes after that starts
+from nothing again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lastword.errors import ConfigError
+
+Field = str | Callable[[Any], Any]
+"""What of a value is summed up: the name of a field, or a function of the value."""
+
+
+class Fold(ABC):
+    """Turns a key's old value and its new records into its new value.
+
+    ``takes_nulls`` says whether records without a value reach the fold when there are no
+    windows: Kafka Streams leaves them out of counts and reductions, but not out of windows.
+    """
+
+    takes_nulls = False
+
+    @abstractmethod
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """The value after one more record."""
+
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Any:
+        """The value after all of ``values``."""
+        for value in values:
+            old = self.step(key, old, value)
+        return old
+
+
+class Count(Fold):
+    """How many records a key had."""
+
+    def step(self, key: Any, old: Any, value: Any) -> int:
+        """One more."""
+        return (old or 0) + 1
+
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> int:
+        """As many more at once."""
+        return (old or 0) + len(values)
+
+
+class Latest(Fold):
+    """The last value; a record without one deletes the key."""
+
+    takes_nulls = True
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """The new one."""
+        return value
+
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Any:
+        """The last one; the others do not matter."""
+        return values[-1]
+
+
+class Merge(Fold):
+    """Partial updates folded into the full state: fields of the new object replace the old."""
+
+    takes_nulls = True
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """The old object with the new fields; a record without a value deletes the key."""
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise TypeError(f"merge() takes objects, not {type(value).__name__}")
+        return {**(old or {}), **value}
+
+
+@dataclass(frozen=True)
+class Reduce(Fold):
+    """The user's function of the old and the new value; the first value stands as it is."""
+
+    reducer: Callable[[Any, Any], Any]
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """Reduce, once there is something to reduce with."""
+        return value if old is None else self.reducer(old, value)
+
+
+@dataclass(frozen=True)
+class Aggregate(Fold):
+    """The user's function of key, value and aggregate, from an initial aggregate on."""
+
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """Aggregate, from the initial value when the key is new."""
+        return self.aggregator(key, value, self.initializer() if old is None else old)
+
+
+@dataclass(frozen=True)
+class Extreme(Fold):
+    """The smallest or largest of a field."""
+
+    field: Field
+    better: Callable[[Any, Any], Any]
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """The better of the two; a record without the field changes nothing."""
+        found = pick(self.field, value)
+        if found is None:
+            return old
+        return found if old is None else self.better(old, found)
+
+
+@dataclass(frozen=True)
+class Sum(Fold):
+    """The total of a field."""
+
+    field: Field
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """The old total and this one's field; a record without the field changes nothing."""
+        found = pick(self.field, value)
+        return old if found is None else (old or 0) + found
+
+
+@dataclass(frozen=True)
+class Average(Fold):
+    """The mean of a field, kept with the sum and count it comes from."""
+
+    field: Field
+
+    def step(self, key: Any, old: Any, value: Any) -> Any:
+        """Sum and count with this record; a record without the field changes nothing."""
+        found = pick(self.field, value)
+        if found is None:
+            return old
+        total = (old["sum"] if old else 0) + found
+        count = (old["count"] if old else 0) + 1
+        return {"avg": total / count, "count": count, "sum": total}
+
+
+def pick(field: Field, value: Any) -> Any:
+    """The field of a value, or None when it has none."""
+    if callable(field):
+        return field(value)
+    if isinstance(value, Mapping):
+        return value.get(field)
+    return getattr(value, field, None)
+
+
+def check_field(field: Field) -> Field:
+    """Refuse early what could only fail inside a running job."""
+    if isinstance(field, str) or callable(field):
+        return field
+    raise ConfigError(
+        f"{field!r} names no field", hint="give a field's name or a function of the value"
+    )

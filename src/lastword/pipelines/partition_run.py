@@ -1,0 +1,137 @@
+"""One attempt at one partition's part of a batch: restore, process, commit, store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from lastword.kafka.groups import Committed, Place
+from lastword.kafka.partitioner import partition_for
+from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
+from lastword.pipelines.events import BadEvent, Events, Tally
+from lastword.pipelines.operator import Turn
+from lastword.pipelines.partition_state import PartitionState
+from lastword.pipelines.plan import Branch, PositionNote, TaskPlan, encode_note, join_notes
+from lastword.pipelines.state_view import StateView
+from lastword.pipelines.task_input import TaskInput, decode, merged
+
+Positions = Mapping[Place, Committed]
+
+
+class PartitionRun:
+    """What of the input is not committed yet, carried through every branch of the plan."""
+
+    def __init__(self, plan: TaskPlan, given: TaskInput, committed: Positions) -> None:
+        self.tally = Tally()
+        self._plan = plan
+        self._given = given
+        self._partition = given.partition
+        self._committed = committed
+        self._note = join_notes(each.metadata for each in committed.values())
+        self._stream_times = dict(self._note.stream_times)
+        self._outputs: list[Output] = []
+        self._positions: dict[Place, Committed] = {}
+
+    def commit(self, writer: TransactionWriter, group_metadata: bytes) -> Positions:
+        """Process and commit; returns where each source stands then.
+
+        The stores follow once Kafka has it all. Should that fail, the changelog has what they
+        lack, and the next task brings them there.
+        """
+        events = self._events()
+        if not self.tally.records:
+            return self._committed
+        with ExitStack() as opened:
+            views: list[tuple[PartitionState, StateView]] = []
+            for branch in self._plan.branches:
+                views += self._process(branch, events, opened)
+            for state, view in views:
+                self._log(state, view)
+            ends = writer.write(self._outputs, self._next_positions, group_metadata)
+            for state, view in views:
+                state.commit(view, self._changelog_end(state, ends))
+        return {**self._committed, **self._positions}
+
+    def _events(self) -> dict[str, Events]:
+        turn = Turn(tally=self.tally)
+        events = {
+            topic: decode(self._plan.sources[topic], records, self._position_of(topic), turn)
+            for topic, records in self._given.topics.items()
+        }
+        self._quarantine(turn.bad)
+        return events
+
+    def _position_of(self, topic: str) -> int:
+        place = Place(topic, self._partition)
+        return self._committed[place].offset if place in self._committed else 0
+
+    def _process(
+        self, branch: Branch, events: Mapping[str, Events], opened: ExitStack
+    ) -> list[tuple[PartitionState, StateView]]:
+        parts = [events[topic] for topic in sorted(branch.topics) if topic in events]
+        if not parts:
+            return []
+        turn = Turn(self._stream_times.get(branch.name, -1), self.tally)
+        flowing = merged(parts)
+        for step in branch.steps:
+            flowing = step(flowing, turn)
+        found: list[tuple[PartitionState, StateView]] = []
+        if branch.store is not None:
+            state = PartitionState(self._plan, branch.store, self._partition)
+            opened.callback(state.close)
+            state.bring_to(self._note.changelogs.get(branch.store.name, 0))
+            self.tally.restored += state.restored
+            view = state.view()
+            branch.store.make_operator().process(flowing, view, turn)
+            found.append((state, view))
+            self._stream_times[branch.name] = turn.stream_time_ms
+        elif branch.sink is not None:
+            self._send(branch.sink, flowing, turn)
+        self._quarantine(turn.bad)
+        return found
+
+    def _log(self, state: PartitionState, view: StateView) -> None:
+        if state.plan.changelog is not None:
+            place = Place(state.plan.changelog, self._partition)
+            self._outputs += [Output(place, key, value, at) for key, value, at in view.updates()]
+
+    def _send(self, topic: str, events: Events, turn: Turn) -> None:
+        """Into another topic, where each key has its own partition."""
+        partitions = self._plan.sink_partitions[topic]
+        for i, key in enumerate(events.keys):
+            if not key:
+                turn.tally.keyless += 1
+                continue
+            place = Place(topic, partition_for(key, partitions))
+            self._outputs.append(Output(place, key, events.values[i], events.timestamps[i]))
+            turn.tally.updates += 1
+
+    def _quarantine(self, bad: list[BadEvent]) -> None:
+        place = Place(self._plan.quarantine_topic, 0)
+        for each in bad:
+            raw = self._given.topics[each.topic].value_at(each.offset)
+            headers = (
+                ("lastword-topic", each.topic.encode()),
+                ("lastword-partition", str(self._partition).encode()),
+                ("lastword-offset", str(each.offset).encode()),
+                ("lastword-reason", each.reason.encode()),
+            )
+            self._outputs.append(Output(place, each.key, raw, NOW, headers))
+
+    def _changelog_end(self, state: PartitionState, ends: Mapping[Place, int]) -> int:
+        place = Place(state.plan.changelog or "", self._partition)
+        return ends.get(place, self._note.changelogs.get(state.plan.name, 0))
+
+    def _next_positions(self, ends: Mapping[Place, int]) -> Positions:
+        """Just after the last record of each topic, with where the changelogs stand by then."""
+        changelogs = dict(self._note.changelogs)
+        for store, changelog in self._plan.changelogs.items():
+            place = Place(changelog, self._partition)
+            if place in ends:
+                changelogs[store] = ends[place]
+        note = encode_note(PositionNote(self._stream_times, changelogs))
+        for topic, records in self._given.topics.items():
+            # A batch that was read before may end below what is committed by now.
+            after = max(self._position_of(topic), records.offsets[-1] + 1)
+            self._positions[Place(topic, self._partition)] = Committed(after, note)
+        return self._positions

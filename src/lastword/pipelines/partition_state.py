@@ -1,0 +1,114 @@
+"""The stores of one partition during one task: opened, brought to the committed state, closed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import StoreCorruptedError, StoreLockedError
+from lastword.follow.catch_up import catch_up
+from lastword.follow.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
+from lastword.follow.facts import TopicFacts, look_up
+from lastword.follow.state_directory import StateDirectory
+from lastword.kafka.admin import Admin
+from lastword.pipelines.plan import StorePlan, TaskPlan
+from lastword.pipelines.state_view import StateView
+from lastword.stores.rocksdb import RocksDBStore
+
+log = logging.getLogger(__name__)
+
+LOCK_WAIT_S = 20.0
+_LOCK_LOOK_S = 0.1
+
+
+class PartitionState:
+    """Holds the lock and the store of one operator on this machine.
+
+    The changelog is the backup: a store that does not stand at the committed offset of its
+    changelog, because it is new here, or behind, or ahead after a crash, is restored from it.
+    """
+
+    def __init__(self, plan: TaskPlan, store: StorePlan, partition: int) -> None:
+        self.plan = store
+        self.restored = 0
+        self._connection = plan.connection
+        self._partition = partition
+        self._clock = SYSTEM_CLOCK
+        self._directory = StateDirectory(
+            plan.state_dir, plan.application_id, store.name, self._clock
+        )
+        self._checkpoint: Checkpoint | None = None
+        self._store = self._open(self._acquire())
+
+    def _acquire(self) -> Path:
+        """Wait for an attempt of the same task that is just ending."""
+        deadline = self._clock.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                return self._directory.acquire(self._partition)
+            except StoreLockedError:
+                if self._clock.monotonic() >= deadline:
+                    raise
+                self._clock.sleep(_LOCK_LOOK_S)
+
+    def _open(self, path: Path) -> RocksDBStore:
+        """The store; one that cannot be read is thrown away, for the changelog has it all."""
+        store = RocksDBStore(path)
+        try:
+            store.open()
+        except StoreCorruptedError as error:
+            log.warning("%s: starting over: %s", path, error)
+            shutil.rmtree(path)
+            store = RocksDBStore(path)
+            store.open()
+        return store
+
+    def bring_to(self, changelog_offset: int) -> None:
+        """Make the store reflect its changelog up to ``changelog_offset`` and nothing else."""
+        if self.plan.changelog is None:
+            return
+        checkpoint = decode_checkpoint(self._store.checkpoint())
+        if checkpoint is not None and checkpoint.next_offset == changelog_offset:
+            self._checkpoint = checkpoint
+            return
+        if checkpoint is not None and checkpoint.next_offset > changelog_offset:
+            # Written by a transaction that was aborted after all.
+            self._store.clear()
+        facts = self._look_up(self.plan.changelog)
+        self.restored = catch_up(
+            self._connection,
+            self.plan.changelog,
+            self._partition,
+            self._store,
+            facts=facts,
+            until=changelog_offset,
+            clock=self._clock,
+        )
+        self._checkpoint = decode_checkpoint(self._store.checkpoint())
+
+    def view(self) -> StateView:
+        """A fresh view for one batch."""
+        return StateView(self._store, every_update=self.plan.every_update)
+
+    def commit(self, view: StateView, changelog_offset: int) -> None:
+        """Write the batch, which the changelog has by now, into the store."""
+        if self._checkpoint is None:
+            view.commit(b"")
+            return
+        self._checkpoint = msgspec.structs.replace(
+            self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
+        )
+        view.commit(encode_checkpoint(self._checkpoint))
+
+    def close(self) -> None:
+        """Close the store and let the next task have it; idempotent."""
+        self._store.close()
+        self._directory.release()
+
+    def _look_up(self, topic: str) -> TopicFacts:
+        with Admin(self._connection) as admin:
+            return look_up(admin, topic, self._clock.now_ms())

@@ -1,0 +1,121 @@
+"""What the driver tells a task to do: plain values and the user's functions, ready to be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from lastword.codecs.resolve import CodecSpec
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Place
+from lastword.pipelines.events import Events
+from lastword.pipelines.folds import Field
+from lastword.pipelines.operator import Operator, Turn
+
+Step = Callable[[Events, Turn], Events]
+"""A stage without state: filter, map and the like."""
+
+MakeOperator = Callable[[], Operator]
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """How the records of one topic are read; ``timestamp`` is where a value holds event time."""
+
+    topic: str
+    value: CodecSpec
+    timestamp: Field | None = None
+
+
+@dataclass(frozen=True)
+class StorePlan:
+    """One operator with its store and changelog. A changelog of None means it is not backed up."""
+
+    name: str
+    changelog: str | None
+    make_operator: MakeOperator
+    every_update: bool = False
+
+
+@dataclass(frozen=True)
+class Branch:
+    """From the sources through stages without state into a store or a topic."""
+
+    topics: frozenset[str]
+    steps: tuple[Step, ...]
+    store: StorePlan | None = None
+    sink: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the branch ends in; unique within a pipeline."""
+        return self.store.name if self.store is not None else f"to {self.sink}"
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """Everything the tasks of one part share; ``partitions`` is how many each source has."""
+
+    application_id: str
+    connection: Connection
+    partitions: int
+    sources: Mapping[str, SourcePlan]
+    branches: tuple[Branch, ...]
+    quarantine_topic: str
+    state_dir: Path
+    sink_partitions: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The sources, by which a part is known from one run to the next."""
+        return "+".join(sorted(self.sources))
+
+    @property
+    def places(self) -> list[Place]:
+        """Every partition of every source."""
+        return [Place(topic, p) for topic in self.sources for p in range(self.partitions)]
+
+    @property
+    def changelogs(self) -> dict[str, str]:
+        """Store -> changelog, of the stores that are backed up."""
+        stores = [branch.store for branch in self.branches if branch.store is not None]
+        return {store.name: store.changelog for store in stores if store.changelog is not None}
+
+    def transactional_id(self, partition: int) -> str:
+        """Known to every driver of the application, so that a successor can end what is open."""
+        return f"{self.application_id}-{self.name}-{partition}"
+
+
+class PositionNote(msgspec.Struct, frozen=True):
+    """What is committed beside a source position: all that a successor needs to go on.
+
+    ``changelogs`` are the next offsets of the changelogs that reflect exactly this position, by
+    store; ``stream_times`` the largest timestamps seen, by branch.
+    """
+
+    stream_times: dict[str, int]
+    changelogs: dict[str, int]
+
+
+def encode_note(note: PositionNote) -> str:
+    """As the text of an offset commit."""
+    return msgspec.json.encode(note).decode()
+
+
+def join_notes(texts: Iterable[str]) -> PositionNote:
+    """What the notes of one partition of all sources say together; empty texts say nothing.
+
+    Each commit writes the same note to every source it moves. A source that was quiet, or was
+    not part of the pipeline then, has an older one. Both kinds of numbers only grow.
+    """
+    stream_times: dict[str, int] = {}
+    changelogs: dict[str, int] = {}
+    for text in filter(None, texts):
+        note = msgspec.json.decode(text, type=PositionNote)
+        for known, found in ((stream_times, note.stream_times), (changelogs, note.changelogs)):
+            for name, number in found.items():
+                known[name] = max(number, known.get(name, number))
+    return PositionNote(stream_times, changelogs)

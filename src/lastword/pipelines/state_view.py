@@ -1,0 +1,78 @@
+"""What an operator sees of its store during one batch: rows, and its own writes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lastword.follow.rows import decode_row, encode_row
+from lastword.stores.base import Store
+
+
+class Update(NamedTuple):
+    """A new value of a key, or None for a tombstone."""
+
+    key: bytes
+    value: bytes | None
+    timestamp_ms: int
+
+
+class StateView:
+    """Reads through to the store; writes stay here until the batch is committed.
+
+    With ``every_update`` each write reaches the changelog; otherwise one per key and batch does,
+    which is what a record cache is for. The final values are the same.
+    """
+
+    def __init__(self, store: Store, *, every_update: bool) -> None:
+        self._store = store
+        self._every_update = every_update
+        self._dirty: dict[bytes, Update] = {}
+        self._log: list[Update] = []
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The current values, in the order of ``keys``."""
+        dirty = self._dirty
+        rows = self._store.get_many(keys)
+        if not dirty:
+            return [None if row is None else decode_row(row).value for row in rows]
+        return [
+            dirty[key].value if key in dirty else (None if row is None else decode_row(row).value)
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
+        """Set a key's value, or forget it with None."""
+        update = Update(key, value, timestamp_ms)
+        self._dirty[key] = update
+        if self._every_update:
+            self._log.append(update)
+
+    def scan(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values of a range, this batch's writes included, in no particular order."""
+        scan = self._store.scan(start, end)
+        try:
+            for key, row in scan:
+                if key not in self._dirty:
+                    yield key, decode_row(row).value
+        finally:
+            scan.close()
+        for key, update in list(self._dirty.items()):
+            inside = (start is None or key >= start) and (end is None or key < end)
+            if inside and update.value is not None:
+                yield key, update.value
+
+    def updates(self) -> list[Update]:
+        """What goes to the changelog, in order."""
+        return self._log if self._every_update else list(self._dirty.values())
+
+    def commit(self, checkpoint: bytes) -> None:
+        """Write the batch into the store with its checkpoint, in one atomic step."""
+        puts = {
+            key: encode_row(0, update.timestamp_ms, None, update.value)
+            for key, update in self._dirty.items()
+            if update.value is not None
+        }
+        deletes = [key for key, update in self._dirty.items() if update.value is None]
+        self._store.apply(puts, deletes, checkpoint)
+        self._dirty, self._log = {}, []

@@ -1,0 +1,118 @@
+"""What runs on an executor: one source partition's part of a batch, from Arrow to a transaction.
+
+Keep worker-wide caches in this module only: Spark sends copies of what a nested function refers
+to, but imports this one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from lastword.errors import PartitionCountError, TakenOverError
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.transaction_writer import TransactionWriter
+from lastword.pipelines.events import Tally
+from lastword.pipelines.partition_run import PartitionRun
+from lastword.pipelines.plan import TaskPlan
+from lastword.pipelines.task_input import TaskInput, read_input
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+
+TAKE_OVERS_MAX = 3
+REPORT_SCHEMA = ", ".join(f"{name} long" for name in asdict(Tally()))
+
+
+@dataclass(slots=True)
+class _Held:
+    """A writer of this worker, and the positions that nobody can move while it is not fenced.
+
+    They are those of one driver, known by its ``group_metadata``: between two drivers a person
+    may have reset them.
+    """
+
+    writer: TransactionWriter
+    group_metadata: bytes
+    committed: Mapping[Place, Committed]
+
+
+_held: dict[str, _Held] = {}
+
+
+def run_task(
+    batches: Iterator[pa.RecordBatch], plan: TaskPlan, group_metadata: bytes
+) -> Iterator[pa.RecordBatch]:
+    """Process one partition and report what was done, one row per task."""
+    # Nobody set up logging here. What matters of a client's talk comes as an error.
+    logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL)
+    given = read_input(batches)
+    if given is not None:
+        yield _report(_run(plan, given, group_metadata))
+
+
+def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
+    """Commit with the writer this worker has; where it was taken over, take over and try again.
+
+    Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
+    only one who can commit, and looked at the committed positions after that: they cannot move
+    any more, and what they cover is skipped.
+    """
+    if given.partition >= plan.partitions:
+        raise PartitionCountError(
+            f"{plan.name} had {plan.partitions} partitions and has more now: keys have moved",
+            hint="copy it into a topic with the wanted number, and read that one",
+        )
+    name = plan.transactional_id(given.partition)
+    for _ in range(TAKE_OVERS_MAX):
+        held = _hold(plan, given.partition, group_metadata)
+        run = PartitionRun(plan, given, held.committed)
+        # Whatever goes wrong, what became of the transaction is known only after a take-over.
+        del _held[name]
+        try:
+            held.committed = run.commit(held.writer, group_metadata)
+        except TakenOverError as error:
+            log.info("taking %s back: %s", name, error)
+        else:
+            _held[name] = held
+            return run.tally
+    raise TakenOverError(
+        f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
+        hint="does another driver run this application without being a member of its group?",
+    )
+
+
+def _hold(plan: TaskPlan, partition: int, group_metadata: bytes) -> _Held:
+    name = plan.transactional_id(partition)
+    held = _held.get(name)
+    if held is None or held.group_metadata != group_metadata:
+        if held is None:
+            writer = TransactionWriter(plan.connection, name)
+            writer.take_over()
+        else:
+            writer = held.writer
+        held = _held[name] = _Held(writer, group_metadata, _positions(plan, partition))
+    return held
+
+
+def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
+    groups = Groups(plan.connection)
+    try:
+        places = [Place(topic, partition) for topic in plan.sources]
+        return groups.committed(plan.application_id, places)
+    finally:
+        groups.close()
+
+
+def _report(tally: Tally) -> pa.RecordBatch:
+    """The one row of a task."""
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+
+    row = asdict(tally)
+    return pa.RecordBatch.from_arrays(
+        [pa.array([number], pa.int64()) for number in row.values()], names=list(row)
+    )

@@ -1,0 +1,140 @@
+"""From Arrow batches to events: split by topic, decoded, merged again in time order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import TYPE_CHECKING, Any
+
+from lastword.codecs.resolve import codec
+from lastword.pipelines.events import BadEvent, Events
+from lastword.pipelines.folds import Field, pick
+from lastword.pipelines.operator import Turn
+from lastword.pipelines.plan import SourcePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
+
+
+@dataclass(slots=True)
+class RawRecords:
+    """The records of one topic as they are in the log, in offset order."""
+
+    keys: list[bytes | None] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+
+    def value_at(self, offset: int) -> bytes | None:
+        """The raw value of the record at ``offset``."""
+        return self.values[bisect_left(self.offsets, offset)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """What a task was given: one partition number, of one or several topics."""
+
+    partition: int
+    topics: Mapping[str, RawRecords]
+
+
+def read_input(batches: Iterable[pa.RecordBatch]) -> TaskInput | None:
+    """Gather a task's batches; None when there is nothing in them."""
+    partitions: set[int] = set()
+    topics: dict[str, RawRecords] = {}
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        columns = {name: batch.column(name) for name in COLUMNS}
+        partitions.update(columns["partition"].unique().to_pylist())
+        names = columns["topic"].unique().to_pylist()
+        for name in names:
+            rows = columns if len(names) == 1 else _only(columns, name)
+            _extend(topics.setdefault(name, RawRecords()), rows)
+    if not topics:
+        return None
+    if len(partitions) != 1:
+        raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")
+    return TaskInput(partitions.pop(), topics)
+
+
+def _only(columns: Mapping[str, Any], topic: str) -> dict[str, Any]:
+    import pyarrow.compute as pc  # noqa: PLC0415 - on executors only
+
+    wanted = pc.equal(columns["topic"], topic)
+    return {name: column.filter(wanted) for name, column in columns.items()}
+
+
+def _extend(records: RawRecords, columns: Mapping[str, Any]) -> None:
+    records.keys += columns["key"].to_pylist()
+    records.values += columns["value"].to_pylist()
+    records.offsets += columns["offset"].to_pylist()
+    records.timestamps += columns["timestamp_ms"].to_pylist()
+
+
+def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
+    """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
+    skip = bisect_left(records.offsets, floor)
+    turn.tally.skipped += skip
+    turn.tally.records += len(records.offsets) - skip
+    read = codec(source.value).decode
+    keep: list[int] = []
+    values: list[Any] = []
+    timestamps: list[int] = []
+    for i in range(skip, len(records.offsets)):
+        raw = records.values[i]
+        try:
+            value = None if raw is None else read(raw)
+            timestamp_ms = event_time(source.timestamp, value, records.timestamps[i])
+        except Exception as error:  # noqa: BLE001 - the user's codec and timestamp function
+            reason = f"{type(error).__name__}: {error}"
+            turn.bad.append(BadEvent(source.topic, records.offsets[i], records.keys[i], reason))
+            turn.tally.quarantined += 1
+        else:
+            keep.append(i)
+            values.append(value)
+            timestamps.append(timestamp_ms)
+    return Events(
+        [source.topic] * len(keep),
+        [records.keys[i] for i in keep],
+        values,
+        timestamps,
+        [records.offsets[i] for i in keep],
+    )
+
+
+def event_time(field: Field | None, value: Any, record_ms: int) -> int:
+    """Where the user says it is, else the record's own time, which also stands for a tombstone's.
+
+    Raises ValueError for what is no time: in windows it would stand for the largest or for none.
+    """
+    time_ms = record_ms if field is None or value is None else pick(field, value)
+    if not isinstance(time_ms, int) or isinstance(time_ms, bool) or time_ms < 0:
+        raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
+    return time_ms
+
+
+def merged(parts: list[Events]) -> Events:
+    """Several topics as one stream: always the earlier of the heads, each topic in its order."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = list(merge(*(_rows(part) for part in parts), key=lambda row: row[0]))
+    return Events(
+        [part.topics[i] for _, part, i in rows],
+        [part.keys[i] for _, part, i in rows],
+        [part.values[i] for _, part, i in rows],
+        [part.timestamps[i] for _, part, i in rows],
+        [part.offsets[i] for _, part, i in rows],
+    )
+
+
+def _rows(part: Events) -> Iterator[tuple[int, Events, int]]:
+    """Rows with a time that never goes back: a late record does not overtake its predecessor."""
+    high_ms = -1
+    for i, timestamp_ms in enumerate(part.timestamps):
+        high_ms = max(high_ms, timestamp_ms)
+        yield high_ms, part, i

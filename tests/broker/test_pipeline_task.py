@@ -1,0 +1,265 @@
+"""One partition's task against a real broker, without Spark: attempts, take-overs, fencing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import FencedError, PartitionCountError, PipelineError
+from lastword.follow.checkpoint import decode_checkpoint, encode_checkpoint
+from lastword.follow.rows import encode_row
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.membership import Membership
+from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
+from lastword.pipelines import task
+from lastword.pipelines.continuity import check_continuity, starting_offsets
+from lastword.pipelines.folds import Count
+from lastword.pipelines.grouped import MakeFold
+from lastword.pipelines.own_topics import ensure_topic
+from lastword.pipelines.plan import Branch, SourcePlan, StorePlan, TaskPlan
+from lastword.pipelines.task_input import COLUMNS
+from lastword.pipelines.topology import OwnTopic
+from lastword.stores.rocksdb import RocksDBStore
+from lastword.testing.waiting import wait_until
+from tests.support.tables import read_raw, write_raw
+
+
+def batch(source: str, *records: tuple[int, str], partition: int = 1) -> Iterator[pa.RecordBatch]:
+    """Records of the source as Spark hands them to a task: offset and key."""
+    count = len(records)
+    columns = [
+        pa.array([key.encode() for _, key in records], pa.binary()),
+        pa.array([b"{}"] * count, pa.binary()),
+        pa.array([source] * count, pa.string()),
+        pa.array([partition] * count, pa.int32()),
+        pa.array([offset for offset, _ in records], pa.int64()),
+        pa.array([SYSTEM_CLOCK.now_ms()] * count, pa.int64()),
+    ]
+    return iter([pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))])
+
+
+class Worker:
+    """A count over partition 1 of a topic, with the driver that gives out its tasks."""
+
+    def __init__(self, connection: Connection, admin: Admin, app: str, state_dir: Path) -> None:
+        self.connection = connection
+        self.admin = admin
+        self.changelog = f"{app}-counts-changelog"
+        self.source = f"{app}-source"
+        control = OwnTopic(f"{app}-control", "control")
+        for topic in (control, OwnTopic(f"{app}-quarantine", "quarantine")):
+            ensure_topic(admin, topic, partitions=1)
+        for topic in (
+            OwnTopic(self.source, "repartition"),
+            OwnTopic(self.changelog, "changelog"),
+        ):
+            ensure_topic(admin, topic, partitions=2)
+        make = MakeFold(Count(), "string", "json", None, 0, False)
+        store = StorePlan("counts", self.changelog, make)
+        self.plan = TaskPlan(
+            application_id=app,
+            connection=connection,
+            partitions=2,
+            sources={self.source: SourcePlan(self.source, "json")},
+            branches=(Branch(frozenset({self.source}), (), store=store),),
+            quarantine_topic=f"{app}-quarantine",
+            state_dir=state_dir,
+        )
+        self.membership = self.join(app, control.name)
+
+    def join(self, app: str, control: str) -> Membership:
+        membership = Membership(
+            self.connection, app, control, client_id="driver", on_lost=lambda: None
+        )
+        membership.join()
+        return membership
+
+    def run(self, *records: tuple[int, str]) -> dict[str, int]:
+        """One task attempt; what it reports."""
+        given = batch(self.source, *records)
+        (report,) = task.run_task(given, self.plan, self.membership.metadata)
+        return dict(report.to_pylist()[0])
+
+    def move_to_another_process(self) -> None:
+        """The next attempt knows no writer, as in a worker that was just started."""
+        task._held.pop(self.plan.transactional_id(1), None)
+
+    @property
+    def table(self) -> dict[bytes, bytes]:
+        rows: dict[bytes, bytes] = {}
+        for record in read_raw(self.connection, self.changelog):
+            assert record.partition == 1
+            assert record.key is not None
+            assert record.value is not None
+            rows[record.key] = record.value
+        return rows
+
+    @property
+    def position(self) -> int:
+        groups = Groups(self.connection)
+        committed = groups.committed(self.plan.application_id, self.plan.places)
+        return committed[Place(self.source, 1)].offset
+
+
+@pytest.fixture
+def worker(
+    connection: Connection, admin: Admin, topic_name: str, tmp_path: Path
+) -> Iterator[Worker]:
+    worker = Worker(connection, admin, topic_name, tmp_path)
+    yield worker
+    worker.membership.leave()
+    worker.move_to_another_process()
+
+
+def test_results_and_position_are_committed_together(worker: Worker) -> None:
+    assert worker.run((5, "a"), (6, "b"), (7, "a"))["records"] == 3
+    assert worker.table == {b"a": b"2", b"b": b"1"}
+    assert worker.position == 8
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_repeated_attempt_skips_what_is_committed(worker: Worker, elsewhere: bool) -> None:
+    worker.run((0, "a"), (1, "a"))
+    if elsewhere:
+        worker.move_to_another_process()
+    report = worker.run((0, "a"), (1, "a"), (2, "b"))
+    assert (report["skipped"], report["records"]) == (2, 1)
+    assert worker.table == {b"a": b"2", b"b": b"1"}
+    assert worker.run((0, "a"), (1, "a"), (2, "b"))["records"] == 0
+
+
+def test_a_writer_that_was_taken_over_is_taken_back(worker: Worker) -> None:
+    worker.run((0, "a"))
+    TransactionWriter(worker.connection, worker.plan.transactional_id(1)).take_over()
+    assert worker.run((1, "a"))["records"] == 1
+    assert worker.table == {b"a": b"2"}
+
+
+def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
+    worker.run((0, "a"))
+    dead = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
+    dead.take_over()
+    dead._producer.begin_transaction()
+    dead._produce_all([Output(Place(worker.changelog, 1), b"a", b"99", NOW)])
+    assert worker.run((1, "a"))["records"] == 1
+    assert worker.table == {b"a": b"2"}
+
+
+def test_a_driver_that_was_replaced_cannot_commit(worker: Worker) -> None:
+    worker.run((0, "a"))
+    zombie = worker.membership.metadata
+    worker.membership.leave()
+    app = worker.plan.application_id
+    worker.membership = worker.join(app, f"{app}-control")
+    with pytest.raises(FencedError):
+        list(task.run_task(batch(worker.source, (1, "a")), worker.plan, zombie))
+    assert worker.table == {b"a": b"1"}
+    assert worker.run((1, "a"))["records"] == 1
+    assert worker.table == {b"a": b"2"}
+    assert worker.position == 2
+
+
+def test_a_store_that_is_ahead_of_the_commit_is_restored(worker: Worker, tmp_path: Path) -> None:
+    worker.run((0, "a"))
+    path = tmp_path / worker.plan.application_id / "counts" / "1" / "store"
+    store = RocksDBStore(path)
+    store.open()
+    checkpoint = decode_checkpoint(store.checkpoint())
+    assert checkpoint is not None
+    ahead = msgspec.structs.replace(checkpoint, next_offset=checkpoint.next_offset + 50)
+    rows = {b"a": encode_row(0, 1, None, b"77"), b"ghost": encode_row(0, 1, None, b"1")}
+    store.apply(rows, (), encode_checkpoint(ahead))
+    store.close()
+    report = worker.run((1, "a"), (2, "ghost"))
+    assert report["restored"] == 1
+    assert worker.table == {b"a": b"2", b"ghost": b"1"}
+
+
+def test_a_store_that_cannot_be_read_is_restored(worker: Worker, tmp_path: Path) -> None:
+    worker.run((0, "a"))
+    path = tmp_path / worker.plan.application_id / "counts" / "1" / "store"
+    (path / "CURRENT").write_text("damaged\n")
+    assert worker.run((1, "a"))["restored"] == 1
+    assert worker.table == {b"a": b"2"}
+
+
+def test_keys_that_another_partitioner_put_here_are_restored_too(
+    worker: Worker, tmp_path: Path
+) -> None:
+    keys = [f"k{i}" for i in range(20)]
+    worker.run(*enumerate(keys))
+    (tmp_path / worker.plan.application_id).rename(tmp_path / "gone")
+    worker.run(*((20 + i, key) for i, key in enumerate(keys)))
+    assert worker.table == {key.encode(): b"2" for key in keys}
+
+
+def test_a_partition_that_was_added_stops_the_task(worker: Worker) -> None:
+    with pytest.raises(PartitionCountError, match="had 2 partitions"):
+        list(task.run_task(batch(worker.source, (0, "a"), partition=2), worker.plan, b""))
+
+
+def test_two_drivers_that_start_at_the_same_moment_do_not_both_run(
+    connection: Connection, admin: Admin, topic_name: str
+) -> None:
+    ensure_topic(admin, OwnTopic(topic_name, "control"), partitions=1)
+    lost: list[str] = []
+    first, second = (
+        Membership(connection, topic_name, topic_name, client_id=n, on_lost=lambda: lost.append(""))
+        for n in ("first", "second")
+    )
+    first.join()
+    generation = first.metadata
+    # Past the look that a driver takes before it joins, as if both had looked at once.
+    second._wait_for_the_dead = lambda: None  # type: ignore[method-assign]
+    try:
+        try:
+            second.join()
+        except FencedError as error:
+            assert "first" in str(error)
+            wait_until(lambda: first.metadata != generation, what="a new generation")
+            assert not first.lost
+        else:
+            wait_until(lambda: first.lost, what="the first to give way")
+            assert lost == [""]
+    finally:
+        first.leave()
+        second.leave()
+
+
+def test_results_without_positions_and_positions_without_results_are_refused(
+    worker: Worker,
+) -> None:
+    worker.run((0, "a"))
+    groups = Groups(worker.connection)
+    committed = groups.committed(worker.plan.application_id, worker.plan.places)
+    check_continuity(worker.admin, worker.plan, committed)
+    with pytest.raises(PipelineError, match="are gone"):
+        check_continuity(worker.admin, worker.plan, {})
+    worker.admin.delete(worker.changelog)
+    ensure_topic(worker.admin, OwnTopic(worker.changelog, "changelog"), partitions=2)
+    with pytest.raises(PipelineError, match="deleted and created again"):
+        check_continuity(worker.admin, worker.plan, committed)
+
+
+def test_a_run_starts_at_its_positions_and_says_what_was_deleted_before_it_came(
+    worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 5, partition=1)
+
+    def start_at(position: int) -> dict[int, int]:
+        committed = {Place(worker.source, 1): Committed(position, "")}
+        return starting_offsets(worker.admin, worker.plan, committed)[worker.source]
+
+    assert start_at(2) == {0: 0, 1: 2}
+    worker.admin.delete_before(worker.source, {1: 3})
+    assert start_at(4) == {0: 0, 1: 4}
+    assert "deleted before" not in caplog.text
+    assert start_at(2) == {0: 0, 1: 3}
+    assert "1 offsets were deleted before they were processed" in caplog.text

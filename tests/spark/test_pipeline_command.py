@@ -1,0 +1,72 @@
+"""``lastword pipeline run``: finds the pipeline, runs it, says what each batch came to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from lastword.cli.main import lastword
+from tests.support.pipelines import Bench
+
+MODULE = """
+from lastword.pipelines import Pipeline
+
+app = Pipeline({application_id!r})
+counts = app.stream({source!r}).group_by_key().count("counts")
+nothing = 3
+"""
+
+
+def run(bench: Bench, *arguments: str) -> Result:
+    servers = bench.connection.bootstrap_servers
+    command = ["pipeline", "run", *arguments, "--bootstrap-servers", servers]
+    return CliRunner().invoke(
+        lastword, command, env={"LASTWORD_STATE_DIR": str(bench.directory / "state")}
+    )
+
+
+@pytest.fixture
+def module(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module in the current directory that declares a pipeline."""
+    name = f"pipeline_{abs(hash(bench.source))}"
+    text = MODULE.format(application_id=f"app-{bench.source}", source=bench.source)
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str) -> None:
+    bench.write([("a", {}, 1), ("b", {}, 2), (None, {}, 3)])
+    answer = run(bench, f"{module}:app", "--once", "--json")
+    assert answer.exit_code == 0, answer.output
+    report = json.loads(answer.stdout)
+    assert report["sources"] == [bench.source]
+    assert (report["records"], report["updates"], report["keyless"]) == (3, 2, 1)
+    assert (bench.directory / "state" / f"app-{bench.source}" / "counts").is_dir()
+
+    bench.write([("a", {}, 4)])
+    answer = run(bench, f"{module}:app", "--once")
+    assert f"{bench.source}: 1 records in " in answer.stdout
+    assert " 1 updates" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("app", "names no pipeline"),
+        ("no_such_module:app", "there is no module"),
+        ("{module}:missing", "is no Pipeline"),
+        ("{module}:nothing", "is no Pipeline"),
+    ],
+)
+def test_what_is_no_pipeline_is_refused(
+    bench: Bench, module: str, target: str, message: str
+) -> None:
+    answer = run(bench, target.format(module=module))
+    assert answer.exit_code == 2
+    assert message in answer.stderr

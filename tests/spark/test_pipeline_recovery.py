@@ -1,0 +1,124 @@
+"""Whatever is lost or killed, the table ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lastword.errors import FencedError
+from lastword.kafka.membership import Membership
+from lastword.pipelines import Pipeline, tumbling
+from lastword.pipelines.grouped import Result
+from tests.support.pipeline_process import DriverProcess
+from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
+from tests.support.tables import read_raw
+
+
+def events(count: int, first: int = 0) -> list[Written]:
+    return [(f"u{i * 7 % 50}", {"n": i}, i) for i in range(first, first + count)]
+
+
+def counting(bench: Bench) -> tuple[Pipeline, Result]:
+    app = bench.pipeline()
+    return app, app.stream(bench.source).group_by_key().count("counts")
+
+
+def test_lost_local_state_comes_back_from_the_changelogs(bench: Bench, spark: SparkSession) -> None:
+    def build() -> tuple[Pipeline, Result, Result]:
+        app = bench.pipeline()
+        grouped = app.stream(bench.source).group_by_key()
+        per_minute = grouped.windowed_by(tumbling("60s")).count("per-minute", retention="6h")
+        return app, grouped.count("counts"), per_minute
+
+    bench.write(events(300))
+    app, *_ = build()
+    app.run(spark, once=True)
+    shutil.copytree(bench.directory / "state", bench.directory / "old-state")
+    bench.write(events(300, 300))
+    app, *_ = build()
+    app.run(spark, once=True)
+    shutil.rmtree(bench.directory / "state")
+    bench.write(events(300, 600))
+    restored = []
+    app, *_ = build()
+    app.run(spark, once=True, on_batch=lambda report: restored.append(report.tally.restored))
+    assert sum(restored) > 0
+
+    # A store that fell behind, because its partition was elsewhere meanwhile, catches up.
+    shutil.rmtree(bench.directory / "state")
+    shutil.move(bench.directory / "old-state", bench.directory / "state")
+    bench.write(events(300, 900))
+    app, counts, per_minute = build()
+    app.run(spark, once=True)
+    assert bench.table(counts) == counts_of(events(1_200))
+    by_key = {key.key: count for key, count in bench.table(per_minute).items()}
+    assert by_key == counts_of(events(1_200))
+    assert {key.start_ms for key in bench.table(per_minute)} == {NOON_MS}
+
+
+def test_a_driver_killed_twice_in_a_run_loses_and_doubles_nothing(
+    bench: Bench, spark: SparkSession, home: Path
+) -> None:
+    bench.write(events(6_000))
+    for _ in range(2):
+        driver = DriverProcess.start(bench, home, records_per_batch=300)
+        try:
+            driver.wait_for_batches(3)
+        finally:
+            driver.process.kill()
+            driver.process.communicate()
+    app, counts = counting(bench)
+    app.run(spark, once=True)
+    assert bench.table(counts) == counts_of(events(6_000))
+
+
+def test_a_second_driver_is_refused_and_told_who_runs(bench: Bench, spark: SparkSession) -> None:
+    app, _ = counting(bench)
+    app.run(spark, once=True)  # makes the control topic
+    first = Membership(
+        bench.connection,
+        app.application_id,
+        f"{app.application_id}-control",
+        client_id="the-first@host:7",
+        on_lost=lambda: None,
+    )
+    first.join()
+    try:
+        with pytest.raises(FencedError, match="already runs: the-first@host:7"):
+            app.run(spark, once=True)
+    finally:
+        first.leave()
+    app.run(spark, once=True)
+
+
+def test_a_paused_driver_that_was_replaced_cannot_write_when_it_wakes_up(
+    bench: Bench, spark: SparkSession, home: Path
+) -> None:
+    bench.write(events(500))
+    paused = DriverProcess.start(bench, home, records_per_batch=10_000)
+    try:
+        paused.wait_for_batches(1)
+        paused.process.send_signal(signal.SIGSTOP)
+        bench.write(events(500, 500))
+        app, counts = counting(bench)
+        app.run(spark, once=True)  # waits until the broker has given the other one up
+        assert bench.table(counts) == counts_of(events(1_000))
+        bench.write(events(500, 1_000))
+        paused.process.send_signal(signal.SIGCONT)
+        assert "FencedError" in paused.last_words()
+    finally:
+        paused.process.kill()
+        paused.process.communicate()
+    assert bench.table(counts) == counts_of(events(1_000))
+    app.run(spark, once=True)
+    assert bench.table(counts) == counts_of(events(1_500))
+    assert counts.topic is not None
+    grown: dict[bytes | None, bytes] = {}
+    for record in read_raw(bench.connection, counts.topic):
+        assert record.value is not None
+        assert record.value > grown.get(record.key, b""), "an old value was written over a new one"
+        grown[record.key] = record.value

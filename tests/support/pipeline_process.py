@@ -1,0 +1,76 @@
+"""A driver in a process of its own, to be killed and paused: counts a topic, one line per batch.
+
+python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from lastword.errors import LastwordError
+from lastword.jvm.java import find_java
+from lastword.pipelines import BatchReport, Pipeline
+from lastword.pipelines.session import build_session
+from tests.support.pipelines import Bench
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class DriverProcess:
+    """The running script."""
+
+    process: subprocess.Popen[str]
+
+    @classmethod
+    def start(cls, bench: Bench, home: Path, records_per_batch: int) -> DriverProcess:
+        path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
+        command = [sys.executable, str(Path(__file__)), bench.connection.bootstrap_servers]
+        command += [f"app-{bench.source}", bench.source, str(bench.directory / "state")]
+        command += [str(home), str(records_per_batch)]
+        environ = os.environ | {"PYTHONPATH": path}
+        return cls(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ))
+
+    def wait_for_batches(self, count: int) -> None:
+        """Each batch with records is a line on standard output."""
+        assert self.process.stdout is not None
+        for _ in range(count):
+            line = self.process.stdout.readline()
+            assert line.startswith("batch"), f"the driver ended: {line}"
+
+    def last_words(self) -> str:
+        output, _ = self.process.communicate(timeout=60)
+        return output
+
+
+def main(arguments: list[str]) -> None:
+    servers, application_id, source, state_dir, home, records = arguments
+    app = Pipeline(
+        application_id,
+        bootstrap_servers=servers,
+        state_dir=state_dir,
+        commit_interval=0,
+        max_records_per_batch=int(records),
+    )
+    app.stream(source).group_by_key().count("counts")
+    spark = build_session(
+        "killed", home=Path(home), java=find_java(os.environ), master="local[2,4]"
+    )
+
+    def tell(report: BatchReport) -> None:
+        if report.tally.records:
+            sys.stdout.write(f"batch of {report.tally.records}\n")
+            sys.stdout.flush()
+
+    try:
+        app.run(spark, on_batch=tell)
+    except LastwordError as error:
+        sys.stdout.write(f"{type(error).__name__}: {error}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,234 @@
+"""The operator against a plain model of Kafka Streams, for any input and any cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.pipelines.events import Events, Tally
+from lastword.pipelines.fold_operator import FoldOperator
+from lastword.pipelines.folds import Aggregate, Count, Fold, Latest, Reduce
+from lastword.pipelines.operator import Turn
+from lastword.pipelines.state_view import StateView, Update
+from lastword.pipelines.windows import TimeWindows
+from lastword.stores.memory import MemoryStore
+from tests.support.streams_model import Event, StreamsModel, WindowedModel
+
+
+def total_or_gone(old: int | None, value: int | None) -> int | None:
+    """A sum that is forgotten at seven: makes tombstones."""
+    if value == 7 or value is None:
+        return None
+    return value if old is None else old + value
+
+
+FOLDS: dict[str, tuple[Fold, Any, bool]] = {
+    "count": (Count(), lambda old, _: (old or 0) + 1, False),
+    "reduce": (
+        Reduce(total_or_gone),
+        lambda old, value: value if old is None else total_or_gone(old, value),
+        False,
+    ),
+    "aggregate": (
+        Aggregate(lambda: 0, lambda _, value, total: total_or_gone(total, value)),
+        lambda old, value: total_or_gone(old or 0, value),
+        False,
+    ),
+    "latest": (Latest(), lambda _, value: value, True),
+}
+
+KEYS = st.sampled_from([b"a", b"b", b"hot", b"hot", b"hot", b"", None])
+VALUES = st.none() | st.integers(0, 9)
+EVENTS = st.lists(st.builds(Event, KEYS, VALUES, st.integers(1, 80)), max_size=60)
+CUTS = st.lists(st.integers(0, 60), max_size=6)
+
+
+class Run:
+    """What a partition's task does with an operator, without Kafka."""
+
+    def __init__(self, operator: FoldOperator, *, every_update: bool = False) -> None:
+        self.operator = operator
+        self.every_update = every_update
+        self.store = MemoryStore()
+        self.store.open()
+        self.tally = Tally()
+        self.stream_time_ms = -1
+        self.changelog: list[Update] = []
+        self.bad: list[str] = []
+
+    def process(self, events: Sequence[Event]) -> None:
+        columns = Events(
+            ["t"] * len(events),
+            [event.key for event in events],
+            [event.value for event in events],
+            [event.timestamp_ms for event in events],
+            range(len(events)),
+        )
+        turn = Turn(self.stream_time_ms, self.tally)
+        view = StateView(self.store, every_update=self.every_update)
+        self.operator.process(columns, view, turn)
+        self.stream_time_ms = turn.stream_time_ms
+        self.bad += [each.reason for each in turn.bad]
+        self.changelog += view.updates()
+        view.commit(b"checkpoint")
+
+    def in_batches(self, events: Sequence[Event], cuts: Sequence[int]) -> None:
+        edges = [0, *sorted(cuts), len(events)]
+        for start, end in pairwise(edges):
+            self.process(events[start:end])
+
+    @property
+    def table(self) -> dict[bytes, bytes]:
+        view = StateView(self.store, every_update=False)
+        return dict(view.scan(None, None))
+
+    @property
+    def table_by_changelog(self) -> dict[bytes, bytes]:
+        """What a reader of the compacted topic sees."""
+        table: dict[bytes, bytes] = {}
+        for key, value, _ in self.changelog:
+            if value is None:
+                table.pop(key, None)
+            else:
+                table[key] = value
+        return table
+
+
+def as_json(table: dict[bytes, Any]) -> dict[bytes, bytes]:
+    return {key: str(value).encode() for key, value in table.items()}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@given(events=EVENTS, cuts=CUTS, every_update=st.booleans())
+def test_a_fold_ends_like_kafka_streams_however_the_records_were_cut(
+    name: str, events: list[Event], cuts: list[int], every_update: bool
+) -> None:
+    fold, step, takes_nulls = FOLDS[name]
+    model = StreamsModel(step, takes_nulls)
+    model.process(events)
+    operator = FoldOperator(fold, key="bytes", value="json", every_update=every_update)
+    run = Run(operator, every_update=every_update)
+    run.in_batches(events, cuts)
+    assert run.table == run.table_by_changelog == as_json(model.table)
+    assert (run.tally.keyless, run.tally.null_values) == (model.keyless, model.null_values)
+    assert not run.bad
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@given(
+    events=EVENTS,
+    cuts=CUTS,
+    size_ms=st.integers(1, 12),
+    overlap=st.integers(1, 3),
+    grace_ms=st.integers(0, 8),
+    kept_ms=st.integers(4, 40),
+)
+def test_windows_end_like_kafka_streams_with_every_late_record_counted(  # noqa: PLR0917
+    name: str,
+    events: list[Event],
+    cuts: list[int],
+    size_ms: int,
+    overlap: int,
+    grace_ms: int,
+    kept_ms: int,
+) -> None:
+    fold, step, _ = FOLDS[name]
+    advance_ms = max(1, size_ms // overlap)
+    retention_ms = size_ms + grace_ms + kept_ms
+    model = WindowedModel(
+        step,
+        size_ms=size_ms,
+        advance_ms=advance_ms,
+        grace_ms=grace_ms,
+        retention_ms=retention_ms,
+    )
+    model.process(events)
+    windows = TimeWindows(size_ms, advance_ms, grace_ms)
+    operator = FoldOperator(
+        fold, key="bytes", value="json", windows=windows, retention_ms=retention_ms
+    )
+    run = Run(operator)
+    run.in_batches(events, cuts)
+    assert run.table == run.table_by_changelog == as_json(model.table)
+    assert (run.tally.late, run.tally.keyless) == (model.late, model.keyless)
+    assert run.stream_time_ms == model.stream_time_ms
+
+
+def test_a_pulse_that_comes_after_the_grace_is_late_and_one_within_it_counts() -> None:
+    run = Run(
+        FoldOperator(
+            Count(),
+            key="string",
+            value="json",
+            windows=TimeWindows(60_000, 60_000, 5_000),
+            retention_ms=21_600_000,
+        )
+    )
+    run.process([Event(b"p", 1, 59_000), Event(b"p", 1, 64_999), Event(b"p", 1, 59_999)])
+    run.process([Event(b"p", 1, 65_000), Event(b"p", 1, 59_999)])
+    first, second = bytes(8), (60_000).to_bytes(8, "big")
+    assert run.table == {b"p" + first: b"2", b"p" + second: b"2"}
+    assert run.tally.late == 1
+
+
+def test_a_closed_window_past_its_retention_leaves_state_and_changelog() -> None:
+    operator = FoldOperator(
+        Count(), key="string", value="json", windows=TimeWindows(10, 10, 0), retention_ms=40
+    )
+    run = Run(operator)
+    run.process([Event(b"p", 1, 5)])
+    run.process([Event(b"p", 1, 49)])
+    assert len(run.table) == 2
+    run.process([Event(b"p", 1, 50)])
+    assert bytes(8) not in {row[-8:] for row in run.table}
+    assert Update(b"p" + bytes(8), None, 50) in run.changelog
+
+
+def test_a_record_on_which_the_function_fails_is_quarantined_and_the_others_go_on() -> None:
+    def strict(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+        old["n"] += 1  # even one that changes its argument before it fails
+        return {"n": old["n"] + new["n"] - 1}
+
+    run = Run(FoldOperator(Reduce(strict), key="string", value="json"))
+    run.process([Event(b"k", {"n": 1}, 1)])
+    run.process([Event(b"k", {"n": 2}, 2), Event(b"k", {}, 3), Event(b"k", {"n": 4}, 4)])
+    assert run.table == {b"k": b'{"n":7}'}
+    assert run.bad == ["KeyError: 'n'"]
+    assert run.tally.quarantined == 1
+
+
+def test_a_result_that_cannot_be_written_is_quarantined() -> None:
+    run = Run(FoldOperator(Reduce(lambda old, new: object()), key="string", value="json"))
+    run.process([Event(b"k", 1, 1), Event(b"k", 2, 2)])
+    assert run.table == {b"k": b"1"}
+    assert run.tally.quarantined == 1
+
+
+def test_a_key_that_cannot_be_read_is_quarantined() -> None:
+    run = Run(FoldOperator(Count(), key="string", value="json"))
+    run.process([Event(b"\xff", 1, 1), Event(b"k", 1, 2)])
+    assert run.table == {b"k": b"1"}
+    assert run.tally.quarantined == 1
+
+
+def test_a_key_that_is_absent_and_stays_absent_writes_no_tombstone() -> None:
+    run = Run(FoldOperator(Latest(), key="string", value="json"))
+    run.process([Event(b"k", None, 1)])
+    assert run.changelog == []
+
+
+def test_without_the_cache_every_update_reaches_the_changelog() -> None:
+    events = [Event(b"k", 1, 1), Event(b"k", 1, 2), Event(b"k", 1, 3)]
+    cached = Run(FoldOperator(Count(), key="string", value="json"))
+    uncached = Run(
+        FoldOperator(Count(), key="string", value="json", every_update=True), every_update=True
+    )
+    for run in (cached, uncached):
+        run.process(events)
+    assert [update.value for update in cached.changelog] == [b"3"]
+    assert [update.value for update in uncached.changelog] == [b"1", b"2", b"3"]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.pipelines.events import Events
+from lastword.pipelines.operator import Turn
+from lastword.pipelines.plan import SourcePlan
+from lastword.pipelines.task_input import COLUMNS, RawRecords, decode, merged, read_input
+
+Row = tuple[bytes | None, bytes | None, str, int, int, int]
+
+
+def batch(*rows: Row) -> pa.RecordBatch:
+    types = [pa.binary(), pa.binary(), pa.string(), pa.int32(), pa.int64(), pa.int64()]
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
+
+
+def records(*values: bytes | None) -> RawRecords:
+    count = len(values)
+    return RawRecords([b"k"] * count, list(values), list(range(count)), [100] * count)
+
+
+def test_batches_are_gathered_by_topic() -> None:
+    given = read_input([batch((b"k", b"1", "a", 2, 7, 70), (None, None, "b", 2, 3, 30)), batch()])
+    assert given is not None
+    assert given.partition == 2
+    assert given.topics["a"] == RawRecords([b"k"], [b"1"], [7], [70])
+    assert given.topics["b"] == RawRecords([None], [None], [3], [30])
+
+
+def test_a_task_without_records_has_no_input() -> None:
+    assert read_input([batch()]) is None
+
+
+def test_a_task_that_was_given_two_partitions_stops() -> None:
+    with pytest.raises(RuntimeError, match=r"\[0, 1\]"):
+        read_input([batch((b"k", b"1", "a", 0, 1, 1), (b"k", b"1", "a", 1, 1, 1))])
+
+
+def test_what_is_committed_is_skipped_and_counted() -> None:
+    turn = Turn()
+    events = decode(SourcePlan("t", "json"), records(b"1", b"2", b"3"), 2, turn)
+    assert (events.values, list(events.offsets)) == ([3], [2])
+    assert (turn.tally.skipped, turn.tally.records) == (2, 1)
+
+
+def test_a_value_that_cannot_be_read_is_quarantined() -> None:
+    turn = Turn()
+    events = decode(SourcePlan("t", "json"), records(b"1", b"{", None), 0, turn)
+    assert events.values == [1, None]
+    assert [bad.offset for bad in turn.bad] == [1]
+    assert turn.tally.quarantined == 1
+
+
+@pytest.mark.parametrize("value", [b'{"at":"noon"}', b"{}", b'{"at":-1}', b'{"at":1.5}', b"3"])
+def test_a_value_without_an_event_time_is_quarantined(value: bytes) -> None:
+    turn = Turn()
+    decode(SourcePlan("t", "json", "at"), records(value), 0, turn)
+    assert "no event time" in turn.bad[0].reason
+
+
+def test_event_time_comes_from_where_the_source_says() -> None:
+    by_name = SourcePlan("t", "json", "at")
+    by_function = SourcePlan("t", "json", lambda value: value["at"] * 1000)
+    value = b'{"at":5}'
+    assert decode(by_name, records(value, None), 0, Turn()).timestamps == [5, 100]
+    assert decode(by_function, records(value), 0, Turn()).timestamps == [5000]
+    assert decode(SourcePlan("t", "json"), records(value), 0, Turn()).timestamps == [100]
+
+
+@given(st.lists(st.lists(st.integers(0, 50), max_size=15), min_size=1, max_size=3))
+def test_merged_topics_keep_each_topics_order_and_go_by_time(times: list[list[int]]) -> None:
+    parts = [
+        Events([str(n)] * len(each), [b"k"] * len(each), list(each), list(each), range(len(each)))
+        for n, each in enumerate(times)
+    ]
+    together = merged(parts)
+    for n, each in enumerate(times):
+        assert [
+            value
+            for topic, value in zip(together.topics, together.values, strict=True)
+            if topic == str(n)
+        ] == each
+    if all(each == sorted(each) for each in times):
+        assert together.timestamps == sorted(together.timestamps)
