@@ -116,10 +116,6 @@ def build_session(
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
     jars = SPARK_KAFKA_JARS.resolve(home, java, progress=progress)
-    # Read by PySpark when it starts Java and by Java when it starts workers: they are to be this
-    # Python, where lastword is installed.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["JAVA_HOME"] = str(_java_home(java, home))
     options = dict(_SETTINGS) | {
         "spark.jars": ",".join(str(jar) for jar in jars),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
@@ -128,15 +124,37 @@ def build_session(
     builder = SparkSession.builder.appName(application_id).master(master)
     for name, value in (options | dict(settings or {})).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    # Read by PySpark when it starts Java, and the workers after that: they are to be this Python,
+    # where lastword is installed.
+    with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(_java_home(java, home))):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables for a child, and take them back: whoever asks later must find the user's."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _java_home(java: Java, home: Path) -> Path:
     """Where Spark finds a bin/java that leaves out one argument."""
     wrapper = home / "spark-java" / "bin" / "java"
+    if java.executable.resolve() == wrapper.resolve():
+        return wrapper.parent.parent  # JAVA_HOME leads here already; it must not run itself
     wrapper.parent.mkdir(parents=True, exist_ok=True)
-    wrapper.write_text(_WITHOUT_VECTORS.format(java=java.executable.resolve()), encoding="utf-8")
-    wrapper.chmod(0o755)
+    made = wrapper.with_name(f"java.{os.getpid()}")
+    made.write_text(_WITHOUT_VECTORS.format(java=java.executable.resolve()), encoding="utf-8")
+    made.chmod(0o755)
+    made.replace(wrapper)
     return wrapper.parent.parent
 
 

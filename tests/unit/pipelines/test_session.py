@@ -1,0 +1,29 @@
+"""What a session needs of Java and of the environment, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from lastword.jvm.java import Java
+from lastword.pipelines.session import _environment, _java_home
+
+
+def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:
+    """A child whose JAVA_HOME is the wrapper would otherwise make it call itself for ever."""
+    real = Java(Path(sys.executable), 17, "PATH")
+    wrapper = _java_home(real, tmp_path) / "bin" / "java"
+    _java_home(Java(wrapper, 17, "JAVA_HOME"), tmp_path)
+    assert f'exec "{Path(sys.executable).resolve()}"' in wrapper.read_text()
+
+
+def test_the_environment_is_the_users_again_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/of/the/user")
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    with _environment(JAVA_HOME="/ours", PYSPARK_PYTHON="python"):
+        assert os.environ["JAVA_HOME"] == "/ours"
+    assert os.environ["JAVA_HOME"] == "/of/the/user"
+    assert "PYSPARK_PYTHON" not in os.environ
