@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lastword.pipelines.session import build_session
 from tests.support.pipelines import Bench
 
 ROOT = Path(__file__).parents[2]
+LIMIT_S = 300.0
 
 
 @dataclass
@@ -33,7 +35,12 @@ class DriverProcess:
         command += [f"app-{bench.source}", bench.source, str(bench.directory / "state")]
         command += [str(home), str(records_per_batch)]
         environ = os.environ | {"PYTHONPATH": path}
-        return cls(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ))
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
+        # Whoever reads its lines waits without a limit; this is the limit.
+        limit = threading.Timer(LIMIT_S, process.kill)
+        limit.daemon = True
+        limit.start()
+        return cls(process)
 
     def wait_for_batches(self, count: int) -> None:
         """Each batch with records is a line on standard output."""
