@@ -10,6 +10,7 @@ from lastword.table.state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
+from tests.support.watching import take
 
 
 @pytest.mark.parametrize("crash", [False, True], ids=["restart", "crash"])
@@ -37,7 +38,7 @@ def test_a_live_table_goes_on_after_its_broker_was_away(
     topic.produce((b"key-19", None))
     table.put(b"own", b"3")
     wait_until(lambda: dict(table.items()) == topic.fold(), "what was written meanwhile")
-    changes = [next(watch) for _ in range(12)]
+    changes = take(watch, 12)
     assert {change.key for change in changes} == {
         b"own",
         b"key-19",

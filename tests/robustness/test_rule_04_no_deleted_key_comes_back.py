@@ -12,6 +12,7 @@ from tests.support.real_topic import EAGER_COMPACTION, FILLER, RAW, MakeTopic, R
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.stores import GatedStore
 from tests.support.tables import Tables
+from tests.support.watching import take, take_delete
 
 SHORT = EAGER_COMPACTION | {"delete.retention.ms": "100"}
 
@@ -156,8 +157,7 @@ def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_are
         topic.compact_away(b"deleted")
         clock.shift_s = 60  # the live table has not been at the end of its log for a minute
         store.gate.set()
-        changes = iter(watch)
-        gone = next(change for change in changes if change.deleted)
+        gone = take_delete(watch)
     assert (gone.key, gone.value, gone.version) == (b"deleted", None, None)
     assert b"deleted" not in table
     wait_until(lambda: not table.query.count().stale, "trusted again")
@@ -173,7 +173,7 @@ def test_a_table_follows_the_start_of_a_compact_delete_topic(
     table.put_many({b"rewritten": b"3", b"new": b"4"})
     with table.watch() as watch:
         topic.delete_records_before(2)
-        change = wait_until(lambda: watch.take(0.5), "the watcher hears of the expired key")
+        (change,) = take(watch, 1)
     assert (change.key, change.deleted, change.version) == (b"old", True, None)
     assert dict(table.items()) == {b"rewritten": b"3", b"new": b"4"} == topic.fold()
     table.close()

@@ -29,8 +29,8 @@ def silent(broker: EmbeddedBroker) -> Iterator[None]:
 
 @pytest.fixture
 def table(topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Table:
-    """A table whose writes wait for an answer a second and a half."""
-    monkeypatch.setattr(writer, "WRITE_TIMEOUT_S", 1.5)
+    """A table whose writes wait for an answer two and a half seconds."""
+    monkeypatch.setattr(writer, "WRITE_TIMEOUT_S", 2.5)
     table = tables.open(topic.name, **RAW)
     table.put(b"before", b"0")
     return table

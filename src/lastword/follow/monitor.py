@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.kafka.admin import Admin
-from lastword.kafka.group_positions import publish_positions
 
 log = logging.getLogger(__name__)
 
@@ -26,22 +25,14 @@ _WARN_EVERY = 60
 class TopicMonitor:
     """Posts ``TopicFacts`` each interval, or None when the cluster could not be asked.
 
-    A failed look is never taken for a deleted topic: it only proves nothing. Since it talks to
-    the cluster anyway, it also publishes the table's positions for lag tools.
+    A failed look is never taken for a deleted topic: it only proves nothing.
     """
 
     def __init__(
-        self,
-        admin: Admin,
-        topic: str,
-        group_id: str,
-        clock: Clock,
-        post: Callable[[TopicFacts | None], None],
+        self, admin: Admin, topic: str, clock: Clock, post: Callable[[TopicFacts | None], None]
     ) -> None:
         self._admin = admin
         self._topic = topic
-        self._group_id = group_id
-        self._positions: Mapping[int, int] = {}
         self._clock = clock
         self._post = post
         self._stopping = threading.Event()
@@ -50,10 +41,6 @@ class TopicMonitor:
     def start(self) -> None:
         """Begin looking."""
         self._thread.start()
-
-    def publish(self, positions: Mapping[int, int]) -> None:
-        """Have these positions shown under the group with the next look."""
-        self._positions = positions
 
     def stop(self) -> None:
         """Stop looking; returns within one request."""
@@ -73,17 +60,6 @@ class TopicMonitor:
                 log.warning("%s cannot be looked at: %s", self._topic, problem)
             if not self._stopping.is_set():
                 self._post(facts)
-            if facts is not None and not self._stopping.is_set():
-                self._publish()
-
-    def _publish(self) -> None:
-        positions, self._positions = self._positions, {}
-        try:
-            if positions:
-                publish_positions(self._admin.connection, self._group_id, self._topic, positions)
-        except LastwordError as error:  # nothing here depends on it: tried again with the next look
-            log.debug("positions of %s were not published: %s", self._topic, error)
-            self._positions = self._positions or positions
 
     def _look(self, known: TopicFacts | None) -> tuple[TopicFacts | None, Exception | None]:
         now_ms = self._clock.now_ms()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from lastword.follow.partition import PartitionFollower
+
 
 @dataclass(frozen=True, slots=True)
 class RestoreProgress:
@@ -24,6 +26,18 @@ class RestoreProgress:
     def done(self) -> bool:
         """Whether the captured end is reached."""
         return self.position >= self.end
+
+
+def progress_of(follower: PartitionFollower, records: int, *, blocked: bool) -> RestoreProgress:
+    """How far the follower has come, after that many records."""
+    return RestoreProgress(
+        partition=follower.partition,
+        start=follower.start,
+        position=follower.gathered,
+        end=follower.target,
+        records=records,
+        blocked=blocked,
+    )
 
 
 class RestoreListener(Protocol):

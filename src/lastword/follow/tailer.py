@@ -16,10 +16,11 @@ from lastword.follow.feed import Dropped, Feed
 from lastword.follow.left_out import LeftOut
 from lastword.follow.monitor import TopicMonitor
 from lastword.follow.partition import PartitionFollower
-from lastword.follow.progress import RestoreListener, RestoreProgress
+from lastword.follow.progress import RestoreListener, RestoreProgress, progress_of
 from lastword.follow.sweep_schedule import SweepSchedule
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_positions import PositionPublisher
 from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
@@ -68,7 +69,8 @@ class Tailer:
         self._hooks = hooks
         self._reader = LogReader(connection, topic)
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._monitor = TopicMonitor(admin, topic, group_id, clock, self._post_facts)
+        self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
+        self._publisher = PositionPublisher(connection, topic, group_id)
         self._sweeps = SweepSchedule(connection, topic, clock, self._inbox.put, self._drop)
         self._facts: TopicFacts | None = None
         self._records = dict.fromkeys(followers, 0)
@@ -106,6 +108,7 @@ class Tailer:
         if self._thread.ident is not None:
             self._thread.join()
         self._reader.close()
+        self._publisher.close()
         self.feed.break_off("the table was closed", "open it again to go on watching")
 
     @property
@@ -122,14 +125,7 @@ class Tailer:
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the captured end."""
         return [
-            RestoreProgress(
-                partition=p,
-                start=follower.start,
-                position=follower.gathered,
-                end=follower.target,
-                records=self._records[p],
-                blocked=p in self._blocked,
-            )
+            progress_of(follower, self._records[p], blocked=p in self._blocked)
             for p, follower in self.followers.items()
         ]
 
@@ -246,7 +242,7 @@ class Tailer:
             with self.lock:
                 follower.refresh_checkpoint()
         if live:
-            self._monitor.publish({p: f.position for p, f in live.items()})
+            self._publisher.publish({p: f.position for p, f in live.items()})
 
     # -- what the monitor sees ---------------------------------------------------------------
 

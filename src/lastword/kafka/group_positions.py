@@ -1,44 +1,69 @@
-"""Shows positions under a consumer group, where tools that watch lag look for them.
-
-Not through librdkafka: a consumer with a commit under way cannot be closed while its broker is
-silent, and its admin client's requests to a group's coordinator abort the whole process when the
-broker goes away (seen with 2.16: "Assertion `eonce->refcnt > 0' failed").
-"""
+"""Shows positions under a consumer group, where tools that watch lag look for them."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.wire_admin import wire_admin
 
-TIMEOUT_SECONDS = 3.0
+log = logging.getLogger(__name__)
 
-
-class _Place(NamedTuple):
-    """Equal to kafka-python's TopicPartition."""
-
-    topic: str
-    partition: int
+_CLOSE_SECONDS = 1.0
+_COORDINATOR_MS = 6_000
 
 
-class _Position(NamedTuple):
-    """Equal to kafka-python's OffsetAndMetadata."""
+class PositionPublisher:
+    """Commits the newest positions it was given; nothing waits for it or depends on it.
 
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = -1
+    It has a consumer and a thread of its own because a commit hangs for as long as its broker is
+    silent, and so does closing the consumer meanwhile. (The admin client is no way out: when a
+    broker goes away under a request to a group's coordinator, librdkafka 2.16 aborts the process.)
+    """
 
+    def __init__(self, connection: Connection, topic: str, group_id: str) -> None:
+        self._settings = connection.librdkafka() | {
+            "group.id": group_id,
+            "enable.auto.commit": False,
+            # No group is joined; this is how long a commit looks for the group's coordinator.
+            "session.timeout.ms": _COORDINATOR_MS,
+        }
+        self._topic = topic
+        self._positions: Mapping[int, int] = {}
+        self._news = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name=f"positions-{topic}", daemon=True)
 
-def publish_positions(
-    connection: Connection, group: str, topic: str, offsets: Mapping[int, int]
-) -> None:
-    """Commit ``offsets`` under a group without members, or raise within a few seconds."""
-    positions = {_Place(topic, p): _Position(offset) for p, offset in offsets.items()}
-    doing = f"publishing positions under {group!r}"
-    with wire_admin(connection, doing=doing, timeout_seconds=TIMEOUT_SECONDS) as admin:
-        answers = admin.alter_group_offsets(group, positions)
-        for refusal in answers.values():
-            if refusal.errno:
-                raise refusal(f"for the group {group!r}")
+    def publish(self, positions: Mapping[int, int]) -> None:
+        """Have these committed, soon; returns at once."""
+        self._positions = positions
+        self._news.set()
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop, without waiting for a commit that a silent broker holds up; idempotent."""
+        self._closing = True
+        self._news.set()
+        if self._thread.ident is not None:
+            self._thread.join(_CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        consumer = Consumer(self._settings)
+        try:
+            while self._news.wait() and not self._closing:
+                self._news.clear()
+                self._commit(consumer, self._positions)
+                consumer.poll(0)  # only a poll delivers the client's log lines
+        finally:
+            consumer.close()
+
+    def _commit(self, consumer: Consumer, positions: Mapping[int, int]) -> None:
+        places = [TopicPartition(self._topic, p, offset) for p, offset in positions.items()]
+        try:
+            consumer.commit(offsets=places, asynchronous=False)
+        except KafkaException as error:
+            log.debug("positions of %s were not committed: %s", self._topic, error)

@@ -35,8 +35,7 @@ _SETTINGS: Mapping[str, Any] = {
     "check.crcs": True,
 }
 
-# librdkafka wants a name, but nothing is joined or committed here: a consumer with a commit
-# under way cannot be closed for as long as its broker is silent.
+# librdkafka wants a name, but nothing is joined or committed here.
 _GROUP = "lastword"
 
 _FATAL_FOR_A_READER = frozenset(

@@ -38,7 +38,7 @@ def test_a_look_that_fails_proves_nothing_and_is_not_the_last(
 ) -> None:
     monkeypatch.setattr(monitor, "INTERVAL_S", 0.001)
     posted: queue.SimpleQueue[TopicFacts | None] = queue.SimpleQueue()
-    looking = TopicMonitor(UnhelpfulAdmin(error), "topic", "group", FakeClock(), posted.put)
+    looking = TopicMonitor(UnhelpfulAdmin(error), "topic", FakeClock(), posted.put)
     looking.start()
     looks = [posted.get(timeout=WAIT_S) for _ in range(3)]
     looking.stop()
