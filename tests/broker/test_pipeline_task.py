@@ -135,10 +135,14 @@ def test_a_repeated_attempt_skips_what_is_committed(worker: Worker, elsewhere: b
     assert worker.run((0, "a"), (1, "a"), (2, "b"))["records"] == 0
 
 
-def test_a_writer_that_was_taken_over_is_taken_back(worker: Worker) -> None:
+def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
+    worker: Worker, tmp_path: Path
+) -> None:
     worker.run((0, "a"))
     TransactionWriter(worker.connection, worker.plan.transactional_id(1)).take_over()
-    assert worker.run((1, "a"))["records"] == 1
+    (tmp_path / worker.plan.application_id).rename(tmp_path / "gone")
+    report = worker.run((1, "a"))
+    assert (report["records"], report["updates"], report["restored"]) == (1, 1, 1)
     assert worker.table == {b"a": b"2"}
 
 

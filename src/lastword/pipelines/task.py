@@ -48,8 +48,9 @@ def run_task(
     batches: Iterator[pa.RecordBatch], plan: TaskPlan, group_metadata: bytes
 ) -> Iterator[pa.RecordBatch]:
     """Process one partition and report what was done, one row per task."""
-    # Nobody set up logging here. What matters of a client's talk comes as an error.
-    logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL)
+    # Nobody set up logging here, and being fenced, which librdkafka calls fatal, is our daily
+    # bread. What matters comes as an error.
+    logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     given = read_input(batches)
     if given is not None:
         yield _report(_run(plan, given, group_metadata))
@@ -68,6 +69,7 @@ def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
             hint="copy it into a topic with the wanted number, and read that one",
         )
     name = plan.transactional_id(given.partition)
+    restored = 0
     for _ in range(TAKE_OVERS_MAX):
         held = _hold(plan, given.partition, group_metadata)
         run = PartitionRun(plan, given, held.committed)
@@ -77,8 +79,10 @@ def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
             held.committed = run.commit(held.writer, group_metadata)
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
+            restored += run.tally.restored
         else:
             _held[name] = held
+            run.tally.restored += restored
             return run.tally
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
