@@ -25,7 +25,7 @@ from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import database_options, ingested_file_options
 from lastword.stores.rocksdb_tickers import tickers
 
-_CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=64 << 20)
+_CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
 # From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
 # and the write buffer, and does not hold the interpreter lock for one long write.
 INGEST_BYTES_MIN = 4 << 20
