@@ -23,7 +23,7 @@ from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.folds import Count
 from lastword.pipelines.grouped import MakeFold
 from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import Branch, SourcePlan, StorePlan, TaskPlan
+from lastword.pipelines.plan import BatchOrder, Branch, SourcePlan, StorePlan, TaskPlan
 from lastword.pipelines.task_input import COLUMNS
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
@@ -83,8 +83,8 @@ class Worker:
 
     def run(self, *records: tuple[int, str]) -> dict[str, int]:
         """One task attempt; what it reports."""
-        given = batch(self.source, *records)
-        (report,) = task.run_task(given, self.plan, self.membership.metadata)
+        order = BatchOrder(self.committed, self.membership.metadata)
+        (report,) = task.run_task(batch(self.source, *records), self.plan, order)
         return dict(report.to_pylist()[0])
 
     def move_to_another_process(self) -> None:
@@ -102,10 +102,13 @@ class Worker:
         return rows
 
     @property
-    def position(self) -> int:
+    def committed(self) -> dict[Place, Committed]:
         groups = Groups(self.connection)
-        committed = groups.committed(self.plan.application_id, self.plan.places)
-        return committed[Place(self.source, 1)].offset
+        return groups.committed(self.plan.application_id, self.plan.places)
+
+    @property
+    def position(self) -> int:
+        return self.committed[Place(self.source, 1)].offset
 
 
 @pytest.fixture
@@ -146,6 +149,17 @@ def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
     assert worker.table == {b"a": b"2"}
 
 
+def test_a_partition_that_comes_back_to_a_worker_costs_no_restore(worker: Worker) -> None:
+    name = worker.plan.transactional_id(1)
+    worker.run((0, "a"))
+    first_process = task._held.pop(name)
+    worker.run((1, "a"))
+    task._held[name] = first_process
+    report = worker.run((2, "a"))
+    assert (report["records"], report["restored"]) == (1, 0)
+    assert worker.table == {b"a": b"3"}
+
+
 def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
     worker.run((0, "a"))
     dead = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
@@ -158,7 +172,7 @@ def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
 
 def test_a_driver_that_was_replaced_cannot_commit(worker: Worker) -> None:
     worker.run((0, "a"))
-    zombie = worker.membership.metadata
+    zombie = BatchOrder({}, worker.membership.metadata)
     worker.membership.leave()
     app = worker.plan.application_id
     worker.membership = worker.join(app, f"{app}-control")
@@ -206,7 +220,11 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
 
 def test_a_partition_that_was_added_stops_the_task(worker: Worker) -> None:
     with pytest.raises(PartitionCountError, match="had 2 partitions"):
-        list(task.run_task(batch(worker.source, (0, "a"), partition=2), worker.plan, b""))
+        list(
+            task.run_task(
+                batch(worker.source, (0, "a"), partition=2), worker.plan, BatchOrder({}, b"")
+            )
+        )
 
 
 def test_two_drivers_that_start_at_the_same_moment_do_not_both_run(
@@ -241,8 +259,7 @@ def test_results_without_positions_and_positions_without_results_are_refused(
     worker: Worker,
 ) -> None:
     worker.run((0, "a"))
-    groups = Groups(worker.connection)
-    committed = groups.committed(worker.plan.application_id, worker.plan.places)
+    committed = worker.committed
     check_continuity(worker.admin, worker.plan, committed)
     with pytest.raises(PipelineError, match="are gone"):
         check_continuity(worker.admin, worker.plan, {})

@@ -10,7 +10,7 @@ import msgspec
 
 from lastword.codecs.resolve import CodecSpec
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Place
+from lastword.kafka.groups import Committed, Place
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
 from lastword.pipelines.operator import Operator, Turn
@@ -87,6 +87,14 @@ class TaskPlan:
     def transactional_id(self, partition: int) -> str:
         """Known to every driver of the application, so that a successor can end what is open."""
         return f"{self.application_id}-{self.name}-{partition}"
+
+
+@dataclass(frozen=True)
+class BatchOrder:
+    """What only this batch has: where the sources stood before it, and the driver's proof."""
+
+    committed: Mapping[Place, Committed]
+    group_metadata: bytes
 
 
 class PositionNote(msgspec.Struct, frozen=True):

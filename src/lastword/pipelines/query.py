@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Groups, Place
+from lastword.kafka.groups import Committed, Groups, Place
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.events import Tally
-from lastword.pipelines.plan import TaskPlan
+from lastword.pipelines.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task import REPORT_SCHEMA, run_task
 from lastword.pipelines.task_input import COLUMNS
 
@@ -116,7 +116,8 @@ class PipelineQuery:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
-        task = functools.partial(run_task, plan=self._plan, group_metadata=self._group_metadata())
+        order = BatchOrder(self._committed(), self._group_metadata())
+        task = functools.partial(run_task, plan=self._plan, order=order)
         tally = Tally()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
             for name in Tally.__slots__:
@@ -128,9 +129,12 @@ class PipelineQuery:
         if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
             self._purge()
 
+    def _committed(self) -> dict[Place, Committed]:
+        return self._groups.committed(self._plan.application_id, self._plan.places)
+
     def _starting_offsets(self) -> str:
         """As Spark wants them; refused when results and positions do not belong together."""
-        committed = self._groups.committed(self._plan.application_id, self._plan.places)
+        committed = self._committed()
         with Admin(self._plan.connection) as admin:
             check_continuity(admin, self._plan, committed)
             return json.dumps(starting_offsets(admin, self._plan, committed))
@@ -140,7 +144,7 @@ class PipelineQuery:
         self._purged_at = self._clock.monotonic()
         if not self._passages:
             return
-        committed = self._groups.committed(self._plan.application_id, self._plan.places)
+        committed = self._committed()
         with Admin(self._plan.connection) as admin:
             for topic in self._passages:
                 partitions = range(self._plan.partitions)

@@ -16,7 +16,7 @@ from lastword.kafka.groups import Committed, Groups, Place
 from lastword.kafka.transaction_writer import TransactionWriter
 from lastword.pipelines.events import Tally
 from lastword.pipelines.partition_run import PartitionRun
-from lastword.pipelines.plan import TaskPlan
+from lastword.pipelines.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task_input import TaskInput, read_input
 
 if TYPE_CHECKING:
@@ -40,12 +40,25 @@ class _Held:
     group_metadata: bytes
     committed: Mapping[Place, Committed]
 
+    def is_fenced(self, known: Mapping[Place, Committed], partition: int) -> bool:
+        """Whether somebody else has committed since: the partition was elsewhere meanwhile.
+
+        Found out only by committing, it would cost a batch processed in vain, and a store that
+        looks as if it were ahead.
+        """
+        start = Committed(0, "")
+        return any(
+            at.offset > self.committed.get(place, start).offset
+            for place, at in known.items()
+            if place.partition == partition
+        )
+
 
 _held: dict[str, _Held] = {}
 
 
 def run_task(
-    batches: Iterator[pa.RecordBatch], plan: TaskPlan, group_metadata: bytes
+    batches: Iterator[pa.RecordBatch], plan: TaskPlan, order: BatchOrder
 ) -> Iterator[pa.RecordBatch]:
     """Process one partition and report what was done, one row per task."""
     # Nobody set up logging here, and being fenced, which librdkafka calls fatal, is our daily
@@ -53,10 +66,10 @@ def run_task(
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     given = read_input(batches)
     if given is not None:
-        yield _report(_run(plan, given, group_metadata))
+        yield _report(_run(plan, given, order))
 
 
-def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
+def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> Tally:
     """Commit with the writer this worker has; where it was taken over, take over and try again.
 
     Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
@@ -71,12 +84,12 @@ def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
     name = plan.transactional_id(given.partition)
     restored = 0
     for _ in range(TAKE_OVERS_MAX):
-        held = _hold(plan, given.partition, group_metadata)
+        held = _hold(plan, given.partition, order)
         run = PartitionRun(plan, given, held.committed)
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
         del _held[name]
         try:
-            held.committed = run.commit(held.writer, group_metadata)
+            held.committed = run.commit(held.writer, order.group_metadata)
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
             restored += run.tally.restored
@@ -90,16 +103,17 @@ def _run(plan: TaskPlan, given: TaskInput, group_metadata: bytes) -> Tally:
     )
 
 
-def _hold(plan: TaskPlan, partition: int, group_metadata: bytes) -> _Held:
+def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
     name = plan.transactional_id(partition)
     held = _held.get(name)
-    if held is None or held.group_metadata != group_metadata:
-        if held is None:
-            writer = TransactionWriter(plan.connection, name)
-            writer.take_over()
-        else:
-            writer = held.writer
-        held = _held[name] = _Held(writer, group_metadata, _positions(plan, partition))
+    if held is None or held.is_fenced(order.committed, partition):
+        writer = TransactionWriter(plan.connection, name)
+        writer.take_over()
+    elif held.group_metadata != order.group_metadata:
+        writer = held.writer
+    else:
+        return held
+    held = _held[name] = _Held(writer, order.group_metadata, _positions(plan, partition))
     return held
 
 
