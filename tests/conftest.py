@@ -6,7 +6,12 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+hypothesis.settings.register_profile("lastword", deadline=None)
+hypothesis.settings.load_profile("lastword")
 
 HERE = Path(__file__).parent
 

@@ -34,6 +34,12 @@ def test_a_token_is_found_by_its_secret_also_by_another_process(path: Path) -> N
     assert TokenFile(path).find("") is None
 
 
+def test_a_running_service_takes_a_new_token_at_once(path: Path) -> None:
+    service = TokenFile(path)
+    assert service.find(TokenFile(path).create("first", {"*": "read"})) is not None
+    assert service.find(TokenFile(path).create("second", {"*": "read"})) is not None
+
+
 def test_every_token_is_another_one(path: Path) -> None:
     tokens = TokenFile(path)
     assert len({tokens.create(f"t{n}", {"*": "read"}) for n in range(20)}) == 20

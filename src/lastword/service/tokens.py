@@ -43,7 +43,8 @@ class _Tokens(msgspec.Struct):
 class TokenFile:
     """The tokens of one installation, in a file that only its owner can read.
 
-    A running service notices within a second when another process adds or revokes one.
+    A running service takes one that another process adds at once, and notices a revoked one within
+    a second.
     """
 
     def __init__(self, path: Path, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -91,10 +92,12 @@ class TokenFile:
     def find(self, secret: str) -> StoredToken | None:
         """The token that ``secret`` is, or None."""
         now = self._clock.monotonic()
-        if now >= self._look_at:
+        hashed = _hash(secret)
+        # One it does not know may be new: whoever just made a token uses it at once.
+        if now >= self._look_at or hashed not in self._by_hash:
             self._look_at = now + _LOOK_AGAIN_S
             self._reload()
-        return self._by_hash.get(_hash(secret))
+        return self._by_hash.get(hashed)
 
     def _reload(self) -> None:
         try:
