@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lastword.cli.context import AppContext
+from lastword.cli.snapshot_places import root_for_reading
 from lastword.cli.table_options import TableSpec
 from lastword.codecs.resolve import CodecSpec
 from lastword.codecs.windowed import session, windowed
@@ -22,7 +23,7 @@ def make_table(
     return Table(
         spec.topic,
         connection=app.connection,
-        key=_key_codec(spec),
+        key=key_codec_of(spec),
         value=spec.value,
         store=store,
         name=spec.name,
@@ -30,11 +31,13 @@ def make_table(
         on_bad=spec.on_bad,
         allow_expiry=spec.allow_expiry,
         application_id=app.application_id,
+        snapshots=root_for_reading(app, spec),
         restore_listener=restore_listener,
     )
 
 
-def _key_codec(spec: TableSpec) -> CodecSpec:
+def key_codec_of(spec: TableSpec) -> CodecSpec:
+    """The codec of the keys; those of windows have one around their own."""
     if spec.window is None:
         return spec.key
     if spec.window == "session":
