@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from lastword.pipelines.pipeline import Pipeline
 from lastword.pipelines.query import BatchReport
-from lastword.pipelines.windows import hopping, tumbling
+from lastword.pipelines.windows import hopping, session, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "hopping", "tumbling"]
+__all__ = ["BatchReport", "Pipeline", "hopping", "session", "tumbling"]

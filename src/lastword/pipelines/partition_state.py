@@ -102,7 +102,7 @@ class PartitionState:
         self._checkpoint = msgspec.structs.replace(
             self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
         )
-        view.commit(encode_checkpoint(self._checkpoint))
+        view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""

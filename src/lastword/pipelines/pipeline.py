@@ -124,7 +124,7 @@ class Pipeline:
         with ExitStack() as opened:
             if spark is None:
                 # Loads PySpark, which declaring a pipeline does not need.
-                from lastword.pipelines.session import session_for  # noqa: PLC0415
+                from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
 
                 spark = opened.enter_context(session_for(self.application_id))
             try:
