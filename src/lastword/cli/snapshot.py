@@ -71,7 +71,7 @@ def create(
     """
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
-    from lastword.pipelines.session import LOCAL_MASTER, session_for
+    from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
     from lastword.pipelines.snapshot_job import SnapshotJob
 
     place = snapshot_location(app, spec, location)
