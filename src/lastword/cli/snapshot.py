@@ -71,8 +71,8 @@ def create(
     """
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
-    from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
     from lastword.pipelines.snapshot_job import SnapshotJob
+    from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
 
     place = snapshot_location(app, spec, location)
     keep_text = keep or str(app.settings["snapshots.keep"])

@@ -190,7 +190,7 @@ class SnapshotJob:
         except AnalysisException as error:
             raise ConfigError(
                 f"this SparkSession cannot read Kafka: {error}",
-                hint="build it with lastword.pipelines.spark_session.build_session(..., delta=True)",
+                hint="build it with pipelines.spark_session.build_session(..., delta=True)",
             ) from error
 
     def _committed(self, note: SnapshotNote) -> Snapshot:
