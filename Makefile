@@ -22,7 +22,7 @@ setup: $(READY) ## Prepare .venv and the broker's jars; instant the second time
 	@$(BIN)/lastword broker fetch > /dev/null
 
 .PHONY: up
-up: setup ## Run a broker and the user-profiles table on this machine until Ctrl-C
+up: setup ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C
 	@exec $(BIN)/lastword up
 
 .PHONY: test

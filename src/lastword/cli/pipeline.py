@@ -7,29 +7,20 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.pipeline_batches import print_batch
 from lastword.cli.progress import progress_bar
 from lastword.errors import ConfigError
+from lastword.pipelines.extra import require_spark
 
 if TYPE_CHECKING:
     from lastword.kafka.connection import Connection
-    from lastword.pipelines import BatchReport, Pipeline
-
-# What of a tally is worth a word when there was any.
-_TROUBLE = {
-    "late": "late",
-    "keyless": "without a key",
-    "null_values": "without a value",
-    "quarantined": "quarantined",
-    "skipped": "committed before",
-    "restored": "restored from a changelog",
-}
+    from lastword.pipelines import Pipeline
 
 
 @click.group()
@@ -53,6 +44,7 @@ def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
     prints a line: how many records, how fast, how many updates, and what was left out.
     """
     found = load_pipeline(target)
+    require_spark()
     # Loads PySpark, which no other command needs.
     from lastword.pipelines.session import LOCAL_MASTER, session_for
 
@@ -96,27 +88,6 @@ def load_pipeline(target: str) -> Pipeline:
             hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
         )
     return found
-
-
-def print_batch(app: AppContext, batch: BatchReport) -> None:
-    """One line for each batch that had records."""
-    tally = batch.tally
-    if not (tally.records or tally.skipped):
-        return
-    rate = tally.records / batch.seconds if batch.seconds else 0.0
-    left_out = [
-        f"{getattr(tally, name):,} {words}"
-        for name, words in _TROUBLE.items()
-        if getattr(tally, name)
-    ]
-    line = (
-        f"{'+'.join(batch.sources)}: {tally.records:,} records in {batch.seconds:.1f} s "
-        f"({rate:,.0f}/s), {tally.updates:,} updates"
-    )
-    app.output.line(
-        "; ".join([line, *left_out]),
-        {"sources": batch.sources, "seconds": round(batch.seconds, 3), **asdict(tally)},
-    )
 
 
 def _connection(app: AppContext, found: Pipeline) -> Connection:

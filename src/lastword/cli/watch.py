@@ -41,9 +41,12 @@ def watch(app: AppContext, spec: TableSpec, start: str, limit: int | None) -> No
             app.output.note("")  # ends the line on which the terminal shows ^C
 
 
-def print_change(app: AppContext, change: Change) -> None:
-    """One line per change."""
-    app.output.line(_as_line(change), describe_change(change))
+def print_change(app: AppContext, change: Change, *, table: str | None = None) -> None:
+    """One line per change; ``table`` is named where there are several."""
+    line, shown = _as_line(change), describe_change(change)
+    if table is not None:
+        line, shown = f"{table}  {line}", {"table": table, **shown}
+    app.output.line(line, shown)
 
 
 def _position(app: AppContext, topic: str, start: str) -> Position | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.pipelines.pipeline import Pipeline
 from lastword.pipelines.query import BatchReport
+from lastword.pipelines.state import PipelineState
 from lastword.pipelines.windows import hopping, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "hopping", "tumbling"]
+__all__ = ["BatchReport", "Pipeline", "PipelineState", "hopping", "tumbling"]

@@ -19,6 +19,7 @@ from lastword.kafka.membership import Membership
 from lastword.pipelines.own_topics import ensure_topic, partitions_of
 from lastword.pipelines.plan import Branch, TaskPlan
 from lastword.pipelines.query import BatchReport, PipelineQuery
+from lastword.pipelines.state import PipelineLife, PipelineState
 from lastword.pipelines.topology import OwnTopic, Topology
 
 if TYPE_CHECKING:
@@ -46,16 +47,24 @@ class RunSettings:
 class Driver:
     """One run of one application, from joining its group to leaving it."""
 
-    def __init__(self, topology: Topology, spark: SparkSession, settings: RunSettings) -> None:
+    def __init__(self, topology: Topology, settings: RunSettings, life: PipelineLife) -> None:
         self._topology = topology
-        self._spark = spark
         self._settings = settings
+        self._life = life
         self._application_id = topology.application_id
         self._control = OwnTopic(f"{topology.application_id}-control", "control")
         self._quarantine = OwnTopic(f"{topology.application_id}-quarantine", "quarantine")
         self._lost = threading.Event()
 
-    def run(self, stop: threading.Event) -> None:
+    def create_topics(self) -> None:
+        """Make sure of every topic the pipeline writes; needs neither Spark nor membership."""
+        with Admin(self._settings.connection) as admin:
+            self._ensure(admin, self._control, 1)
+            self._ensure(admin, self._quarantine, 1)
+            for part in self._topology.parts():
+                self._plan(admin, part)
+
+    def run(self, spark: SparkSession, stop: threading.Event) -> None:
         """Process until ``stop`` is set, or once; raises FencedError when replaced."""
         parts = self._topology.parts()
         with Admin(self._settings.connection) as admin:
@@ -70,7 +79,9 @@ class Driver:
             membership.join()
             try:
                 self._ensure(admin, self._quarantine, 1)
-                queries = [self._query(self._plan(admin, part), membership) for part in parts]
+                queries = [
+                    self._query(spark, self._plan(admin, part), membership) for part in parts
+                ]
                 with tempfile.TemporaryDirectory(prefix="lastword-") as scratch:
                     self._run_queries(queries, Path(scratch), stop)
             finally:
@@ -102,10 +113,10 @@ class Driver:
         replication = self._settings.replication
         return ensure_topic(admin, topic, partitions=partitions, replication=replication)
 
-    def _query(self, plan: TaskPlan, membership: Membership) -> PipelineQuery:
+    def _query(self, spark: SparkSession, plan: TaskPlan, membership: Membership) -> PipelineQuery:
         own = self._topology.own_topics.values()
         return PipelineQuery(
-            self._spark,
+            spark,
             plan,
             passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
             max_records=self._settings.max_records_per_batch,
@@ -124,7 +135,10 @@ class Driver:
                 query.start(scratch / f"{number}-{i}", once=once, commit_interval_ms=interval_ms)
                 for i, query in enumerate(together)
             ]
+            if self._life.state is PipelineState.STARTING:
+                self._life.move(PipelineState.RUNNING)
             self._watch(running, stop)
+        self._life.move(PipelineState.PENDING_SHUTDOWN)
         for query in queries:
             query.finish()
 
