@@ -47,12 +47,15 @@ def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str
     report = json.loads(answer.stdout)
     assert report["sources"] == [bench.source]
     assert (report["records"], report["updates"], report["keyless"]) == (3, 2, 1)
+    assert report["lag"] == 0
+    assert report["stores"]["counts"]["rows"] >= 2
+    assert report["stores"]["counts"]["bytes"] > 0
     assert (bench.directory / "state" / f"app-{bench.source}" / "counts").is_dir()
 
     bench.write([("a", {}, 4)])
     answer = run(bench, f"{module}:app", "--once")
     assert f"{bench.source}: 1 records in " in answer.stdout
-    assert " 1 updates" in answer.stdout
+    assert " 1 updates; 0 to come; counts has " in answer.stdout
 
 
 @pytest.mark.parametrize(

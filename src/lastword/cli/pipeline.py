@@ -6,13 +6,14 @@ import importlib
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.metrics_endpoint import metrics_endpoint
 from lastword.cli.pipeline_batches import print_batch
 from lastword.cli.progress import progress_bar
 from lastword.errors import ConfigError
@@ -37,11 +38,19 @@ def pipeline() -> None:
     metavar="URL",
     help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
 )
-def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve Prometheus metrics at this port of the loopback address.  [default: none]",
+)
+def run(
+    app: AppContext, target: str, once: bool, master: str | None, metrics_port: int | None
+) -> None:
     """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
 
     The module is looked for in the current directory and among installed packages. Each batch
-    prints a line: how many records, how fast, how many updates, and what was left out.
+    prints a line: how many records, how fast, how many updates, how many records are still to
+    come, how large the stores are, and what was left out.
     """
     found = load_pipeline(target)
     require_spark()
@@ -53,7 +62,10 @@ def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
         session = session_for(
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
         )
-        with session as spark, _stopped_by_signals(found):
+        with session as spark, _stopped_by_signals(found), ExitStack() as opened:
+            if metrics_port is not None:
+                url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
+                app.output.note(f"metrics at {url}")
             app.output.note(f"{found.application_id} runs at {connection.bootstrap_servers}")
             found.run(
                 spark,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from lastword.cli.context import AppContext
+from lastword.cli.sizes import as_size
 
 if TYPE_CHECKING:
     from lastword.pipelines import BatchReport
@@ -33,10 +35,26 @@ def print_batch(app: AppContext, batch: BatchReport) -> None:
         if getattr(tally, name)
     ]
     line = (
-        f"{'+'.join(batch.sources)}: {tally.records:,} records in {batch.seconds:.1f} s "
+        f"{batch.stream}: {tally.records:,} records in {batch.seconds:.1f} s "
         f"({rate:,.0f}/s), {tally.updates:,} updates"
     )
     app.output.line(
-        "; ".join([line, *left_out]),
-        {"sources": batch.sources, "seconds": round(batch.seconds, 3), **asdict(tally)},
+        "; ".join([line, *_whereabouts(batch), *left_out]),
+        {
+            "sources": batch.sources,
+            "seconds": round(batch.seconds, 3),
+            **asdict(tally),
+            "lag": batch.lag,
+            "stores": {
+                name: {"rows": size.rows, "bytes": size.bytes}
+                for name, size in batch.stores.items()
+            },
+        },
     )
+
+
+def _whereabouts(batch: BatchReport) -> Iterator[str]:
+    if batch.lag is not None:
+        yield f"{batch.lag:,} to come"
+    for name, size in batch.stores.items():
+        yield f"{name} has {size.rows:,} rows, {as_size(size.bytes)}"

@@ -58,7 +58,7 @@ def up(app: AppContext, port: int | None) -> None:
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
-            _serve(app, specs, tables, running)
+            _serve(app, specs, tables, pipelines, running)
             _say_what_to_try(app, specs)
             running.callback(runner.stop)
             runner.start()
@@ -117,7 +117,11 @@ def _specs(app: AppContext, pipelines: Sequence[Pipeline]) -> list[TableSpec]:
 
 
 def _serve(
-    app: AppContext, specs: list[TableSpec], tables: list[Table], running: ExitStack
+    app: AppContext,
+    specs: list[TableSpec],
+    tables: list[Table],
+    pipelines: Sequence[Pipeline],
+    running: ExitStack,
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
     # Loads Starlette and Granian, which few commands need.
@@ -125,7 +129,7 @@ def _serve(
     from lastword.service import Mount
 
     mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
-    service = service_of(app, mounts)
+    service = service_of(app, mounts, [pipeline.metrics for pipeline in pipelines])
     show_first_token(app)
     running.enter_context(service)
     app.output.line(f"dashboard at {service.url}", {"url": service.url})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lastword.cli.context import AppContext
 from lastword.cli.demo import demo_pipeline
@@ -14,9 +14,6 @@ from lastword.cli.progress import announcement
 from lastword.errors import LastwordError
 from lastword.pipelines import Pipeline, PipelineState
 from lastword.pipelines.extra import require_spark, spark_is_installed
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def pipelines_of(app: AppContext) -> list[Pipeline]:
@@ -78,7 +75,7 @@ class PipelineRunner:
             for run in runs:
                 run.result()
 
-    def _run_one(self, spark: SparkSession, pipeline: Pipeline) -> None:
+    def _run_one(self, spark: Any, pipeline: Pipeline) -> None:
         if self._stopping:
             return
         try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.pipeline import Pipeline
-from lastword.pipelines.query import BatchReport
 from lastword.pipelines.state import PipelineState
 from lastword.pipelines.windows import hopping, tumbling
 

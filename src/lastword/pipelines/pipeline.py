@@ -12,13 +12,14 @@ from lastword.broker.home import default_home
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
+from lastword.metrics import Metrics
 from lastword.pipelines.driver import Driver, RunSettings
 from lastword.pipelines.durations import Duration, milliseconds
 from lastword.pipelines.extra import require_spark
 from lastword.pipelines.folds import Field, check_field
+from lastword.pipelines.observer import BatchReport, Observer
 from lastword.pipelines.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.query import BatchReport
 from lastword.pipelines.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.stream import Stream
 from lastword.pipelines.topology import Topology
@@ -70,11 +71,17 @@ class Pipeline:
         self._max_records = max_records_per_batch
         self._stop = threading.Event()
         self._life = PipelineLife()
+        self._observer = Observer(application_id, self._life)
 
     @property
     def state(self) -> PipelineState:
         """Where it is in its life."""
         return self._life.state
+
+    @property
+    def metrics(self) -> Metrics:
+        """Every figure of it, over all its runs in this process."""
+        return self._observer.metrics
 
     @property
     def topics(self) -> frozenset[str]:
@@ -121,8 +128,8 @@ class Pipeline:
         Raises FencedError when another driver of this application runs or has taken over,
         PipelineError when it cannot go on.
         """
-        driver = self._driver(connection, state_dir=state_dir, once=once, on_batch=on_batch)
-        self._life.listener = on_state
+        driver = self._driver(connection, state_dir=state_dir, once=once)
+        self._life.listener, self._observer.on_batch = on_state, on_batch
         self._life.move(PipelineState.STARTING)
         try:
             with ExitStack() as opened:
@@ -160,7 +167,6 @@ class Pipeline:
         *,
         state_dir: str | Path | None = None,
         once: bool = False,
-        on_batch: Callable[[BatchReport], None] = lambda _: None,
     ) -> Driver:
         connection = connection or self.connection
         if connection is None:
@@ -175,6 +181,6 @@ class Pipeline:
             commit_interval_ms=self._commit_interval_ms,
             max_records_per_batch=self._max_records,
             once=once,
-            on_batch=on_batch,
+            observer=self._observer,
         )
         return Driver(self._topology, settings, self._life)

@@ -138,6 +138,7 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     assert (batch["sources"], batch["records"]) == (["user-profiles"], 3)
     assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
     assert httpx.get(f"{up.service}/updates/user-1").json() == 2
+    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics").text
     up.run("topic", "create", "pages", "--partitions", "5")
     up.run("put", "user-profiles", "user-2", "2")
     assert up.next_with("sources")["updates"] == 1
