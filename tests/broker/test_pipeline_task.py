@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 import pytest
+from confluent_kafka import TopicPartition
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import FencedError, PartitionCountError, PipelineError
@@ -24,6 +26,7 @@ from lastword.pipelines.folds import Count
 from lastword.pipelines.grouped import MakeFold
 from lastword.pipelines.own_topics import ensure_topic
 from lastword.pipelines.plan import BatchOrder, Branch, SourcePlan, StorePlan, TaskPlan
+from lastword.pipelines.status import pipeline_status
 from lastword.pipelines.task_input import COLUMNS
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
@@ -267,6 +270,44 @@ def test_results_without_positions_and_positions_without_results_are_refused(
     ensure_topic(worker.admin, OwnTopic(worker.changelog, "changelog"), partitions=2)
     with pytest.raises(PipelineError, match="deleted and created again"):
         check_continuity(worker.admin, worker.plan, committed)
+
+
+def test_how_a_pipeline_is_doing_is_seen_from_outside(worker: Worker) -> None:
+    app = worker.plan.application_id
+    with pytest.raises(PipelineError, match="has run on this cluster"):
+        pipeline_status(worker.connection, f"{app}-other")
+    write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 5, partition=1)
+    write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 2, partition=0)
+    worker.run((0, "a"), (1, "b"))
+    found = pipeline_status(worker.connection, app)
+    assert found.driver is not None
+    assert found.driver.client_id == "driver"
+    (source,) = found.sources
+    assert (source.topic, source.positions) == (worker.source, {1: 2})
+    assert found.lag == source.lag == 5
+    (store,) = found.stores
+    assert (store.store, store.changelog, store.partitions) == ("counts", worker.changelog, 2)
+    assert store.offsets >= 2
+    assert store.size_bytes > 0
+    worker.membership.leave()
+    assert pipeline_status(worker.connection, app).driver is None
+
+
+def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
+    worker.run((0, "a"))
+    writer = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
+    writer.take_over()
+    writer._producer.begin_transaction()
+    moved = [TopicPartition(worker.source, 1, 7)]
+    metadata = worker.membership.metadata
+    writer._producer.send_offsets_to_transaction(moved, metadata, 10)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(lambda: worker.position)
+        with pytest.raises(TimeoutError):
+            asked.result(1.0)
+        writer._producer.commit_transaction(10)
+        assert asked.result(20) == 7
+    worker.move_to_another_process()
 
 
 def test_a_run_starts_at_its_positions_and_says_what_was_deleted_before_it_came(

@@ -57,6 +57,14 @@ def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str
     assert f"{bench.source}: 1 records in " in answer.stdout
     assert " 1 updates; 0 to come; counts has " in answer.stdout
 
+    status = ["pipeline", "status", "--bootstrap-servers", bench.connection.bootstrap_servers]
+    shown = CliRunner().invoke(lastword, [*status, f"app-{bench.source}"]).stdout
+    assert "not running" in shown
+    assert f"app-{bench.source}-counts-changelog" in shown
+    listed = CliRunner().invoke(lastword, [*status, "--json"]).stdout.splitlines()
+    (found,) = [json.loads(line) for line in listed if f'"app-{bench.source}"' in line]
+    assert (found["driver"], found["lag"], found["stores"]) == (None, 0, 1)
+
 
 @pytest.mark.parametrize(
     ("target", "message"),

@@ -15,6 +15,7 @@ import click
 from lastword.cli.context import AppContext, with_cluster
 from lastword.cli.metrics_endpoint import metrics_endpoint
 from lastword.cli.pipeline_batches import print_batch
+from lastword.cli.pipeline_status import status
 from lastword.cli.progress import progress_bar
 from lastword.errors import ConfigError
 from lastword.pipelines.extra import require_spark
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def pipeline() -> None:
-    """Run data pipelines on Spark."""
+    """Run data pipelines on Spark, and see how far they are."""
+
+
+pipeline.add_command(status)
 
 
 @pipeline.command()

@@ -10,6 +10,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.opening import describe_change, open_table
 from lastword.cli.output import as_text, as_time
 from lastword.cli.table_options import TableSpec, with_table
+from lastword.cli.windows import key_text
 from lastword.kafka.admin import Admin
 from lastword.records import Position
 from lastword.table.entry import Change
@@ -62,4 +63,4 @@ def _as_line(change: Change) -> str:
     where = "swept" if change.version is None else str(change.version)
     time = "" if change.timestamp_ms is None else as_time(change.timestamp_ms)
     value = "(deleted)" if change.deleted else as_text(change.value)
-    return f"{where}  {time}  {as_text(change.key)}  {value}"
+    return f"{where}  {time}  {key_text(change.key)}  {value}"
