@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,14 +14,27 @@ import pytest
 hypothesis.settings.register_profile("lastword", deadline=None)
 hypothesis.settings.load_profile("lastword")
 
+# Started in the background by a script, this process ignores Ctrl-C, and so would every command
+# that a test starts in order to interrupt it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 HERE = Path(__file__).parent
 
 
+# What these start (a Spark session, a browser, a service) is worth sharing across their files.
+SHARING = {HERE / "browser", HERE / "service", HERE / "spark"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out."""
+    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out, and say which
+    tests must run in one process when several share the work (``pytest -n 2``).
+    """
     for item in items:
         if {HERE / "broker", HERE / "spark"} & set(item.path.parents):
             item.add_marker(pytest.mark.broker)
+        together = next(iter(SHARING & set(item.path.parents)), item.path)
+        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(HERE))))
 
 
 @pytest.fixture(autouse=True)

@@ -23,9 +23,16 @@ from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines import task
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.folds import Count
-from lastword.pipelines.grouped import MakeFold
+from lastword.pipelines.make_fold import MakeFold
 from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import BatchOrder, Branch, SourcePlan, StorePlan, TaskPlan
+from lastword.pipelines.plan import (
+    BatchOrder,
+    Branch,
+    SourcePlan,
+    Stateful,
+    StorePlan,
+    TaskPlan,
+)
 from lastword.pipelines.status import pipeline_status
 from lastword.pipelines.task_input import COLUMNS
 from lastword.pipelines.topology import OwnTopic
@@ -64,14 +71,15 @@ class Worker:
             OwnTopic(self.changelog, "changelog"),
         ):
             ensure_topic(admin, topic, partitions=2)
-        make = MakeFold(Count(), "string", "json", None, 0, False)
-        store = StorePlan("counts", self.changelog, make)
+        stage = Stateful(
+            (StorePlan("counts", self.changelog),), MakeFold(Count(), "string", "json")
+        )
         self.plan = TaskPlan(
             application_id=app,
             connection=connection,
             partitions=2,
             sources={self.source: SourcePlan(self.source, "json")},
-            branches=(Branch(frozenset({self.source}), (), store=store),),
+            branches=(Branch(frozenset({self.source}), (stage,)),),
             quarantine_topic=f"{app}-quarantine",
             state_dir=state_dir,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from lastword.kafka.connection import Connection
 from lastword.table.table import Table
@@ -33,6 +33,21 @@ def test_the_list_of_keys_follows_changes(visit: Visitor, dashboard: Dashboard) 
     expect(page.locator(".keys-table")).to_contain_text("by the list", timeout=3000)
     dashboard.tables["service-config"].delete("checkout.followed")
     expect(page.locator(".keys-table")).not_to_contain_text("by the list", timeout=3000)
+
+
+def test_the_list_of_keys_has_what_changed_before_the_page_began_to_watch(
+    visit: Visitor, dashboard: Dashboard
+) -> None:
+    page = visit("#/")
+    watching: list[Route] = []
+    page.route("**/watch", lambda route, _: watching.append(route))
+    page.goto(f"{dashboard.url}/#/tables/service-config/keys")
+    expect(page.locator(".keys-table")).to_contain_text("checkout.timeout")
+    expect(page.locator(".changes .pill").first).to_have_text("connecting")
+    dashboard.tables["service-config"].put("checkout.missed", "between the two")
+    watching[0].continue_()
+    expect(page.locator(".keys-table")).to_contain_text("between the two", timeout=3000)
+    dashboard.tables["service-config"].delete("checkout.missed")
 
 
 def test_puts_and_deletes_stand_in_the_feed_with_their_versions(

@@ -59,7 +59,7 @@ def run(
     found = load_pipeline(target)
     require_spark()
     # Loads PySpark, which no other command needs.
-    from lastword.pipelines.session import LOCAL_MASTER, session_for
+    from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
 
     connection = _connection(app, found)
     with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:

@@ -19,6 +19,8 @@ _TROUBLE = {
     "null_values": "without a value",
     "quarantined": "quarantined",
     "skipped": "committed before",
+    "held_back": "windows held back",
+    "evicted": "evicted",
     "restored": "restored from a changelog",
 }
 

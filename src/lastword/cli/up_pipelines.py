@@ -66,7 +66,7 @@ class PipelineRunner:
 
     def _run_all(self) -> None:
         # Loads PySpark, which only pipelines need.
-        from lastword.pipelines.session import session_for
+        from lastword.pipelines.spark_session import session_for
 
         report = announcement(self._app.output, "fetching Spark's Kafka jars (once)")
         with session_for("lastword-up", home=self._app.home, progress=report) as spark:

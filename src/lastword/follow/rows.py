@@ -67,6 +67,11 @@ def decode_row(row: bytes) -> Row:
     return Row(offset, timestamp_ms, headers, row[start + size :])
 
 
+def value_of(row: bytes) -> bytes:
+    """Only the raw value."""
+    return row[PREFIX_BYTES:] if row[0] == _PLAIN else decode_row(row).value
+
+
 def offset_of(row: bytes) -> int:
     """Only the offset, for passes over many rows."""
     return int.from_bytes(row[1:9], "big")

@@ -5,6 +5,6 @@ from __future__ import annotations
 from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.pipeline import Pipeline
 from lastword.pipelines.state import PipelineState
-from lastword.pipelines.windows import hopping, tumbling
+from lastword.pipelines.windows import hopping, session, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "PipelineState", "hopping", "tumbling"]
+__all__ = ["BatchReport", "Pipeline", "PipelineState", "hopping", "session", "tumbling"]

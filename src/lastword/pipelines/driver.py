@@ -104,7 +104,9 @@ class Driver:
             quarantine_topic=self._quarantine.name,
             state_dir=self._settings.state_dir,
             sink_partitions={
-                branch.sink: self._ensure(admin, self._topology.own_topics[branch.sink], partitions)
+                branch.sink.topic: self._ensure(
+                    admin, self._topology.own_topics[branch.sink.topic], partitions
+                )
                 for branch in part
                 if branch.sink is not None
             },

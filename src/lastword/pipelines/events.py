@@ -20,6 +20,11 @@ class Events:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @classmethod
+    def none(cls) -> Events:
+        """No events: what a stage gives that ends a branch."""
+        return cls([], [], [], [], [])
+
     def take(self, indexes: Sequence[int]) -> Events:
         """Only the records at ``indexes``."""
         return Events(
@@ -43,7 +48,12 @@ class BadEvent:
 
 @dataclass(slots=True)
 class Tally:
-    """What a task did with one partition's part of a batch; added up by the driver."""
+    """What a task did with one partition's part of a batch; added up by the driver.
+
+    ``late`` counts the windows that records missed. ``final`` are windows that were closed and
+    told, ``held_back`` those that are still open after the batch, where they are suppressed.
+    ``evicted`` are keys that a store of fixed size gave up.
+    """
 
     records: int = 0
     skipped: int = 0
@@ -52,4 +62,7 @@ class Tally:
     late: int = 0
     quarantined: int = 0
     updates: int = 0
+    final: int = 0
+    held_back: int = 0
+    evicted: int = 0
     restored: int = 0

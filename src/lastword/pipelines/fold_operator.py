@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,6 @@ from lastword.pipelines.grouping import Groups, by_key, by_window
 from lastword.pipelines.operator import Operator, Turn
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.windows import TimeWindows
-
-_WINDOW_BYTES = 8
 
 
 class FoldOperator(Operator):
@@ -31,20 +30,18 @@ class FoldOperator(Operator):
         key: CodecSpec,
         value: CodecSpec,
         windows: TimeWindows | None = None,
-        retention_ms: int = 0,
         every_update: bool = False,
     ) -> None:
         self._fold = fold
         self._windows = windows
-        self._retention_ms = retention_ms
         self._every_update = every_update
         self._values: Codec[Any] = codec(value)
         self._keys: KeyCodec[Any] = key_codec(key)
-        self._suffix = 0 if windows is None else _WINDOW_BYTES
+        self._suffix = 0 if windows is None else windows.suffix_bytes
 
-    def process(self, events: Events, state: StateView, turn: Turn) -> None:
-        """Fold each group into its row, then drop the windows that are past their retention."""
-        before_ms = turn.stream_time_ms
+    def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
+        """Fold each group into its row."""
+        (state,) = states
         groups = self._group(events, turn)
         folding = _Folding(self._fold, self._values, events, state, turn)
         rows = list(groups)
@@ -57,33 +54,12 @@ class FoldOperator(Operator):
                 continue
             if self._every_update or not folding.at_once(row, key, old, groups[row]):
                 folding.one_by_one(row, key, old, groups[row])
-        if self._windows is not None:
-            self._expire(self._windows, before_ms, state, turn)
+        return Events.none()
 
     def _group(self, events: Events, turn: Turn) -> Groups:
         if self._windows is None:
             return by_key(events, turn, takes_nulls=self._fold.takes_nulls)
         return by_window(events, turn, self._windows)
-
-    def _expire(self, windows: TimeWindows, before_ms: int, state: StateView, turn: Turn) -> None:
-        """Forget old windows, a quarter of the retention at a time: each pass reads the store.
-
-        What is left depends on the last quarter that stream time entered and on nothing else,
-        so that it is the same however the records were cut into batches.
-        """
-        quarter_ms = max(self._retention_ms // 4, 1)
-        quarter = turn.stream_time_ms // quarter_ms
-        if quarter == before_ms // quarter_ms:
-            return
-        oldest_start_ms = quarter * quarter_ms - self._retention_ms - windows.size_ms
-        expired = [
-            row
-            for row, _ in state.scan(None, None)
-            if int.from_bytes(row[-_WINDOW_BYTES:], "big") <= oldest_start_ms
-        ]
-        for row in expired:
-            state.put(row, None, turn.stream_time_ms)
-            turn.tally.updates += 1
 
 
 @dataclass(slots=True)

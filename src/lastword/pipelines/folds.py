@@ -37,6 +37,17 @@ class Fold(ABC):
             old = self.step(key, old, value)
         return old
 
+    def merge(self, key: Any, values: Sequence[Any]) -> Any:
+        """One value out of those of several sessions, the earliest first; None out of none."""
+        merged = None
+        for value in values:
+            merged = value if merged is None else self.merge_two(key, merged, value)
+        return merged
+
+    @abstractmethod
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """One value out of two."""
+
 
 class Count(Fold):
     """How many records a key had."""
@@ -48,6 +59,10 @@ class Count(Fold):
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> int:
         """As many more at once."""
         return (old or 0) + len(values)
+
+    def merge_two(self, key: Any, earlier: int, later: int) -> int:
+        """Both."""
+        return earlier + later
 
 
 class Latest(Fold):
@@ -63,6 +78,10 @@ class Latest(Fold):
         """The last one; the others do not matter."""
         return values[-1]
 
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """The later one."""
+        return later
+
 
 class Merge(Fold):
     """Partial updates folded into the full state: fields of the new object replace the old."""
@@ -77,6 +96,10 @@ class Merge(Fold):
             raise TypeError(f"merge() takes objects, not {type(value).__name__}")
         return {**(old or {}), **value}
 
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """The fields of both, the later ones where both have them."""
+        return {**earlier, **later}
+
 
 @dataclass(frozen=True)
 class Reduce(Fold):
@@ -88,6 +111,10 @@ class Reduce(Fold):
         """Reduce, once there is something to reduce with."""
         return value if old is None else self.reducer(old, value)
 
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """As if the later one were a value."""
+        return self.reducer(earlier, later)
+
 
 @dataclass(frozen=True)
 class Aggregate(Fold):
@@ -95,10 +122,24 @@ class Aggregate(Fold):
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any] | None = None
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """Aggregate, from the initial value when the key is new."""
         return self.aggregator(key, value, self.initializer() if old is None else old)
+
+    def merge(self, key: Any, values: Sequence[Any]) -> Any:
+        """All of them, from the initial value on."""
+        merged = self.initializer()
+        for value in values:
+            merged = self.merge_two(key, merged, value)
+        return merged
+
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """The user's merger, without which no sessions are aggregated."""
+        if self.merger is None:
+            raise TypeError("this aggregate has no merger")
+        return self.merger(key, earlier, later)
 
 
 @dataclass(frozen=True)
@@ -115,6 +156,10 @@ class Extreme(Fold):
             return old
         return found if old is None else self.better(old, found)
 
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """The better of the two."""
+        return self.better(earlier, later)
+
 
 @dataclass(frozen=True)
 class Sum(Fold):
@@ -126,6 +171,10 @@ class Sum(Fold):
         """The old total and this one's field; a record without the field changes nothing."""
         found = pick(self.field, value)
         return old if found is None else (old or 0) + found
+
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """Both."""
+        return earlier + later
 
 
 @dataclass(frozen=True)
@@ -141,6 +190,11 @@ class Average(Fold):
             return old
         total = (old["sum"] if old else 0) + found
         count = (old["count"] if old else 0) + 1
+        return {"avg": total / count, "count": count, "sum": total}
+
+    def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
+        """The mean of all."""
+        total, count = earlier["sum"] + later["sum"], earlier["count"] + later["count"]
         return {"avg": total / count, "count": count, "sum": total}
 
 

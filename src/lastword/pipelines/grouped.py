@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from lastword.codecs.resolve import CodecSpec
-from lastword.codecs.windowed import windowed
 from lastword.errors import ConfigError
 from lastword.pipelines.durations import Duration
-from lastword.pipelines.fold_operator import FoldOperator
 from lastword.pipelines.folds import (
     Aggregate,
     Average,
@@ -24,66 +22,13 @@ from lastword.pipelines.folds import (
     Sum,
     check_field,
 )
-from lastword.pipelines.plan import Branch, SourcePlan, Step, StorePlan
-from lastword.pipelines.steps import EncodeValues
-from lastword.pipelines.topology import OwnTopic, Topology
-from lastword.pipelines.windows import TimeWindows, retention_of
-
-Settings = Mapping[str, str | int | float]
-_NO_SETTINGS: Settings = {}
-
-
-class Options(TypedDict, total=False):
-    """What every computation takes.
-
-    changelog   settings of the changelog topic, or None for a store that is not backed up
-    value       the codec of the result, where its default does not fit
-    retention   how long windows stay after their end; a day by default
-    cache       False writes every update to the changelog instead of one per key and batch;
-                the final value is the same
-    """
-
-    changelog: Settings | None
-    value: CodecSpec
-    retention: Duration
-    cache: bool
-
-
-@dataclass(frozen=True)
-class Result:
-    """A table that a pipeline maintains.
-
-    Open it as ``Table(result.topic, key=result.key, value=result.value)``; the topic is None for
-    a store that is not backed up.
-    """
-
-    store: str
-    topic: str | None
-    key: CodecSpec
-    value: CodecSpec
-
-
-@dataclass(frozen=True)
-class MakeFold:
-    """Builds the operator on the executor; codecs do not travel, their names do."""
-
-    fold: Fold
-    key: CodecSpec
-    value: CodecSpec
-    windows: TimeWindows | None
-    retention_ms: int
-    every_update: bool
-
-    def __call__(self) -> FoldOperator:
-        """A fresh operator for one task."""
-        return FoldOperator(
-            self.fold,
-            key=self.key,
-            value=self.value,
-            windows=self.windows,
-            retention_ms=self.retention_ms,
-            every_update=self.every_update,
-        )
+from lastword.pipelines.make_fold import MakeFold
+from lastword.pipelines.plan import Branch, Stateful, Step, StorePlan
+from lastword.pipelines.repartition import through_topic
+from lastword.pipelines.result import Result, Suppressing
+from lastword.pipelines.store_options import NO_SETTINGS, Options, changelog_of
+from lastword.pipelines.topology import Topology
+from lastword.pipelines.windows import SessionWindows, Windows, retention_of
 
 
 @dataclass(frozen=True)
@@ -99,11 +44,23 @@ class GroupedStream:
     value: CodecSpec | None
     steps: tuple[Step, ...] = ()
     rekeyed: bool = False
-    windows: TimeWindows | None = None
+    windows: Windows | None = None
+    capacity: int | None = None
 
-    def windowed_by(self, windows: TimeWindows) -> GroupedStream:
+    def windowed_by(self, windows: Windows) -> GroupedStream:
         """The same, per window of event time."""
         return replace(self, windows=windows)
+
+    def lru(self, capacity: int) -> GroupedStream:
+        """The same for at most ``capacity`` keys per partition.
+
+        One key more, and the least recently used one is forgotten, with a tombstone.
+        """
+        if capacity < 1:
+            raise ConfigError(
+                f"a store cannot hold {capacity} keys", hint="give lru() a capacity above 0"
+            )
+        return replace(self, capacity=capacity)
 
     def count(self, store: str, **options: Unpack[Options]) -> Result:
         """How many events each key has had, as Java's LongSerializer writes it."""
@@ -136,10 +93,16 @@ class GroupedStream:
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
         store: str,
+        *,
+        merger: Callable[[Any, Any, Any], Any] | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """``aggregator(key, value, aggregate)`` from ``initializer()`` on; None forgets the key."""
-        return self._fold(store, Aggregate(initializer, aggregator), "json", options)
+        """``aggregator(key, value, aggregate)`` from ``initializer()`` on; None forgets the key.
+
+        Sessions grow together: for them ``merger(key, earlier, later)`` makes one aggregate of
+        two.
+        """
+        return self._fold(store, Aggregate(initializer, aggregator, merger), "json", options)
 
     def latest(self, store: str, **options: Unpack[Options]) -> Result:
         """The last value of each key; an event without a value forgets it."""
@@ -150,54 +113,56 @@ class GroupedStream:
         return self._fold(store, Merge(), "json", options)
 
     def _fold(self, store: str, fold: Fold, codec: CodecSpec, options: Options) -> Result:
+        self._check(fold, options)
         value = options.get("value", codec)
         retention_ms = self._retention_ms(options.get("retention"))
-        topic = self._changelog(store, options.get("changelog", _NO_SETTINGS), retention_ms)
-        every_update = not options.get("cache", True)
-        make = MakeFold(fold, self.key, value, self.windows, retention_ms, every_update)
-        plan = StorePlan(store, topic, make, every_update)
-        topics, steps = self._repartitioned(store) if self.rekeyed else (self.topics, self.steps)
-        self.topology.add_branch(Branch(topics, steps, store=plan))
-        windows = self.windows
-        key = self.key if windows is None else windowed(self.key, windows.size_ms)
-        return Result(store, topic, key, value)
+        changelog = changelog_of(
+            self.topology, store, options.get("changelog", NO_SETTINGS), retention_ms
+        )
+        make = MakeFold(
+            fold,
+            self.key,
+            value,
+            windows=self.windows,
+            retention_ms=retention_ms or 0,
+            capacity=self.capacity,
+            every_update=not options.get("cache", True),
+        )
+        topics, steps = self.topics, self.steps
+        if self.rekeyed:
+            topics, steps = through_topic(self.topology, store, topics, steps, self.value), ()
+        stage = Stateful((StorePlan(store, changelog, make.every_update),), make)
+        branch = Branch(topics, (*steps, stage))
+        self.topology.add_branch(branch)
+        if self.windows is None:
+            return Result(store, changelog, self.key, value)
+        key = self.windows.key_codec(self.key)
+        return Result(store, changelog, key, value, Suppressing(self.topology, branch))
 
-    def _retention_ms(self, retention: Duration | None) -> int:
+    def _check(self, fold: Fold, options: Options) -> None:
+        """Refuse here what could only fail on an executor."""
+        sessions = isinstance(self.windows, SessionWindows)
+        if sessions and isinstance(fold, Aggregate) and fold.merger is None:
+            raise ConfigError(
+                "sessions grow together, and nothing says how their aggregates do",
+                hint="aggregate(initializer, aggregator, store, merger=lambda key, a, b: ...)",
+            )
+        if self.capacity is not None and self.windows is not None:
+            raise ConfigError(
+                "windows leave by their age, not by how many there are",
+                hint="use retention for windows, and lru() without them",
+            )
+        if self.capacity is not None and options.get("changelog", NO_SETTINGS) is None:
+            raise ConfigError(
+                "an lru store knows the order of use by its changelog",
+                hint="leave changelog=None out",
+            )
+
+    def _retention_ms(self, retention: Duration | None) -> int | None:
         if self.windows is not None:
             return retention_of(self.windows, retention)
         if retention is not None:
             raise ConfigError(
                 "only windows have a retention", hint="group, then .windowed_by(tumbling('60s'))"
             )
-        return 0
-
-    def _changelog(self, store: str, settings: Settings | None, retention_ms: int) -> str | None:
-        topic = self.topology.topic_of(store, "changelog")
-        if settings is None:
-            return None
-        expiry_ms = None if self.windows is None else retention_ms
-        self.topology.add_own_topic(OwnTopic(topic, "changelog", as_settings(settings), expiry_ms))
-        return topic
-
-    def _repartitioned(self, store: str) -> tuple[frozenset[str], tuple[Step, ...]]:
-        """Through a topic where the new keys have their own partitions."""
-        topic = self.topology.topic_of(store, "repartition")
-        # msgpack takes whatever a function made of the values, bytes included.
-        value = self.value or "msgpack"
-        self.topology.add_own_topic(OwnTopic(topic, "repartition"))
-        steps: tuple[Step, ...] = (*self.steps, EncodeValues(value))
-        self.topology.add_branch(Branch(self.topics, steps, sink=topic))
-        self.topology.add_source(SourcePlan(topic, value))
-        return frozenset((topic,)), ()
-
-
-def as_settings(settings: Settings) -> dict[str, str]:
-    """As Kafka writes them.
-
-    >>> as_settings({"min.cleanable.dirty.ratio": 0.3, "preallocate": True})
-    {'min.cleanable.dirty.ratio': '0.3', 'preallocate': 'true'}
-    """
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in settings.items()
-    }
+        return None

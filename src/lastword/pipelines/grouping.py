@@ -1,4 +1,4 @@
-"""Sorts a batch by the row each record belongs to: by key, or by key and window."""
+"""Sorts a batch by what its records belong to: by key, or by key and window."""
 
 from __future__ import annotations
 
@@ -53,3 +53,17 @@ def by_window(events: Events, turn: Turn, windows: TimeWindows) -> Groups:
     turn.stream_time_ms = stream_time_ms
     turn.tally.late += late
     return groups
+
+
+def by_key_in_stream_time(events: Events, turn: Turn) -> tuple[Groups, list[int]]:
+    """One group per key, and for each record the stream time that it was met at."""
+    groups: Groups = {}
+    stream_times: list[int] = []
+    for i, key in enumerate(events.keys):
+        if key:
+            turn.stream_time_ms = max(turn.stream_time_ms, events.timestamps[i])
+            groups.setdefault(key, []).append(i)
+        else:
+            turn.tally.keyless += 1
+        stream_times.append(turn.stream_time_ms)
+    return groups, stream_times

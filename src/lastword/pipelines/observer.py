@@ -11,6 +11,9 @@ from lastword.pipelines.events import Tally
 from lastword.pipelines.state import PipelineLife, PipelineState
 from lastword.pipelines.task_report import StoreSize
 
+LEVELS = frozenset(("held_back",))
+"""Counts of a batch that say how much there is now: the last one stands, they do not add up."""
+
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
@@ -40,6 +43,7 @@ class Observer:
         self.on_batch: Callable[[BatchReport], None] | None = None
         self._stores: dict[str, StoreSize] = {}
         self._lag: dict[str, int] = {}
+        self._levels: dict[tuple[str, str], int] = {}
         for state in PipelineState:
             is_in = partial(_is_in, life, state)
             self.metrics.gauge("pipeline_state", is_in, state=state.value)
@@ -47,7 +51,11 @@ class Observer:
     def batch(self, report: BatchReport) -> None:
         """Count what a batch came to."""
         for name, number in asdict(report.tally).items():
-            self.metrics.counter(f"pipeline_{name}_total", stream=report.stream).add(number)
+            if name in LEVELS:
+                self._show_level(name, report.stream)
+                self._levels[name, report.stream] = number
+            else:
+                self.metrics.counter(f"pipeline_{name}_total", stream=report.stream).add(number)
         batches = self.metrics.latency(report.stream, name="pipeline_batch_seconds")
         batches.observe_ns(round(report.seconds * 1e9))
         for store, size in report.stores.items():
@@ -64,6 +72,10 @@ class Observer:
                 read = partial(self._lag.__getitem__, topic)
                 self.metrics.gauge("pipeline_lag_records", read, topic=topic)
             self._lag[topic] = records
+
+    def _show_level(self, name: str, stream: str) -> None:
+        read = partial(self._levels.__getitem__, (name, stream))
+        self.metrics.gauge(f"pipeline_{name}", read, stream=stream)
 
     def _show_store(self, store: str) -> None:
         sizes = self._stores

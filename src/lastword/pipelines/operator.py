@@ -1,8 +1,9 @@
-"""What an operator with state is: a batch of events and a store in, updates of the store out."""
+"""What an operator with state is: events and stores in, updates of the stores and events out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lastword.pipelines.events import BadEvent, Events, Tally
@@ -13,7 +14,7 @@ from lastword.pipelines.state_view import StateView
 class Turn:
     """One batch of one partition: stream time so far, counts, and what could not be done.
 
-    Stream time is the largest timestamp seen in the partition; -1 before the first record.
+    Stream time is the largest timestamp a stage has seen; -1 before its first record.
     """
 
     stream_time_ms: int = -1
@@ -29,8 +30,8 @@ class Turn:
 
 
 class Operator(ABC):
-    """Processes batches in order; what it remembers between them is in its store and the Turn."""
+    """Processes batches in order; what it remembers between them is in its stores and the Turn."""
 
     @abstractmethod
-    def process(self, events: Events, state: StateView, turn: Turn) -> None:
-        """Fold ``events`` into ``state``."""
+    def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
+        """Fold ``events`` into its stores, in the order they were planned; gives what goes on."""

@@ -11,7 +11,16 @@ from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines.events import BadEvent, Events, Tally
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.partition_state import PartitionState
-from lastword.pipelines.plan import Branch, PositionNote, TaskPlan, encode_note, join_notes
+from lastword.pipelines.plan import (
+    Branch,
+    PositionNote,
+    Sink,
+    Stateful,
+    Step,
+    TaskPlan,
+    encode_note,
+    join_notes,
+)
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.task_input import TaskInput, decode, merged
 from lastword.pipelines.task_report import StoreSize
@@ -33,6 +42,9 @@ class PartitionRun:
         self._stream_times = dict(self._note.stream_times)
         self._outputs: list[Output] = []
         self._positions: dict[Place, Committed] = {}
+        self._flowed: dict[tuple[object, ...], Events] = {}
+        self._states: list[tuple[PartitionState, StateView]] = []
+        self._opened = ExitStack()
 
     def commit(self, writer: TransactionWriter, group_metadata: bytes) -> Positions:
         """Process and commit; returns where each source stands then.
@@ -44,13 +56,13 @@ class PartitionRun:
         if not self.tally.records:
             return self._committed
         with ExitStack() as opened:
-            views: list[tuple[PartitionState, StateView]] = []
+            self._opened = opened
             for branch in self._plan.branches:
-                views += self._process(branch, events, opened)
-            for state, view in views:
+                self._process(branch, events)
+            for state, view in self._states:
                 self._log(state, view)
             ends = writer.write(self._outputs, self._next_positions, group_metadata)
-            for state, view in views:
+            for state, view in self._states:
                 state.commit(view, self._changelog_end(state, ends))
                 self.stores[state.plan.name] = state.size()
         return {**self._committed, **self._positions}
@@ -68,46 +80,63 @@ class PartitionRun:
         place = Place(topic, self._partition)
         return self._committed[place].offset if place in self._committed else 0
 
-    def _process(
-        self, branch: Branch, events: Mapping[str, Events], opened: ExitStack
-    ) -> list[tuple[PartitionState, StateView]]:
+    def _process(self, branch: Branch, events: Mapping[str, Events]) -> None:
+        """Through every stage. Branches that begin alike share what they have in common."""
         parts = [events[topic] for topic in sorted(branch.topics) if topic in events]
         if not parts:
-            return []
-        turn = Turn(self._stream_times.get(branch.name, -1), self.tally)
-        flowing = merged(parts)
+            return
+        # The plan came here in one piece: a stage that several branches share is one object.
+        path: tuple[object, ...] = (branch.topics,)
+        if path not in self._flowed:
+            self._flowed[path] = merged(parts)
+        flowing = self._flowed[path]
         for step in branch.steps:
-            flowing = step(flowing, turn)
-        found: list[tuple[PartitionState, StateView]] = []
-        if branch.store is not None:
-            state = PartitionState(self._plan, branch.store, self._partition)
-            opened.callback(state.close)
-            state.bring_to(self._note.changelogs.get(branch.store.name, 0))
-            self.tally.restored += state.restored
-            view = state.view()
-            branch.store.make_operator().process(flowing, view, turn)
-            found.append((state, view))
-            self._stream_times[branch.name] = turn.stream_time_ms
-        elif branch.sink is not None:
-            self._send(branch.sink, flowing, turn)
+            path = (*path, id(step))
+            if path not in self._flowed:
+                self._flowed[path] = self._step(step, flowing)
+            flowing = self._flowed[path]
+        if branch.sink is not None:
+            self._send(branch.sink, flowing)
+
+    def _step(self, step: Step, events: Events) -> Events:
+        if isinstance(step, Stateful):
+            turn = Turn(self._stream_times.get(step.name, -1), self.tally)
+            given = step.make_operator().process(events, self._views(step), turn)
+            self._stream_times[step.name] = turn.stream_time_ms
+        else:
+            turn = Turn(tally=self.tally)
+            given = step(events, turn)
         self._quarantine(turn.bad)
-        return found
+        return given
+
+    def _views(self, stage: Stateful) -> list[StateView]:
+        """The stage's stores, brought to where the committed positions say they are."""
+        views: list[StateView] = []
+        for plan in stage.stores:
+            state = PartitionState(self._plan, plan, self._partition)
+            self._opened.callback(state.close)
+            state.bring_to(self._note.changelogs.get(plan.name, 0))
+            self.tally.restored += state.restored
+            views.append(state.view())
+            self._states.append((state, views[-1]))
+        return views
 
     def _log(self, state: PartitionState, view: StateView) -> None:
         if state.plan.changelog is not None:
             place = Place(state.plan.changelog, self._partition)
             self._outputs += [Output(place, key, value, at) for key, value, at in view.updates()]
 
-    def _send(self, topic: str, events: Events, turn: Turn) -> None:
+    def _send(self, sink: Sink, events: Events) -> None:
         """Into another topic, where each key has its own partition."""
-        partitions = self._plan.sink_partitions[topic]
+        partitions = self._plan.sink_partitions[sink.topic]
         for i, key in enumerate(events.keys):
             if not key:
-                turn.tally.keyless += 1
+                self.tally.keyless += 1
                 continue
-            place = Place(topic, partition_for(key, partitions))
+            partition = self._partition if sink.aligned else partition_for(key, partitions)
+            place = Place(sink.topic, partition)
             self._outputs.append(Output(place, key, events.values[i], events.timestamps[i]))
-            turn.tally.updates += 1
+            self.tally.updates += 1
 
     def _quarantine(self, bad: list[BadEvent]) -> None:
         place = Place(self._plan.quarantine_topic, 0)

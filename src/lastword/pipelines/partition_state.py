@@ -103,7 +103,7 @@ class PartitionState:
         self._checkpoint = msgspec.structs.replace(
             self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
         )
-        view.commit(encode_checkpoint(self._checkpoint))
+        view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
 
     def size(self) -> StoreSize:
         """How much the store holds; asking costs microseconds."""

@@ -136,7 +136,7 @@ class Pipeline:
                 if spark is None:
                     require_spark()
                     # Loads PySpark, which declaring a pipeline does not need.
-                    from lastword.pipelines.session import session_for  # noqa: PLC0415
+                    from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
 
                     spark = opened.enter_context(session_for(self.application_id))
                 driver.run(spark, self._stop)

@@ -15,9 +15,6 @@ from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
 from lastword.pipelines.operator import Operator, Turn
 
-Step = Callable[[Events, Turn], Events]
-"""A stage without state: filter, map and the like."""
-
 MakeOperator = Callable[[], Operator]
 
 
@@ -32,27 +29,65 @@ class SourcePlan:
 
 @dataclass(frozen=True)
 class StorePlan:
-    """One operator with its store and changelog. A changelog of None means it is not backed up."""
+    """A store and its changelog. A changelog of None means it is not backed up."""
 
     name: str
     changelog: str | None
-    make_operator: MakeOperator
     every_update: bool = False
 
 
 @dataclass(frozen=True)
+class Stateful:
+    """A stage that remembers: its stores, the first of which names it, and its operator.
+
+    What the operator gives goes on to the next stage.
+    """
+
+    stores: tuple[StorePlan, ...]
+    make_operator: MakeOperator
+
+    @property
+    def name(self) -> str:
+        """Under which its stream time is kept; unique within a pipeline."""
+        return self.stores[0].name
+
+
+Step = Callable[[Events, Turn], Events] | Stateful
+"""A stage of a branch: filter, map and the like, or one with state."""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A topic that a branch ends in.
+
+    Records go to the partition of their key, or with ``aligned`` to the one they come from:
+    windows stay where their key is.
+    """
+
+    topic: str
+    aligned: bool = False
+
+
+@dataclass(frozen=True)
 class Branch:
-    """From the sources through stages without state into a store or a topic."""
+    """From the sources through stages into a store or a topic."""
 
     topics: frozenset[str]
     steps: tuple[Step, ...]
-    store: StorePlan | None = None
-    sink: str | None = None
+    sink: Sink | None = None
 
     @property
     def name(self) -> str:
         """What the branch ends in; unique within a pipeline."""
-        return self.store.name if self.store is not None else f"to {self.sink}"
+        if self.sink is not None:
+            return f"to {self.sink.topic}"
+        return self.stores[-1].name
+
+    @property
+    def stores(self) -> tuple[StorePlan, ...]:
+        """Those of all its stages."""
+        stages = [step for step in self.steps if isinstance(step, Stateful)]
+        return tuple(store for stage in stages for store in stage.stores)
 
 
 @dataclass(frozen=True)
@@ -81,7 +116,7 @@ class TaskPlan:
     @property
     def changelogs(self) -> dict[str, str]:
         """Store -> changelog, of the stores that are backed up."""
-        stores = [branch.store for branch in self.branches if branch.store is not None]
+        stores = [store for branch in self.branches for store in branch.stores]
         return {store.name: store.changelog for store in stores if store.changelog is not None}
 
     def transactional_id(self, partition: int) -> str:
@@ -101,7 +136,7 @@ class PositionNote(msgspec.Struct, frozen=True):
     """What is committed beside a source position: all that a successor needs to go on.
 
     ``changelogs`` are the next offsets of the changelogs that reflect exactly this position, by
-    store; ``stream_times`` the largest timestamps seen, by branch.
+    store; ``stream_times`` the largest timestamps seen, by stage with state.
     """
 
     stream_times: dict[str, int]

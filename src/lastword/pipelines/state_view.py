@@ -62,14 +62,27 @@ class StateView:
             if inside and update.value is not None:
                 yield key, update.value
 
+    def in_write_order(self) -> list[tuple[bytes, bytes]]:
+        """All keys and values of the store, those first that were written first."""
+        rows = [(key, decode_row(row)) for key, row in self._store.scan()]
+        rows.sort(key=lambda each: each[1].offset)
+        return [(key, row.value) for key, row in rows]
+
     def updates(self) -> list[Update]:
         """What goes to the changelog, in order."""
         return self._log if self._every_update else list(self._dirty.values())
 
-    def commit(self, checkpoint: bytes) -> None:
-        """Write the batch into the store with its checkpoint, in one atomic step."""
+    def commit(self, checkpoint: bytes, end_offset: int = 0) -> None:
+        """Write the batch into the store with its checkpoint, in one atomic step.
+
+        ``end_offset`` is where the changelog stands after the updates: each row keeps the offset
+        of its own, as if it had been restored.
+        """
+        updates = self.updates()
+        first_offset = max(0, end_offset - len(updates))
+        offsets = {update.key: first_offset + i for i, update in enumerate(updates)}
         puts = {
-            key: encode_row(0, update.timestamp_ms, None, update.value)
+            key: encode_row(offsets[key], update.timestamp_ms, None, update.value)
             for key, update in self._dirty.items()
             if update.value is not None
         }

@@ -8,9 +8,10 @@ from typing import Any
 
 from lastword.codecs.resolve import CodecSpec
 from lastword.errors import ConfigError
-from lastword.pipelines.grouped import GroupedStream, as_settings
-from lastword.pipelines.plan import Branch, Step
+from lastword.pipelines.grouped import GroupedStream
+from lastword.pipelines.plan import Branch, Sink, Step
 from lastword.pipelines.steps import EncodeValues, Filter, MapValues, SelectKey
+from lastword.pipelines.store_options import as_settings
 from lastword.pipelines.topology import OwnTopic, Topology
 
 
@@ -77,7 +78,7 @@ class Stream:
         """
         self.topology.add_own_topic(OwnTopic(topic, "table", as_settings(settings or {})))
         steps: tuple[Step, ...] = (*self.steps, EncodeValues(value))
-        self.topology.add_branch(Branch(self.topics, steps, sink=topic))
+        self.topology.add_branch(Branch(self.topics, steps, Sink(topic)))
 
     def _with(self, step: Step) -> Stream:
         return replace(self, steps=(*self.steps, step))

@@ -10,7 +10,7 @@ from typing import Literal
 from lastword.errors import ConfigError
 from lastword.pipelines.plan import Branch, SourcePlan
 
-Purpose = Literal["changelog", "repartition", "table", "control", "quarantine"]
+Purpose = Literal["changelog", "repartition", "table", "final", "control", "quarantine"]
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -59,6 +59,10 @@ class Topology:
             )
         self.branches.append(branch)
 
+    def replace_branch(self, old: Branch, new: Branch) -> None:
+        """Have a branch do more than it did; its stores stay its own."""
+        self.branches[self.branches.index(old)] = new
+
     def topic_of(self, store: str, purpose: Purpose) -> str:
         """``<application-id>-<store>-changelog`` and the like, as Kafka Streams names them."""
         return f"{self.application_id}-{check_name(store, 'a store')}-{purpose}"
@@ -92,12 +96,11 @@ def _upstream_first(parts: list[list[Branch]]) -> Iterator[list[Branch]]:
     """A part that writes a topic comes before the part that reads it."""
     waiting = list(parts)
     while waiting:
-        sinks = {branch.sink for part in waiting for branch in part}
+        sinks = {branch.sink.topic for part in waiting for branch in part if branch.sink}
         ready = [part for part in waiting if not sinks & set().union(*(b.topics for b in part))]
         if not ready:
-            names = sorted(sink for sink in sinks if sink is not None)
             raise ConfigError(
-                f"the pipeline writes {', '.join(names)} and reads it back in a circle",
+                f"the pipeline writes {', '.join(sorted(sinks))} and reads it back in a circle",
                 hint="write into a topic that is not among the pipeline's own sources",
             )
         yield from ready

@@ -1,4 +1,4 @@
-"""Windows over event time, as Kafka Streams defines them.
+"""Windows over event time, as Kafka Streams defines them: tumbling, hopping, sessions.
 
 Stream time is the largest timestamp a partition has seen so far, record by record. A window is
 closed once its end lies ``grace`` or more behind it; a record for a closed window is late: it
@@ -7,30 +7,104 @@ is dropped and counted.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
+from lastword.codecs.resolve import CodecSpec
+from lastword.codecs.windowed import SessionCodec, WindowedCodec, windowed
+from lastword.codecs.windowed import session as session_key
 from lastword.errors import ConfigError
 from lastword.pipelines.durations import Duration, milliseconds
 
 DEFAULT_RETENTION_MS = 86_400_000
 
 
+class Windows(ABC):
+    """What the rows of windows in a store have in common: a key, then times."""
+
+    suffix_bytes: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def open_ms(self) -> int:
+        """How much stream time may pass at most from a record to the end of its window's grace."""
+
+    @abstractmethod
+    def closes_at_ms(self, row: bytes) -> int:
+        """The first stream time at which the window of ``row`` takes no more records."""
+
+    @abstractmethod
+    def last_ms(self, row: bytes) -> int:
+        """The last time that the window of ``row`` covers."""
+
+    @abstractmethod
+    def key_codec(self, key: CodecSpec) -> WindowedCodec | SessionCodec:
+        """How the rows are read, given how their keys are."""
+
+
 @dataclass(frozen=True, slots=True)
-class TimeWindows:
+class TimeWindows(Windows):
     """Windows of ``size_ms`` that start every ``advance_ms``; both the same is tumbling."""
+
+    suffix_bytes: ClassVar[int] = WindowedCodec.suffix_bytes
 
     size_ms: int
     advance_ms: int
     grace_ms: int
+
+    @property
+    def open_ms(self) -> int:
+        """The size and the grace."""
+        return self.size_ms + self.grace_ms
+
+    def closes_at_ms(self, row: bytes) -> int:
+        """Grace after its end."""
+        return _time_at(row, -8) + self.size_ms + self.grace_ms
+
+    def last_ms(self, row: bytes) -> int:
+        """Just before its end."""
+        return _time_at(row, -8) + self.size_ms - 1
+
+    def key_codec(self, key: CodecSpec) -> WindowedCodec:
+        """As Kafka's TimeWindowedSerializer."""
+        return windowed(key, self.size_ms)
 
     def starts(self, timestamp_ms: int) -> range:
         """The starts of the windows that a record of this time falls into, in order."""
         first = max(0, timestamp_ms - self.size_ms + self.advance_ms)
         return range(first - first % self.advance_ms, timestamp_ms + 1, self.advance_ms)
 
-    def closed(self, start_ms: int, stream_time_ms: int) -> bool:
-        """Whether the window takes no more records."""
-        return start_ms + self.size_ms <= stream_time_ms - self.grace_ms
+
+@dataclass(frozen=True, slots=True)
+class SessionWindows(Windows):
+    """Runs of a key's records with never more than ``gap_ms`` between two of them.
+
+    A session spans its records: both its times are those of records. One that lies more than gap
+    and grace behind stream time is closed.
+    """
+
+    suffix_bytes: ClassVar[int] = SessionCodec.suffix_bytes
+
+    gap_ms: int
+    grace_ms: int
+
+    @property
+    def open_ms(self) -> int:
+        """The gap and the grace."""
+        return self.gap_ms + self.grace_ms
+
+    def closes_at_ms(self, row: bytes) -> int:
+        """Just after gap and grace have passed since its last record."""
+        return _time_at(row, -16) + self.gap_ms + self.grace_ms + 1
+
+    def last_ms(self, row: bytes) -> int:
+        """The time of its last record."""
+        return _time_at(row, -16)
+
+    def key_codec(self, key: CodecSpec) -> SessionCodec:
+        """As Kafka's SessionWindowedSerializer."""
+        return session_key(key)
 
 
 def tumbling(size: Duration, *, grace: Duration = 0) -> TimeWindows:
@@ -59,16 +133,26 @@ def hopping(size: Duration, advance: Duration, *, grace: Duration = 0) -> TimeWi
     return TimeWindows(size_ms, advance_ms, milliseconds(grace, what="grace"))
 
 
-def retention_of(windows: TimeWindows, retention: Duration | None) -> int:
+def session(gap: Duration, *, grace: Duration = 0) -> SessionWindows:
+    """Sessions: a key's records as long as no two neighbours are more than ``gap`` apart.
+
+    >>> session("5m", grace="30s").open_ms
+    330000
+    """
+    gap_ms = _positive(gap, "the gap between sessions")
+    return SessionWindows(gap_ms, milliseconds(grace, what="grace"))
+
+
+def retention_of(windows: Windows, retention: Duration | None) -> int:
     """How long closed windows stay in the table; refused when windows would not live to close."""
-    least_ms = windows.size_ms + windows.grace_ms
+    least_ms = windows.open_ms
     if retention is None:
         return max(DEFAULT_RETENTION_MS, least_ms + 1)
     retention_ms = milliseconds(retention, what="retention")
     if retention_ms <= least_ms:
         raise ConfigError(
             f"a retention of {retention_ms} ms must exceed window and grace, {least_ms} ms",
-            hint="raise retention, or lower the window's size or grace",
+            hint="raise retention, or lower the window's size, gap or grace",
         )
     return retention_ms
 
@@ -78,3 +162,8 @@ def _positive(duration: Duration, what: str) -> int:
     if length_ms == 0:
         raise ConfigError(f"{what} cannot be zero", hint="write it with a unit: 60s")
     return length_ms
+
+
+def _time_at(row: bytes, place: int) -> int:
+    """Eight bytes of a row, counted from its end."""
+    return int.from_bytes(row[place : place + 8 or None], "big")

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.errors import ConfigError, DecodeError
 from lastword.follow.judge import Validate
-from lastword.follow.rows import decode_row
+from lastword.follow.rows import decode_row, offset_of, value_of
 from lastword.metrics import Counter
 from lastword.records import Record, Version
 from lastword.table.entry import Change, Entry
@@ -56,6 +56,14 @@ class Decoder:
         except DecodeError as error:
             self.note_bad(error, partition, offset)
             return None
+
+    def row_value(self, partition: int, row: bytes, default: Any) -> Any:
+        """Only the value of the row; the default when it is bad and the policy is not to fail."""
+        try:
+            return self.value.decode(value_of(row))
+        except DecodeError as error:
+            self.note_bad(error, partition, offset_of(row))
+            return default
 
     def change(self, record: Record) -> Change | None:
         """The record as a change; None when it is bad and the policy is not to fail."""

@@ -34,6 +34,7 @@ from lastword.table.writes import Writes
 from lastword.writer.outcome import Outcome
 
 READY_STALL_S = 120.0
+_ABSENT = object()
 
 
 class Table:
@@ -158,8 +159,7 @@ class Table:
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of ``key``, or ``default``."""
-        entry = self.query.get(key).value
-        return default if entry is None else entry.value
+        return self.query.value(key, default)
 
     def entry(self, key: Any) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
@@ -170,10 +170,10 @@ class Table:
         return {key: entry.value for key, entry in self.query.get_many(keys).value.items()}
 
     def __getitem__(self, key: Any) -> Any:
-        entry = self.query.get(key).value
-        if entry is None:
+        value = self.query.value(key, _ABSENT)
+        if value is _ABSENT:
             raise KeyError(key)
-        return entry.value
+        return value
 
     def __contains__(self, key: Any) -> bool:
         return self.query.contains(key).value

@@ -2,105 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.pipelines.events import Events, Tally
 from lastword.pipelines.fold_operator import FoldOperator
-from lastword.pipelines.folds import Aggregate, Count, Fold, Latest, Reduce
-from lastword.pipelines.operator import Turn
-from lastword.pipelines.state_view import StateView, Update
+from lastword.pipelines.folds import Count, Fold, Latest, Reduce
+from lastword.pipelines.state_view import Update
+from lastword.pipelines.window_operator import WindowOperator
 from lastword.pipelines.windows import TimeWindows
-from lastword.stores.memory import MemoryStore
+from tests.support.folds import FOLDS
+from tests.support.operator_run import CUTS, EVENTS, as_json
+from tests.support.operator_run import OperatorRun as Run
 from tests.support.streams_model import Event, StreamsModel, WindowedModel
 
 
-def total_or_gone(old: int | None, value: int | None) -> int | None:
-    """A sum that is forgotten at seven: makes tombstones."""
-    if value == 7 or value is None:
-        return None
-    return value if old is None else old + value
-
-
-FOLDS: dict[str, tuple[Fold, Any, bool]] = {
-    "count": (Count(), lambda old, _: (old or 0) + 1, False),
-    "reduce": (
-        Reduce(total_or_gone),
-        lambda old, value: value if old is None else total_or_gone(old, value),
-        False,
-    ),
-    "aggregate": (
-        Aggregate(lambda: 0, lambda _, value, total: total_or_gone(total, value)),
-        lambda old, value: total_or_gone(old or 0, value),
-        False,
-    ),
-    "latest": (Latest(), lambda _, value: value, True),
-}
-
-KEYS = st.sampled_from([b"a", b"b", b"hot", b"hot", b"hot", b"", None])
-VALUES = st.none() | st.integers(0, 9)
-EVENTS = st.lists(st.builds(Event, KEYS, VALUES, st.integers(1, 80)), max_size=60)
-CUTS = st.lists(st.integers(0, 60), max_size=6)
-
-
-class Run:
-    """What a partition's task does with an operator, without Kafka."""
-
-    def __init__(self, operator: FoldOperator, *, every_update: bool = False) -> None:
-        self.operator = operator
-        self.every_update = every_update
-        self.store = MemoryStore()
-        self.store.open()
-        self.tally = Tally()
-        self.stream_time_ms = -1
-        self.changelog: list[Update] = []
-        self.bad: list[str] = []
-
-    def process(self, events: Sequence[Event]) -> None:
-        columns = Events(
-            ["t"] * len(events),
-            [event.key for event in events],
-            [event.value for event in events],
-            [event.timestamp_ms for event in events],
-            range(len(events)),
-        )
-        turn = Turn(self.stream_time_ms, self.tally)
-        view = StateView(self.store, every_update=self.every_update)
-        self.operator.process(columns, view, turn)
-        self.stream_time_ms = turn.stream_time_ms
-        self.bad += [each.reason for each in turn.bad]
-        self.changelog += view.updates()
-        view.commit(b"checkpoint")
-
-    def in_batches(self, events: Sequence[Event], cuts: Sequence[int]) -> None:
-        edges = [0, *sorted(cuts), len(events)]
-        for start, end in pairwise(edges):
-            self.process(events[start:end])
-
-    @property
-    def table(self) -> dict[bytes, bytes]:
-        view = StateView(self.store, every_update=False)
-        return dict(view.scan(None, None))
-
-    @property
-    def table_by_changelog(self) -> dict[bytes, bytes]:
-        """What a reader of the compacted topic sees."""
-        table: dict[bytes, bytes] = {}
-        for key, value, _ in self.changelog:
-            if value is None:
-                table.pop(key, None)
-            else:
-                table[key] = value
-        return table
-
-
-def as_json(table: dict[bytes, Any]) -> dict[bytes, bytes]:
-    return {key: str(value).encode() for key, value in table.items()}
+def windowed(fold: Fold, windows: TimeWindows, retention_ms: int) -> WindowOperator:
+    folding = FoldOperator(fold, key="bytes", value="json", windows=windows)
+    return WindowOperator(folding, windows, retention_ms)
 
 
 @pytest.mark.parametrize("name", FOLDS)
@@ -148,11 +67,7 @@ def test_windows_end_like_kafka_streams_with_every_late_record_counted(  # noqa:
         retention_ms=retention_ms,
     )
     model.process(events)
-    windows = TimeWindows(size_ms, advance_ms, grace_ms)
-    operator = FoldOperator(
-        fold, key="bytes", value="json", windows=windows, retention_ms=retention_ms
-    )
-    run = Run(operator)
+    run = Run(windowed(fold, TimeWindows(size_ms, advance_ms, grace_ms), retention_ms))
     run.in_batches(events, cuts)
     assert run.table == run.table_by_changelog == as_json(model.table)
     assert (run.tally.late, run.tally.keyless) == (model.late, model.keyless)
@@ -160,15 +75,7 @@ def test_windows_end_like_kafka_streams_with_every_late_record_counted(  # noqa:
 
 
 def test_a_pulse_that_comes_after_the_grace_is_late_and_one_within_it_counts() -> None:
-    run = Run(
-        FoldOperator(
-            Count(),
-            key="string",
-            value="json",
-            windows=TimeWindows(60_000, 60_000, 5_000),
-            retention_ms=21_600_000,
-        )
-    )
+    run = Run(windowed(Count(), TimeWindows(60_000, 60_000, 5_000), 21_600_000))
     run.process([Event(b"p", 1, 59_000), Event(b"p", 1, 64_999), Event(b"p", 1, 59_999)])
     run.process([Event(b"p", 1, 65_000), Event(b"p", 1, 59_999)])
     first, second = bytes(8), (60_000).to_bytes(8, "big")
@@ -177,10 +84,7 @@ def test_a_pulse_that_comes_after_the_grace_is_late_and_one_within_it_counts() -
 
 
 def test_a_closed_window_past_its_retention_leaves_state_and_changelog() -> None:
-    operator = FoldOperator(
-        Count(), key="string", value="json", windows=TimeWindows(10, 10, 0), retention_ms=40
-    )
-    run = Run(operator)
+    run = Run(windowed(Count(), TimeWindows(10, 10, 0), 40))
     run.process([Event(b"p", 1, 5)])
     run.process([Event(b"p", 1, 49)])
     assert len(run.table) == 2

@@ -14,7 +14,7 @@ from lastword.errors import ConfigError, ServiceError
 from lastword.metric_names import HELP, kind_of
 from lastword.pipelines.events import Tally
 from lastword.pipelines.extra import require_spark
-from lastword.pipelines.observer import BatchReport, Observer
+from lastword.pipelines.observer import LEVELS, BatchReport, Observer
 from lastword.pipelines.state import TRANSITIONS, PipelineLife, PipelineState
 from lastword.pipelines.task_report import StoreSize, TaskReport, from_row, to_arrow
 
@@ -34,7 +34,10 @@ def test_batches_add_up_by_stream_and_stores_show_their_last_size() -> None:
     observer.on_batch = heard.append
     for records in (3, 4):
         report = BatchReport(
-            ("a", "b"), 0.5, Tally(records=records, late=1), stores={"s": StoreSize(records, 10)}
+            ("a", "b"),
+            0.5,
+            Tally(records=records, late=1, held_back=records),
+            stores={"s": StoreSize(records, 10)},
         )
         observer.batch(report)
     observer.lag({"a": 7})
@@ -42,6 +45,7 @@ def test_batches_add_up_by_stream_and_stores_show_their_last_size() -> None:
     found = figures(observer)
     assert found["pipeline_records_total", "a+b"] == 7
     assert found["pipeline_late_total", "a+b"] == 2
+    assert found["pipeline_held_back", "a+b"] == 4
     assert found["pipeline_batch_seconds_sum", "a+b"] == 1.0
     assert found["pipeline_store_rows", "s"] == 4
     assert found["pipeline_store_bytes", "s"] == 10
@@ -51,8 +55,11 @@ def test_batches_add_up_by_stream_and_stores_show_their_last_size() -> None:
 
 @pytest.mark.parametrize("name", asdict(Tally()))
 def test_every_count_of_a_batch_is_a_metric_with_a_meaning(name: str) -> None:
-    assert f"pipeline_{name}_total" in HELP
-    assert kind_of(f"pipeline_{name}_total") == "counter"
+    metric, kind = (
+        (f"pipeline_{name}", "gauge") if name in LEVELS else (f"pipeline_{name}_total", "counter")
+    )
+    assert metric in HELP
+    assert kind_of(metric) == kind
 
 
 def test_a_pipeline_takes_valid_steps_only_and_tells_each() -> None:

@@ -19,6 +19,8 @@ export class Browser {
     this.search = null;
     this.cursors = [null];
     this.isVisible = false;
+    this.asked = 0;
+    this.shown = 0;
     this.detail = new Detail(table);
     this.list = new KeyList(table);
     this.build();
@@ -99,6 +101,7 @@ export class Browser {
   async load() {
     const search = this.search;
     const cursor = this.cursors.at(-1);
+    const asked = ++this.asked;
     this.list.busy(true);
     let found;
     try {
@@ -108,7 +111,11 @@ export class Browser {
       found = { items: [], next: null, note: explain(error) };
     }
     // Somebody may have searched for something else or turned the page meanwhile.
-    if (search === this.search && cursor === this.cursors.at(-1)) this.fill(found);
+    if (search !== this.search || cursor !== this.cursors.at(-1)) return;
+    // Of two answers to one question the later one is true, whichever arrives first.
+    if (asked < this.shown) return;
+    this.shown = asked;
+    this.fill(found);
   }
 
   fill({ items, next, note }) {

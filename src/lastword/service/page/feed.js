@@ -19,7 +19,7 @@ const STATES = {
   refused: ["stopped", "bad"],
 };
 
-/** Watches one table until closed; `changed` is told of every change, and with null of a gap. */
+/** Watches one table until closed; `changed` is told of every change, and with null when some may have been missed. */
 export class Feed {
   constructor(table, changed) {
     this.table = table;
@@ -41,6 +41,7 @@ export class Feed {
     this.listeners = {
       change: (kind, data) => { this.take({ kind, data }); changed(data); },
       gap: (why) => { this.take({ kind: "gap", why }); changed(null); },
+      began: () => changed(null),
       state: (word, detail) => this.state(word, detail),
     };
   }

@@ -9,7 +9,8 @@ const RETRY_MAX_MS = 15_000;
 // After longer than this out of sight, everything since would be a flood: begin anew, and say so.
 const REPLAYED_MS = 60_000;
 
-/** Watches until closed. Listeners: change(kind, data), gap(why), state(word, detail). */
+/** Watches until closed. Listeners: change(kind, data), gap(why), state(word, detail),
+ *  and began(), from when on changes are seen: what was loaded earlier may have missed one. */
 export class Watch {
   constructor(table, listeners) {
     this.path = `/tables/${encodeURIComponent(table)}/watch`;
@@ -92,6 +93,7 @@ export class Watch {
     const response = await send(this.path, { headers, signal: this.stream.signal, timeout: null });
     started();
     this.listeners.state("live");
+    if (this.lastId === null) this.listeners.began();
     // Not `for await`: Safari cannot walk through a stream that way.
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";

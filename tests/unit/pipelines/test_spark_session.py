@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lastword.jvm.java import Java
-from lastword.pipelines.session import _environment, _java_home
+from lastword.pipelines.spark_session import _environment, _java_home
 
 
 def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:

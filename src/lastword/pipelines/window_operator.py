@@ -1,0 +1,75 @@
+"""What windows of every kind need around their fold: final ones are told, old ones forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lastword.pipelines.events import Events
+from lastword.pipelines.operator import Operator, Turn
+from lastword.pipelines.state_view import StateView, Update
+from lastword.pipelines.suppress import OpenWindows
+from lastword.pipelines.windows import Windows
+
+
+class WindowOperator(Operator):
+    """Has ``folding`` keep the windows in the first store, and looks after them.
+
+    With ``hold_at_most`` given, the second store says which windows are open, and what goes on to
+    the next stage are final windows: each once, when it closes, and as a tombstone when it has
+    expired.
+    """
+
+    def __init__(
+        self,
+        folding: Operator,
+        windows: Windows,
+        retention_ms: int,
+        *,
+        hold_at_most: int | None = None,
+    ) -> None:
+        self._folding = folding
+        self._windows = windows
+        self._retention_ms = retention_ms
+        self._hold_at_most = hold_at_most
+
+    def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
+        """Fold, tell what is final by now, and only then forget what is past its retention."""
+        state = states[0]
+        before_ms = turn.stream_time_ms
+        self._folding.process(events, states[:1], turn)
+        if self._hold_at_most is None:
+            self._expire(before_ms, state, turn)
+            return Events.none()
+        open_windows = OpenWindows(states[1], self._windows, self._hold_at_most)
+        final = open_windows.close(state, before_ms, turn)
+        expired = self._expire(before_ms, state, turn)
+        return _told([*final, *(Update(row, None, turn.stream_time_ms) for row in expired)])
+
+    def _expire(self, before_ms: int, state: StateView, turn: Turn) -> list[bytes]:
+        """Forget old windows, a quarter of the retention at a time: each pass reads the store.
+
+        What is left depends on the last quarter that stream time entered and on nothing else,
+        so that it is the same however the records were cut into batches.
+        """
+        quarter_ms = max(self._retention_ms // 4, 1)
+        quarter = turn.stream_time_ms // quarter_ms
+        if quarter == before_ms // quarter_ms:
+            return []
+        kept_from_ms = quarter * quarter_ms - self._retention_ms
+        last_ms = self._windows.last_ms
+        expired = [row for row, _ in state.scan(None, None) if last_ms(row) < kept_from_ms]
+        for row in expired:
+            state.put(row, None, turn.stream_time_ms)
+            turn.tally.updates += 1
+        return expired
+
+
+def _told(updates: Sequence[Update]) -> Events:
+    """Rows of windows as events, for a topic; they come of many records and of no single one."""
+    return Events(
+        [""] * len(updates),
+        [update.key for update in updates],
+        [update.value for update in updates],
+        [update.timestamp_ms for update in updates],
+        [-1] * len(updates),
+    )
