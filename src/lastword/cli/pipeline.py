@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.context import AppContext, with_app, with_cluster
 from lastword.cli.metrics_endpoint import metrics_endpoint
 from lastword.cli.pipeline_batches import print_batch
 from lastword.cli.pipeline_status import status
@@ -78,6 +79,23 @@ def run(
                 state_dir=app.state_dir,
                 on_batch=lambda batch: print_batch(app, batch),
             )
+
+
+@pipeline.command()
+@with_app
+def jars(app: AppContext) -> None:
+    """Print the jars with which Spark reads Kafka, for spark-submit.
+
+    For example: spark-submit --jars "$(lastword pipeline jars)" monitoring.py
+    """
+    require_spark()
+    from lastword.jvm.java import find_java
+    from lastword.pipelines.spark_session import SPARK_KAFKA_JARS
+
+    with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
+        found = SPARK_KAFKA_JARS.resolve(app.home, find_java(os.environ), progress=report)
+    paths = [str(path) for path in found]
+    app.output.line(",".join(paths), {"jars": paths})
 
 
 def load_pipeline(target: str) -> Pipeline:

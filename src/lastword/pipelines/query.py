@@ -97,8 +97,8 @@ class PipelineQuery:
         except AnalysisException as error:
             raise ConfigError(
                 f"this SparkSession cannot read Kafka: {error}",
-                hint="start it with spark.jars.packages=org.apache.spark:"
-                "spark-sql-kafka-0-10_2.13:4.2.0, or let the pipeline build its own session",
+                hint='spark-submit --jars "$(lastword pipeline jars)", or spark.jars likewise, '
+                "or let the pipeline build its own session",
             ) from error
         return records.selectExpr(*COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}")
 
