@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -147,6 +150,30 @@ def test_a_repeated_attempt_skips_what_is_committed(worker: Worker, elsewhere: b
     assert (report["skipped"], report["records"]) == (2, 1)
     assert worker.table == {b"a": b"2", b"b": b"1"}
     assert worker.run((0, "a"), (1, "a"), (2, "b"))["records"] == 0
+
+
+def test_two_attempts_at_the_same_time_commit_once(worker: Worker, tmp_path: Path) -> None:
+    plans = [replace(worker.plan, state_dir=tmp_path / machine) for machine in "ab"]
+    keys = [f"k{i % 7}" for i in range(60)]
+    with ProcessPoolExecutor(2, get_context("spawn")) as machines:
+        for first in range(0, 60, 20):
+            records = list(enumerate(keys))[first : first + 20]
+            order = BatchOrder(worker.committed, worker.membership.metadata)
+            attempts = [
+                machines.submit(attempt, plan, order, worker.source, records) for plan in plans
+            ]
+            reports = [each.result(60) for each in attempts]
+            assert sorted(report["records"] for report in reports) == [0, 20]
+            assert worker.position == first + 20
+    assert worker.table == {k.encode(): str(n).encode() for k, n in Counter(keys).items()}
+
+
+def attempt(
+    plan: TaskPlan, order: BatchOrder, source: str, records: list[tuple[int, str]]
+) -> dict[str, int]:
+    """One attempt in a process of its own, as on another executor."""
+    (report,) = task.run_task(batch(source, *records), plan, order)
+    return dict(report.to_pylist()[0])
 
 
 def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
