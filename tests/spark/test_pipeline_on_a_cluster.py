@@ -41,8 +41,11 @@ app.run(on_batch=tell)
 @pytest.fixture
 def cluster(home: Path, tmp_path: Path) -> Iterator[SparkCluster]:
     running = SparkCluster(tmp_path, java_home_for_spark(find_java(os.environ), home), workers=2)
-    yield running
-    running.close()
+    try:
+        running.wait_for_workers(2)
+        yield running
+    finally:
+        running.close()
 
 
 def events(count: int, first: int = 0) -> list[Written]:

@@ -15,6 +15,7 @@ from lastword.testing.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 HOST = "127.0.0.1"
+_START_S = 240.0
 _STOP_S = 30.0
 
 
@@ -22,7 +23,7 @@ class SparkCluster:
     """One core and one directory for each worker; ``close`` ends every process."""
 
     def __init__(self, directory: Path, java_home: Path, workers: int) -> None:
-        (port,) = ports.free_ports(1)
+        port, *worker_ports = ports.free_ports(1 + workers)
         self.master = f"spark://{HOST}:{port}"
         self.directory = directory
         self._environ = {
@@ -30,16 +31,21 @@ class SparkCluster:
             "JAVA_HOME": str(java_home),
             "SPARK_HOME": str(SPARK_HOME),
             "SPARK_LOCAL_IP": HOST,
-            "SPARK_NO_DAEMONIZE": "1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -Dspark.master.rest.enabled=false",
             "PYSPARK_PYTHON": sys.executable,
         }
         self._running: list[subprocess.Popen[bytes]] = []
         self._start("master.Master", ["--host", HOST, "--port", str(port), "--webui-port", "0"])
-        self.workers = [self._start_worker(number) for number in range(workers)]
+        for number, worker_port in enumerate(worker_ports):
+            self._start_worker(number, worker_port)
+
+    def wait_for_workers(self, count: int) -> None:
+        """Until so many can be given work."""
         wait_until(
-            lambda: self._log("master").count("Registering worker") == workers,
+            lambda: self._log("master").count("Registering worker") == count,
             what="the workers to register",
-            timeout=120,
+            timeout=_START_S,
         )
 
     def submit(self, script: Path, jars: Sequence[Path], *arguments: str) -> subprocess.Popen[str]:
@@ -70,21 +76,19 @@ class SparkCluster:
         for process in self._running:
             process.wait(_STOP_S)
 
-    def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
-        where = ["--host", HOST, "--webui-port", "0", "--cores", "1", "--memory", "1g"]
+    def _start_worker(self, number: int, port: int) -> None:
+        where = ["--host", HOST, "--port", str(port), "--webui-port", "0"]
+        where += ["--cores", "1", "--memory", "1g"]
         where += ["--work-dir", str(self.directory / f"worker-{number}")]
-        return self._start("worker.Worker", [*where, self.master], name=f"worker-{number}")
+        self._start("worker.Worker", [*where, self.master], name=f"worker-{number}")
 
-    def _start(
-        self, program: str, arguments: Sequence[str], name: str = "master"
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, program: str, arguments: Sequence[str], name: str = "master") -> None:
         command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}"]
         with self._file(name).open("wb") as log:
             process = subprocess.Popen(
                 [*command, *arguments], env=self._environ, stdout=log, stderr=subprocess.STDOUT
             )
         self._running.append(process)
-        return process
 
     def _file(self, name: str) -> Path:
         return self.directory / f"{name}.log"
