@@ -14,7 +14,6 @@ from lastword.cli.context import AppContext
 from lastword.cli.output import as_time
 from lastword.cli.progress import progress_bar
 from lastword.cli.snapshot_places import require_deltalake, snapshot_location
-from lastword.cli.table_making import key_codec_of
 from lastword.cli.table_options import TableSpec, with_table
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import SnapshotError
@@ -91,7 +90,7 @@ def create(
             spark,
             app.connection,
             place,
-            key=key_codec_of(spec),
+            key=spec.key_codec,
             value=spec.value,
             keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
         )

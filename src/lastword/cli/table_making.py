@@ -5,9 +5,6 @@ from __future__ import annotations
 from lastword.cli.context import AppContext
 from lastword.cli.snapshot_places import root_for_reading
 from lastword.cli.table_options import TableSpec
-from lastword.codecs.resolve import CodecSpec
-from lastword.codecs.windowed import session, windowed
-from lastword.errors import ConfigError
 from lastword.follow.progress import RestoreListener
 from lastword.table.table import Table
 
@@ -23,7 +20,7 @@ def make_table(
     return Table(
         spec.topic,
         connection=app.connection,
-        key=key_codec_of(spec),
+        key=spec.key_codec,
         value=spec.value,
         store=store,
         name=spec.name,
@@ -33,18 +30,4 @@ def make_table(
         application_id=app.application_id,
         snapshots=root_for_reading(app, spec),
         restore_listener=restore_listener,
-    )
-
-
-def key_codec_of(spec: TableSpec) -> CodecSpec:
-    """The codec of the keys; those of windows have one around their own."""
-    if spec.window is None:
-        return spec.key
-    if spec.window == "session":
-        return session(spec.key)
-    if spec.window.isdecimal():
-        return windowed(spec.key, int(spec.window))
-    raise ConfigError(
-        f"tables.{spec.name}.window is {spec.window!r}",
-        hint="it takes a length in milliseconds, or session",
     )

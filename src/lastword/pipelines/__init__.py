@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.pipeline import Pipeline
-from lastword.pipelines.query import BatchReport
+from lastword.pipelines.state import PipelineState
 from lastword.pipelines.windows import hopping, session, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "hopping", "session", "tumbling"]
+__all__ = ["BatchReport", "Pipeline", "PipelineState", "hopping", "session", "tumbling"]

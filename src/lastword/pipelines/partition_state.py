@@ -17,6 +17,7 @@ from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.admin import Admin
 from lastword.pipelines.plan import StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
+from lastword.pipelines.task_report import StoreSize
 from lastword.stores.rocksdb import RocksDBStore
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,10 @@ class PartitionState:
             self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
         )
         view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
+
+    def size(self) -> StoreSize:
+        """How much the store holds; asking costs microseconds."""
+        return StoreSize(self._store.stats()["estimated_rows"], self._store.size_bytes())
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from lastword.broker.home import default_home
@@ -42,6 +43,8 @@ SPARK_DELTA_JARS = JarSet(
         Coordinate("io.unitycatalog", "unitycatalog-hadoop", "0.6.0", transitive=False),
     ),
 )
+# Where spark-submit leaves word for the Python process it starts.
+_STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 LOCAL_MASTER = "local[*,4]"
 """All cores of this machine; a task that fails is tried four times, as on a cluster."""
@@ -107,24 +110,37 @@ def session_for(
 ) -> Iterator[SparkSession]:
     """The active session, which is left running, or else one of our own, stopped at the end.
 
-    With ``delta``, one of our own can read and write Delta tables, too.
+    A file that was handed to spark-submit runs where, and as, that was told to.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
-    spark = build_session(
-        application_id,
-        home=home or default_home(os.environ),
-        java=find_java(os.environ),
-        master=master,
-        delta=delta,
-        progress=progress,
-    )
+    if _STARTED_BY_SUBMIT in os.environ:
+        spark = _submitted_session(application_id)
+    else:
+        spark = build_session(
+            application_id,
+            home=home or default_home(os.environ),
+            java=find_java(os.environ),
+            master=master,
+            delta=delta,
+            progress=progress,
+        )
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _submitted_session(application_id: str) -> SparkSession:
+    """On the Java that spark-submit has started: its settings and its master win over ours."""
+    given = SparkConf()
+    builder = SparkSession.builder.appName(given.get("spark.app.name") or application_id)
+    for name, value in _SETTINGS.items():
+        if not given.contains(name):
+            builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def build_session(
@@ -157,7 +173,8 @@ def build_session(
         builder = builder.config(name, value)
     # Read by PySpark when it starts Java, and the workers after that: they are to be this Python,
     # where lastword is installed.
-    with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(_java_home(java, home))):
+    java_home = java_home_for_spark(java, home)
+    with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(java_home)):
         return builder.getOrCreate()
 
 
@@ -176,7 +193,7 @@ def _environment(**variables: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _java_home(java: Java, home: Path) -> Path:
+def java_home_for_spark(java: Java, home: Path) -> Path:
     """Where Spark finds a bin/java that leaves out one argument."""
     wrapper = home / "spark-java" / "bin" / "java"
     if java.executable.resolve() == wrapper.resolve():
