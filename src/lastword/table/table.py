@@ -16,6 +16,7 @@ from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
 from lastword.snapshots.location import Location
+from lastword.snapshots.moments import Moment
 from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
@@ -26,6 +27,7 @@ from lastword.table.config import (
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Entry
 from lastword.table.lifecycle import Lifecycle
+from lastword.table.past import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
@@ -203,6 +205,13 @@ class Table:
     def prefix(self, prefix: Any, *, reverse: bool = False) -> Scan[tuple[Any, Any]]:
         """Keys that begin with ``prefix``, and their values."""
         return self.query.pairs(prefix=prefix, reverse=reverse)
+
+    def as_of(self, moment: Moment) -> PastTable:
+        """The table as it was: at a time (milliseconds or a datetime), a position, or a version.
+
+        Answered exactly, from the log or from a snapshot, or refused with MomentGoneError.
+        """
+        return self._lifecycle.as_of(moment)
 
     def watch(self, start: Position | None = None) -> Watch:
         """Puts and deletes from now on, or from ``start`` (where it names a partition)."""
