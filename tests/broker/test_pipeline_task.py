@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import FencedError, PartitionCountError, PipelineError
+from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
 from lastword.follow.checkpoint import decode_checkpoint, encode_checkpoint
 from lastword.follow.rows import encode_row
 from lastword.kafka.admin import Admin
@@ -224,6 +224,21 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
     (tmp_path / worker.plan.application_id).rename(tmp_path / "gone")
     worker.run(*((20 + i, key) for i, key in enumerate(keys)))
     assert worker.table == {key.encode(): b"2" for key in keys}
+
+
+def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> None:
+    writer = TransactionWriter(worker.connection, "long-notes")
+    writer.take_over()
+    place = Place(worker.source, 1)
+
+    def commit(length: int) -> None:
+        positions = {place: Committed(0, "x" * length)}
+        writer.write([], lambda _: positions, worker.membership.metadata)
+
+    commit(4_096)
+    with pytest.raises(ConfigError, match="more than the brokers take"):
+        commit(4_097)
+    assert len(worker.committed[place].metadata) == 4_096
 
 
 def test_a_partition_that_was_added_stops_the_task(worker: Worker) -> None:

@@ -16,7 +16,7 @@ from lastword.errors import FencedError, LastwordError, PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.membership import Membership
-from lastword.pipelines.own_topics import ensure_topic, partitions_of
+from lastword.pipelines.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.plan import Branch, TaskPlan
 from lastword.pipelines.query import BatchReport, PipelineQuery
 from lastword.pipelines.topology import OwnTopic, Topology
@@ -79,7 +79,9 @@ class Driver:
     def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
         """Make sure of every topic the part writes; sources must be there, or be ours."""
         topics = frozenset[str]().union(*(branch.topics for branch in part))
-        partitions = partitions_of(admin, topics)
+        tables = frozenset[str]().union(*(branch.tables for branch in part))
+        check_tables(admin, tables)
+        partitions = partitions_of(admin, topics | tables)
         plan = TaskPlan(
             application_id=self._application_id,
             connection=self._settings.connection,

@@ -60,6 +60,8 @@ class Tally:
     keyless: int = 0
     null_values: int = 0
     late: int = 0
+    duplicates: int = 0
+    unmatched: int = 0
     quarantined: int = 0
     updates: int = 0
     final: int = 0

@@ -29,11 +29,15 @@ class SourcePlan:
 
 @dataclass(frozen=True)
 class StorePlan:
-    """A store and its changelog. A changelog of None means it is not backed up."""
+    """A store and its changelog. A changelog of None means it is not backed up.
+
+    With ``follows`` the changelog is somebody else's table, which the store only follows.
+    """
 
     name: str
     changelog: str | None
     every_update: bool = False
+    follows: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,19 @@ class Branch:
     @property
     def stores(self) -> tuple[StorePlan, ...]:
         """Those of all its stages."""
-        stages = [step for step in self.steps if isinstance(step, Stateful)]
-        return tuple(store for stage in stages for store in stage.stores)
+        return tuple(store for stage in self.stages for store in stage.stores)
+
+    @property
+    def stages(self) -> tuple[Stateful, ...]:
+        """Those of its steps that remember."""
+        return tuple(step for step in self.steps if isinstance(step, Stateful))
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The topics it joins with."""
+        return frozenset(
+            store.changelog for store in self.stores if store.follows and store.changelog
+        )
 
 
 @dataclass(frozen=True)
@@ -116,8 +131,24 @@ class TaskPlan:
     @property
     def changelogs(self) -> dict[str, str]:
         """Store -> changelog, of the stores that are backed up."""
-        stores = [store for branch in self.branches for store in branch.stores]
-        return {store.name: store.changelog for store in stores if store.changelog is not None}
+        return {
+            store.name: store.changelog
+            for store in self._stores
+            if store.changelog is not None and not store.follows
+        }
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Store -> topic, of the stores that follow a table."""
+        return {
+            store.name: store.changelog
+            for store in self._stores
+            if store.changelog is not None and store.follows
+        }
+
+    @property
+    def _stores(self) -> list[StorePlan]:
+        return [store for branch in self.branches for store in branch.stores]
 
     def transactional_id(self, partition: int) -> str:
         """Known to every driver of the application, so that a successor can end what is open."""
@@ -126,10 +157,14 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """What only this batch has: where the sources stood before it, and the driver's proof."""
+    """What only this batch has: where the sources stood before it, and the driver's proof.
+
+    ``tables`` are the first and the next offset of the tables it joins, as of its beginning.
+    """
 
     committed: Mapping[Place, Committed]
     group_metadata: bytes
+    tables: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
 
 
 class PositionNote(msgspec.Struct, frozen=True):

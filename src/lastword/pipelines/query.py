@@ -116,7 +116,7 @@ class PipelineQuery:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
-        order = BatchOrder(self._committed(), self._group_metadata())
+        order = BatchOrder(self._committed(), self._group_metadata(), self._tables())
         task = functools.partial(run_task, plan=self._plan, order=order)
         tally = Tally()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
@@ -131,6 +131,18 @@ class PipelineQuery:
 
     def _committed(self) -> dict[Place, Committed]:
         return self._groups.committed(self._plan.application_id, self._plan.places)
+
+    def _tables(self) -> dict[Place, tuple[int, int]]:
+        """The ends of the tables that events are joined to, captured once for the batch."""
+        partitions = range(self._plan.partitions)
+        bounds: dict[Place, tuple[int, int]] = {}
+        if self._plan.tables:
+            with Admin(self._plan.connection) as admin:
+                for topic in set(self._plan.tables.values()):
+                    starts = admin.start_offsets(topic, partitions)
+                    ends = admin.stable_offsets(topic, partitions)
+                    bounds |= {Place(topic, p): (starts[p], ends[p]) for p in partitions}
+        return bounds
 
     def _starting_offsets(self) -> str:
         """As Spark wants them; refused when results and positions do not belong together."""

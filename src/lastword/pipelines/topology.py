@@ -52,11 +52,14 @@ class Topology:
 
     def add_branch(self, branch: Branch) -> None:
         """Each branch ends in a store or a topic of its own."""
-        if any(branch.name == other.name for other in self.branches):
-            raise ConfigError(
-                f"there are two stores named {branch.name!r}",
-                hint="give each store a name of its own",
-            )
+        known = [stage for other in self.branches for stage in other.stages]
+        for stage in branch.stages:
+            # Branches of one stream share its stages; another stage needs another store.
+            if any(stage.name == other.name and stage is not other for other in known):
+                raise ConfigError(
+                    f"there are two stores named {stage.name!r}",
+                    hint="give each store a name of its own",
+                )
         self.branches.append(branch)
 
     def replace_branch(self, old: Branch, new: Branch) -> None:
