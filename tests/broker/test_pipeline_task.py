@@ -30,7 +30,9 @@ from lastword.pipelines.plan import (
     Stateful,
     StorePlan,
     TaskPlan,
+    join_notes,
 )
+from lastword.pipelines.replay import ReplayPlan, replay_task
 from lastword.pipelines.task_input import COLUMNS
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
@@ -224,6 +226,33 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
     (tmp_path / worker.plan.application_id).rename(tmp_path / "gone")
     worker.run(*((20 + i, key) for i, key in enumerate(keys)))
     assert worker.table == {key.encode(): b"2" for key in keys}
+
+
+def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worker) -> None:
+    worker.run((0, "a"), (1, "b"), (2, "c"))
+    note = join_notes([worker.committed[Place(worker.source, 1)].metadata])
+    source = SourcePlan(worker.source, "json")
+    (branch,) = worker.plan.branches
+    plan = ReplayPlan(worker.connection, source, branch, "counts", {1: note.changelogs["counts"]})
+
+    def replayed(*keys: str) -> dict[str, int]:
+        (counts,) = replay_task(batch(worker.source, *enumerate(keys)), plan)
+        return dict(counts.to_pylist()[0])
+
+    assert replayed("c", "b", "a") == {
+        "events": 3,
+        "rows": 3,
+        "different": 0,
+        "missing": 0,
+        "extra": 0,
+    }
+    assert replayed("a", "a", "c", "d") == {
+        "events": 4,
+        "rows": 2,
+        "different": 1,
+        "missing": 1,
+        "extra": 1,
+    }
 
 
 def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> None:

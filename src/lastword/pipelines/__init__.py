@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.pipelines.pipeline import Pipeline
 from lastword.pipelines.query import BatchReport
+from lastword.pipelines.rebuild import Rebuilt
 from lastword.pipelines.windows import hopping, session, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "hopping", "session", "tumbling"]
+__all__ = ["BatchReport", "Pipeline", "Rebuilt", "hopping", "session", "tumbling"]

@@ -73,11 +73,18 @@ class PartitionRun:
         return {**self._committed, **self._positions}
 
     def _events(self) -> dict[str, Events]:
+        """What the branches read, decoded; the sources are counted whether they are read or not."""
         turn = Turn(tally=self.tally)
-        events = {
-            topic: decode(self._plan.sources[topic], records, self._position_of(topic), turn)
-            for topic, records in self._given.topics.items()
-        }
+        read = frozenset[str]().union(*(branch.topics for branch in self._plan.branches))
+        events: dict[str, Events] = {}
+        for topic, records in self._given.topics.items():
+            floor = self._position_of(self._plan.root_of(topic))
+            if topic in self._plan.sources:
+                skipped = records.count_below(floor)
+                self.tally.skipped += skipped
+                self.tally.records += len(records.offsets) - skipped
+            if topic in read:
+                events[topic] = decode(self._plan.reads(topic), records, floor, turn)
         self._quarantine(turn.bad)
         return events
 
@@ -179,6 +186,8 @@ class PartitionRun:
                 changelogs[state.plan.name] = view.position
         note = encode_note(PositionNote(self._stream_times, changelogs))
         for topic, records in self._given.topics.items():
+            if topic not in self._plan.sources:
+                continue
             # A batch that was read before may end below what is committed by now.
             after = max(self._position_of(topic), records.offsets[-1] + 1)
             self._positions[Place(topic, self._partition)] = Committed(after, note)

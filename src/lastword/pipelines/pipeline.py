@@ -18,6 +18,7 @@ from lastword.pipelines.folds import Field, check_field
 from lastword.pipelines.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.plan import SourcePlan
 from lastword.pipelines.query import BatchReport
+from lastword.pipelines.rebuild import Rebuilt, rebuild
 from lastword.pipelines.stream import Stream
 from lastword.pipelines.topology import Topology
 
@@ -131,6 +132,28 @@ class Pipeline:
                 Driver(self._topology, spark, settings).run(self._stop)
             finally:
                 self._stop.clear()
+
+    def rebuild(
+        self, store: str, spark: SparkSession | None = None, *, connection: Connection | None = None
+    ) -> Rebuilt:
+        """Derive a store anew from all of its events, and compare with what is there.
+
+        Reads up to the committed positions and writes nothing. Raises PipelineError when events
+        are gone, ConfigError for a store that its events alone do not decide.
+        """
+        connection = connection or self.connection
+        if connection is None:
+            raise ConfigError(
+                f"{self.application_id!r} does not know its cluster",
+                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+            )
+        with ExitStack() as opened:
+            if spark is None:
+                # Loads PySpark, which declaring a pipeline does not need.
+                from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
+
+                spark = opened.enter_context(session_for(self.application_id))
+            return rebuild(spark, self._topology, connection, store)
 
     def stop(self) -> None:
         """Have ``run`` return; what is not committed by then, the next run does.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,17 +15,24 @@ from lastword.kafka.groups import Committed, Place
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
 from lastword.pipelines.operator import Operator, Turn
+from lastword.pipelines.steps import WithHeaders
 
 MakeOperator = Callable[[], Operator]
 
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """How the records of one topic are read; ``timestamp`` is where a value holds event time."""
+    """How the records of one topic are read; ``timestamp`` is where a value holds event time.
+
+    With ``transform`` they are not those of a topic as they are: a function of Spark's DataFrame
+    has made them of the records of ``root``, and ``topic`` is only a name for the result.
+    """
 
     topic: str
     value: CodecSpec
     timestamp: Field | None = None
+    root: str | None = None
+    transform: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,10 @@ class Branch:
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """Everything the tasks of one part share; ``partitions`` is how many each source has."""
+    """Everything the tasks of one part share; ``partitions`` is how many each source has.
+
+    ``transforms`` are streams that Spark makes of the sources, by the names they go under.
+    """
 
     application_id: str
     connection: Connection
@@ -117,6 +128,21 @@ class TaskPlan:
     quarantine_topic: str
     state_dir: Path
     sink_partitions: Mapping[str, int] = field(default_factory=dict)
+    transforms: Mapping[str, SourcePlan] = field(default_factory=dict)
+
+    @property
+    def wants_headers(self) -> bool:
+        """Whether any stage looks at headers: they are read only then."""
+        steps = [step for branch in self.branches for step in branch.steps]
+        return any(isinstance(step, WithHeaders) for step in steps)
+
+    def reads(self, topic: str) -> SourcePlan:
+        """How the records of a source, or those made of one, are read."""
+        return self.transforms[topic] if topic in self.transforms else self.sources[topic]
+
+    def root_of(self, topic: str) -> str:
+        """The source itself, for one that is made of another."""
+        return self.reads(topic).root or topic
 
     @property
     def name(self) -> str:

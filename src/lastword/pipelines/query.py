@@ -18,7 +18,8 @@ from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.events import Tally
 from lastword.pipelines.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task import REPORT_SCHEMA, run_task
-from lastword.pipelines.task_input import COLUMNS
+from lastword.pipelines.task_input import COLUMNS, HEADERS
+from lastword.pipelines.transform import with_transforms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +31,7 @@ PURGE_INTERVAL_S = 30.0
 
 # Measured: the default wait of 500 ms costs a second in every batch that reaches the end of the
 # log, and 500 records a poll two extra round trips for each.
-_SOURCE_OPTIONS: Mapping[str, str] = {
+SOURCE_OPTIONS: Mapping[str, str] = {
     "failOnDataLoss": "true",
     "kafka.isolation.level": "read_committed",
     "kafka.fetch.max.wait.ms": "20",
@@ -93,10 +94,11 @@ class PipelineQuery:
     def _records(self) -> DataFrame:
         from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
 
-        reader = self._spark.readStream.format("kafka").options(**_SOURCE_OPTIONS)
+        reader = self._spark.readStream.format("kafka").options(**SOURCE_OPTIONS)
         for name, value in self._plan.connection.java().items():
             reader = reader.option(f"kafka.{name}", value)
         reader = reader.option("subscribe", ",".join(sorted(self._plan.sources)))
+        reader = reader.option("includeHeaders", str(self._plan.wants_headers).lower())
         reader = reader.option("startingOffsets", self._starting_offsets())
         reader = reader.option("maxOffsetsPerTrigger", str(self._max_records))
         try:
@@ -107,12 +109,16 @@ class PipelineQuery:
                 hint="start it with spark.jars.packages=org.apache.spark:"
                 "spark-sql-kafka-0-10_2.13:4.2.0, or let the pipeline build its own session",
             ) from error
-        return records.selectExpr(*COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}")
+        headers = [HEADERS] if self._plan.wants_headers else []
+        return records.selectExpr(
+            *COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}", *headers
+        )
 
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
         """Called by Spark for each batch; what is collected is one row of counts per task."""
         began = self._clock.monotonic()
-        if len(self._plan.sources) > 1:
+        records = with_transforms(records, self._plan)
+        if len(self._plan.sources) + len(self._plan.transforms) > 1:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lastword.codecs.resolve import CodecSpec, codec
 from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
@@ -15,11 +15,23 @@ from lastword.pipelines.durations import Duration, milliseconds
 from lastword.pipelines.folds import Field, check_field
 from lastword.pipelines.grouped import GroupedStream
 from lastword.pipelines.join import JoinTable
-from lastword.pipelines.plan import Branch, MakeOperator, Sink, Stateful, Step, StorePlan
+from lastword.pipelines.plan import (
+    Branch,
+    MakeOperator,
+    Sink,
+    SourcePlan,
+    Stateful,
+    Step,
+    StorePlan,
+)
 from lastword.pipelines.repartition import through_topic
-from lastword.pipelines.steps import EncodeValues, Filter, MapValues, SelectKey
+from lastword.pipelines.steps import EncodeValues, Filter, MapValues, SelectKey, WithHeaders
 from lastword.pipelines.store_options import NO_SETTINGS, Settings, as_settings, changelog_of
 from lastword.pipelines.topology import OwnTopic, Topology, check_name
+from lastword.pipelines.transform import transformed_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 DEFAULT_FALSE_POSITIVE_RATE = 0.001
 
@@ -48,6 +60,42 @@ class Stream:
     def map_values(self, function: Callable[[Any], Any]) -> Stream:
         """The same events with ``function(value)`` as their value."""
         return replace(self._with(MapValues(function)), value=None)
+
+    def with_headers(self, function: Callable[[Any, Mapping[str, bytes | None]], Any]) -> Stream:
+        """The same events with ``function(value, headers)`` as their value.
+
+        Of several headers of one name the last one counts. Headers do not pass a repartition
+        topic: look at them before ``select_key``.
+        """
+        return replace(self._with(WithHeaders(function)), value=None)
+
+    def transform(
+        self,
+        function: Callable[[DataFrame], DataFrame],
+        name: str,
+        *,
+        value: CodecSpec | None = None,
+        keys_stay: bool = False,
+    ) -> Stream:
+        """What ``function`` makes of each batch's records with Spark; the first step of a stream.
+
+        It is given a DataFrame with ``key`` and ``value`` as bytes, ``topic``, ``partition``,
+        ``offset`` and ``timestamp_ms``, and returns one with the same columns and any number of
+        rows; ``partition`` and ``offset`` say of each which record it came of. ``value`` is how
+        the new values are written. Unless ``keys_stay``, what is grouped goes through a
+        repartition topic.
+        """
+        if self.steps:
+            raise ConfigError(
+                "transform() takes the records as they are, before any other step",
+                hint="transform first, then filter and map",
+            )
+        value = value or self.value or "json"
+        made = {topic: transformed_name(topic, check_name(name, "a step")) for topic in self.topics}
+        for root, topic in made.items():
+            timestamp = self.topology.sources[root].timestamp
+            self.topology.add_source(SourcePlan(topic, value, timestamp, root, function))
+        return replace(self, topics=frozenset(made.values()), value=value, rekeyed=not keys_stay)
 
     def select_key(self, function: Callable[[Any, Any], Any]) -> Stream:
         """The same events under ``function(key, value)`` as their key.

@@ -79,8 +79,9 @@ class Topology:
             )
         groups: list[tuple[set[str], list[Branch]]] = []
         for branch in self.branches:
-            touching = [group for group in groups if group[0] & branch.topics]
-            topics = set(branch.topics).union(*(group[0] for group in touching))
+            roots = {self.sources[topic].root or topic for topic in branch.topics}
+            touching = [group for group in groups if group[0] & roots]
+            topics = roots.union(*(group[0] for group in touching))
             members = [each for group in touching for each in group[1]] + [branch]
             groups = [group for group in groups if group not in touching] + [(topics, members)]
         return list(_upstream_first([members for _, members in groups]))
