@@ -264,10 +264,10 @@ def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> Non
         positions = {place: Committed(0, "x" * length)}
         writer.write([], lambda _: positions, worker.membership.metadata)
 
-    commit(4_096)
+    commit(4_000)
     with pytest.raises(ConfigError, match="more than the brokers take"):
         commit(4_097)
-    assert len(worker.committed[place].metadata) == 4_096
+    assert len(worker.committed[place].metadata) == 4_000
 
 
 def test_a_partition_that_was_added_stops_the_task(worker: Worker) -> None:
