@@ -22,13 +22,13 @@ setup: $(READY) ## Prepare .venv and the broker's jars; instant the second time
 	@$(BIN)/lastword broker fetch > /dev/null
 
 .PHONY: up
-up: setup ## Run a broker and the user-profiles table on this machine until Ctrl-C
+up: setup ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C
 	@exec $(BIN)/lastword up
 
 .PHONY: test
 test: setup browser ## Everything: format, lint, types and all tests against a real broker and browser
 	@failed=0; $(MAKE) --no-print-directory static || failed=1; \
-	$(PYTEST) -n 2 --dist loadgroup || failed=1; exit $$failed
+	$(PYTEST) -n 2 || failed=1; exit $$failed
 
 .PHONY: browser
 browser: ## Find a Chromium for the dashboard's tests; install Debian's where that is allowed
@@ -59,7 +59,8 @@ test-robustness: setup ## Killed processes, restarted brokers, lost files
 	@$(PYTEST) tests/robustness
 
 .PHONY: soak
-soak: setup ## The robustness tests over and over, for SOAK_MINUTES (default 30)
+soak: setup ## A driver killed 24 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
+	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py -k killed
 	@end=$$((SECONDS + 60 * $${SOAK_MINUTES:-30})); round=0; \
 	while ((SECONDS < end)); do round=$$((round + 1)); echo "soak round $$round"; $(PYTEST) -x -q tests/robustness; done
 

@@ -16,8 +16,8 @@ from lastword import errors
 from lastword.cli.failure import exit_status
 from lastword.cli.main import lastword
 from lastword.cli.settings import FREE_SECTIONS, SETTINGS, TABLE_SETTINGS, Setting
+from lastword.metric_names import HELP, kind_of
 from lastword.service.interface import OPERATIONS
-from lastword.service.metric_names import HELP, kind_of
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -6,9 +6,11 @@ import logging
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 hypothesis.settings.register_profile("lastword", deadline=None)
@@ -22,19 +24,27 @@ HERE = Path(__file__).parent
 
 
 # What these start (a Spark session, a browser, a service) is worth sharing across their files.
-SHARING = {HERE / "browser", HERE / "service", HERE / "spark"}
+SHARING = ("tests/browser", "tests/service", "tests/spark")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
+class Together(LoadScopeScheduling):
+    """Tests of one file, or of one of those directories, run in one process (``pytest -n 2``)."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return next((directory for directory in SHARING if file.startswith(directory)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    """Have the tests shared out as ``Together`` says."""
+    return Together(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out, and say which
-    tests must run in one process when several share the work (``pytest -n 2``).
-    """
+    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out."""
     for item in items:
         if {HERE / "broker", HERE / "spark"} & set(item.path.parents):
             item.add_marker(pytest.mark.broker)
-        together = next(iter(SHARING & set(item.path.parents)), item.path)
-        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(HERE))))
 
 
 @pytest.fixture(autouse=True)

@@ -49,7 +49,14 @@ def kafka_streams(dataset: Dataset, servers: str, store: str, *, reads: int = 0)
     state_dir = BUILD / "state" / f"streams-{store}"
     shape = [str(dataset.keys_drawn), str(sample_step(dataset.keys_drawn)), str(reads)]
     settings = _assignments({"bootstrap.servers": servers, **KAFKA_STREAMS})
-    command = [*java_program(), store, dataset.topic, str(state_dir), *shape, *settings]
+    command = [
+        *java_program("GlobalTable"),
+        store,
+        dataset.topic,
+        str(state_dir),
+        *shape,
+        *settings,
+    ]
     return Contestant(f"streams-{store}", f"Kafka Streams, {_title(store)}", command, state_dir)
 
 

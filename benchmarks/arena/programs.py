@@ -34,8 +34,8 @@ def c_program() -> Path:
     return program
 
 
-def java_program() -> list[str]:
-    """Compile GlobalTable.java against verified jars; the command that runs it."""
+def java_program(name: str) -> list[str]:
+    """Compile a program of java/ against verified jars; the command that runs it."""
     java = find_java(os.environ)
     compiler = shutil.which("javac", path=str(java.executable.resolve().parent)) or shutil.which(
         "javac"
@@ -48,9 +48,9 @@ def java_program() -> list[str]:
     class_path = os.pathsep.join(str(jar) for jar in _kafka_streams_jars())
     classes = BUILD / "classes"
     classes.mkdir(parents=True, exist_ok=True)
-    source = BENCHMARKS / "java" / "GlobalTable.java"
+    source = BENCHMARKS / "java" / f"{name}.java"
     _build([compiler, "-cp", class_path, "-d", str(classes), str(source)])
-    return java.command("-cp", f"{classes}{os.pathsep}{class_path}", "GlobalTable")
+    return java.command("-cp", f"{classes}{os.pathsep}{class_path}", name)
 
 
 def _bundled_librdkafka() -> Path:

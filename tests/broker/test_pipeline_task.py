@@ -2,123 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
-import pyarrow as pa
 import pytest
+from confluent_kafka import TopicPartition
 
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
 from lastword.follow.checkpoint import decode_checkpoint, encode_checkpoint
 from lastword.follow.rows import encode_row
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Place
 from lastword.kafka.membership import Membership
 from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines import task
 from lastword.pipelines.continuity import check_continuity, starting_offsets
-from lastword.pipelines.folds import Count
-from lastword.pipelines.make_fold import MakeFold
 from lastword.pipelines.own_topics import ensure_topic
 from lastword.pipelines.plan import (
     BatchOrder,
-    Branch,
     SourcePlan,
-    Stateful,
-    StorePlan,
     TaskPlan,
     join_notes,
 )
 from lastword.pipelines.replay import ReplayPlan, replay_task
-from lastword.pipelines.task_input import COLUMNS
+from lastword.pipelines.status import pipeline_status
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.testing.waiting import wait_until
-from tests.support.tables import read_raw, write_raw
-
-
-def batch(source: str, *records: tuple[int, str], partition: int = 1) -> Iterator[pa.RecordBatch]:
-    """Records of the source as Spark hands them to a task: offset and key."""
-    count = len(records)
-    columns = [
-        pa.array([key.encode() for _, key in records], pa.binary()),
-        pa.array([b"{}"] * count, pa.binary()),
-        pa.array([source] * count, pa.string()),
-        pa.array([partition] * count, pa.int32()),
-        pa.array([offset for offset, _ in records], pa.int64()),
-        pa.array([SYSTEM_CLOCK.now_ms()] * count, pa.int64()),
-    ]
-    return iter([pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))])
-
-
-class Worker:
-    """A count over partition 1 of a topic, with the driver that gives out its tasks."""
-
-    def __init__(self, connection: Connection, admin: Admin, app: str, state_dir: Path) -> None:
-        self.connection = connection
-        self.admin = admin
-        self.changelog = f"{app}-counts-changelog"
-        self.source = f"{app}-source"
-        control = OwnTopic(f"{app}-control", "control")
-        for topic in (control, OwnTopic(f"{app}-quarantine", "quarantine")):
-            ensure_topic(admin, topic, partitions=1)
-        for topic in (
-            OwnTopic(self.source, "repartition"),
-            OwnTopic(self.changelog, "changelog"),
-        ):
-            ensure_topic(admin, topic, partitions=2)
-        stage = Stateful(
-            (StorePlan("counts", self.changelog),), MakeFold(Count(), "string", "json")
-        )
-        self.plan = TaskPlan(
-            application_id=app,
-            connection=connection,
-            partitions=2,
-            sources={self.source: SourcePlan(self.source, "json")},
-            branches=(Branch(frozenset({self.source}), (stage,)),),
-            quarantine_topic=f"{app}-quarantine",
-            state_dir=state_dir,
-        )
-        self.membership = self.join(app, control.name)
-
-    def join(self, app: str, control: str) -> Membership:
-        membership = Membership(
-            self.connection, app, control, client_id="driver", on_lost=lambda: None
-        )
-        membership.join()
-        return membership
-
-    def run(self, *records: tuple[int, str]) -> dict[str, int]:
-        """One task attempt; what it reports."""
-        order = BatchOrder(self.committed, self.membership.metadata)
-        (report,) = task.run_task(batch(self.source, *records), self.plan, order)
-        return dict(report.to_pylist()[0])
-
-    def move_to_another_process(self) -> None:
-        """The next attempt knows no writer, as in a worker that was just started."""
-        task._held.pop(self.plan.transactional_id(1), None)
-
-    @property
-    def table(self) -> dict[bytes, bytes]:
-        rows: dict[bytes, bytes] = {}
-        for record in read_raw(self.connection, self.changelog):
-            assert record.partition == 1
-            assert record.key is not None
-            assert record.value is not None
-            rows[record.key] = record.value
-        return rows
-
-    @property
-    def committed(self) -> dict[Place, Committed]:
-        groups = Groups(self.connection)
-        return groups.committed(self.plan.application_id, self.plan.places)
-
-    @property
-    def position(self) -> int:
-        return self.committed[Place(self.source, 1)].offset
+from tests.support.pipeline_worker import Worker, batch
+from tests.support.tables import write_raw
 
 
 @pytest.fixture
@@ -146,6 +64,30 @@ def test_a_repeated_attempt_skips_what_is_committed(worker: Worker, elsewhere: b
     assert (report["skipped"], report["records"]) == (2, 1)
     assert worker.table == {b"a": b"2", b"b": b"1"}
     assert worker.run((0, "a"), (1, "a"), (2, "b"))["records"] == 0
+
+
+def test_two_attempts_at_the_same_time_commit_once(worker: Worker, tmp_path: Path) -> None:
+    plans = [replace(worker.plan, state_dir=tmp_path / machine) for machine in "ab"]
+    keys = [f"k{i % 7}" for i in range(60)]
+    with ProcessPoolExecutor(2, get_context("spawn")) as machines:
+        for first in range(0, 60, 20):
+            records = list(enumerate(keys))[first : first + 20]
+            order = BatchOrder(worker.committed, worker.membership.metadata)
+            attempts = [
+                machines.submit(attempt, plan, order, worker.source, records) for plan in plans
+            ]
+            reports = [each.result(60) for each in attempts]
+            assert sorted(report["records"] for report in reports) == [0, 20]
+            assert worker.position == first + 20
+    assert worker.table == {k.encode(): str(n).encode() for k, n in Counter(keys).items()}
+
+
+def attempt(
+    plan: TaskPlan, order: BatchOrder, source: str, records: list[tuple[int, str]]
+) -> dict[str, int]:
+    """One attempt in a process of its own, as on another executor."""
+    (report,) = task.run_task(batch(source, *records), plan, order)
+    return dict(report.to_pylist()[0])
 
 
 def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
@@ -319,6 +261,44 @@ def test_results_without_positions_and_positions_without_results_are_refused(
     ensure_topic(worker.admin, OwnTopic(worker.changelog, "changelog"), partitions=2)
     with pytest.raises(PipelineError, match="deleted and created again"):
         check_continuity(worker.admin, worker.plan, committed)
+
+
+def test_how_a_pipeline_is_doing_is_seen_from_outside(worker: Worker) -> None:
+    app = worker.plan.application_id
+    with pytest.raises(PipelineError, match="has run on this cluster"):
+        pipeline_status(worker.connection, f"{app}-other")
+    write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 5, partition=1)
+    write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 2, partition=0)
+    worker.run((0, "a"), (1, "b"))
+    found = pipeline_status(worker.connection, app)
+    assert found.driver is not None
+    assert found.driver.client_id == "driver"
+    (source,) = found.sources
+    assert (source.topic, source.positions) == (worker.source, {1: 2})
+    assert found.lag == source.lag == 5
+    (store,) = found.stores
+    assert (store.store, store.changelog, store.partitions) == ("counts", worker.changelog, 2)
+    assert store.offsets >= 2
+    assert store.size_bytes > 0
+    worker.membership.leave()
+    assert pipeline_status(worker.connection, app).driver is None
+
+
+def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
+    worker.run((0, "a"))
+    writer = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
+    writer.take_over()
+    writer._producer.begin_transaction()
+    moved = [TopicPartition(worker.source, 1, 7)]
+    metadata = worker.membership.metadata
+    writer._producer.send_offsets_to_transaction(moved, metadata, 10)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(lambda: worker.position)
+        with pytest.raises(TimeoutError):
+            asked.result(1.0)
+        writer._producer.commit_transaction(10)
+        assert asked.result(20) == 7
+    worker.move_to_another_process()
 
 
 def test_a_run_starts_at_its_positions_and_says_what_was_deleted_before_it_came(

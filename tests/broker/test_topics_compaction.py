@@ -16,6 +16,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.partitioner import partition_for
 from lastword.testing.waiting import wait_until
 from lastword.topics.cleaner_gauges import cleaner_gauges
 from lastword.topics.compaction import PartitionCompaction, compaction
@@ -288,3 +289,21 @@ def test_a_key_in_two_partitions_is_found_by_reading_the_log(admin: Admin, topic
     assert dict(wrong.split_keys) == {b"key-7": (0, 1, 2)}
     assert (wrong.split, wrong.misplaced) == (1, 1)
     assert home in wrong.contents
+
+
+def test_keys_of_windows_belong_to_the_partition_of_their_inner_key(
+    admin: Admin, topic_name: str
+) -> None:
+    create_topic(admin, topic_name, partitions=3)
+    producer = Producer(admin.connection.librdkafka())
+    for number in range(30):
+        inner = f"key-{number % 3}".encode()
+        producer.produce(
+            topic_name,
+            b"v",
+            inner + (number * 60_000).to_bytes(8, "big"),
+            partition=partition_for(inner, 3),
+        )
+    producer.flush()
+    assert survey_topic(admin, topic_name, key_suffix_bytes=8).misplaced == 0
+    assert survey_topic(admin, topic_name).misplaced > 0

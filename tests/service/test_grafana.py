@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lastword.service.metric_names import HELP, NAMESPACE, kind_of
+from lastword.metric_names import HELP, NAMESPACE, kind_of
 
 FILE = Path(__file__).parent.parent.parent / "deploy" / "grafana" / "lastword.json"
 DASHBOARD: dict[str, Any] = json.loads(FILE.read_text())

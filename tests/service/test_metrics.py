@@ -7,7 +7,7 @@ import re
 import httpx
 
 from lastword.broker.metrics import Sample, parse
-from lastword.service.metric_names import HELP, NAMESPACE, kind_of
+from lastword.metric_names import HELP, NAMESPACE, kind_of
 from lastword.testing import wait_until
 from tests.service.conftest import Serve
 from tests.support.event_stream import watching

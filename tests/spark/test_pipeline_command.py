@@ -47,12 +47,23 @@ def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str
     report = json.loads(answer.stdout)
     assert report["sources"] == [bench.source]
     assert (report["records"], report["updates"], report["keyless"]) == (3, 2, 1)
+    assert report["lag"] == 0
+    assert report["stores"]["counts"]["rows"] >= 2
+    assert report["stores"]["counts"]["bytes"] > 0
     assert (bench.directory / "state" / f"app-{bench.source}" / "counts").is_dir()
 
     bench.write([("a", {}, 4)])
     answer = run(bench, f"{module}:app", "--once")
     assert f"{bench.source}: 1 records in " in answer.stdout
-    assert " 1 updates" in answer.stdout
+    assert " 1 updates; 0 to come; counts has " in answer.stdout
+
+    status = ["pipeline", "status", "--bootstrap-servers", bench.connection.bootstrap_servers]
+    shown = CliRunner().invoke(lastword, [*status, f"app-{bench.source}"]).stdout
+    assert "not running" in shown
+    assert f"app-{bench.source}-counts-changelog" in shown
+    listed = CliRunner().invoke(lastword, [*status, "--json"]).stdout.splitlines()
+    (found,) = [json.loads(line) for line in listed if f'"app-{bench.source}"' in line]
+    assert (found["driver"], found["lag"], found["stores"]) == (None, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,9 @@ from lastword.pipelines.grouped import Result
 from tests.support.pipeline_process import DriverProcess
 from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
 from tests.support.tables import read_raw
+
+# `make soak` asks for more; each takes some twenty seconds.
+KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
 
 
 def events(count: int, first: int = 0) -> list[Written]:
@@ -60,20 +66,25 @@ def test_lost_local_state_comes_back_from_the_changelogs(bench: Bench, spark: Sp
     assert {key.start_ms for key in bench.table(per_minute)} == {NOON_MS}
 
 
-def test_a_driver_killed_twice_in_a_run_loses_and_doubles_nothing(
+def test_a_driver_killed_again_and_again_at_any_moment_loses_and_doubles_nothing(
     bench: Bench, spark: SparkSession, home: Path
 ) -> None:
-    bench.write(events(6_000))
-    for _ in range(2):
-        driver = DriverProcess.start(bench, home, records_per_batch=300)
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    total = 2_000 * KILLS
+    bench.write(events(total))
+    for _ in range(KILLS):
+        driver = DriverProcess.start(bench, home, records_per_batch=200)
         try:
-            driver.wait_for_batches(3)
+            driver.wait_for_batches(chance.randint(1, 4))
+            with pytest.raises(subprocess.TimeoutExpired):
+                driver.process.wait(chance.uniform(0.0, 0.7))  # into a batch, at any point of it
         finally:
             driver.process.kill()
             driver.process.communicate()
     app, counts = counting(bench)
     app.run(spark, once=True)
-    assert bench.table(counts) == counts_of(events(6_000))
+    assert bench.table(counts) == counts_of(events(total)), f"with the seed {seed}"
 
 
 def test_a_second_driver_is_refused_and_told_who_runs(bench: Bench, spark: SparkSession) -> None:

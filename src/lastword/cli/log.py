@@ -10,6 +10,7 @@ import click
 from lastword.cli.context import AppContext
 from lastword.cli.output import as_text, as_time
 from lastword.cli.table_options import TableSpec, with_table
+from lastword.cli.windows import key_object
 from lastword.codecs.base import Codec
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import DecodeError, TopicNotFoundError
@@ -28,7 +29,7 @@ def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int
     Partition by partition, in the order of offsets, up to the end as of now. A record that
     compaction removed leaves a gap in the offsets.
     """
-    keys, values = key_codec(spec.key), codec(spec.value)
+    keys, values = key_codec(spec.key_codec), codec(spec.value)
     records = 0
     for record in islice(_records(app, spec.topic, partition), limit):
         shown = describe_record(record, keys, values)
@@ -75,7 +76,7 @@ def describe_record(
     }
     try:
         shown["key"] = record.key  # what stays if decoding fails
-        shown["key"] = None if record.key is None else keys.decode(record.key)
+        shown["key"] = None if record.key is None else key_object(keys.decode(record.key))
         shown["value"] = record.value
         shown["value"] = None if record.value is None else values.decode(record.value)
     except DecodeError as error:

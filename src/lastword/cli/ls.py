@@ -10,6 +10,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.opening import describe_entry, note_if_stale, open_table
 from lastword.cli.output import as_text
 from lastword.cli.table_options import TableSpec, with_table
+from lastword.cli.windows import key_text
 
 
 @click.command()
@@ -33,11 +34,11 @@ def ls(  # noqa: PLR0917 - click passes them by name
         scan = table.query.scan(
             None if start is None else spec.parse_key(start),
             None if end is None else spec.parse_key(end),
-            prefix=None if prefix is None else spec.parse_key(prefix),
+            prefix=None if prefix is None else spec.parse_prefix(prefix),
             reverse=reverse,
         )
         with scan:
             note_if_stale(app, stale=scan.stale)
             for entry in islice(scan, limit):
-                line = f"{as_text(entry.key)}  {as_text(entry.value)}"
+                line = f"{key_text(entry.key)}  {as_text(entry.value)}"
                 app.output.line(line, describe_entry(entry))

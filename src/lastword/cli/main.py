@@ -16,7 +16,7 @@ from lastword.errors import LastwordError
 
 # command -> (module, what it does). Named here so that --help needs to load none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "up": ("up", "Run a broker and the user-profiles table on this machine until Ctrl-C."),
+    "up": ("up", "Run a broker, tables, their service and pipelines on this machine until Ctrl-C."),
     "get": ("get", "Print the value of a key."),
     "put": ("put", "Write one record, or key:value lines from standard input."),
     "delete": ("delete", "Delete keys by writing tombstones."),
@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("log", "Print every record still in the log, superseded ones and tombstones included."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),
-    "pipeline": ("pipeline", "Run data pipelines on Spark."),
+    "pipeline": ("pipeline", "Run data pipelines on Spark, and see how far they are."),
     "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
     "broker": ("broker", "Start, stop and inspect the local broker."),
     "state": ("state", "Show the local state directory."),

@@ -9,6 +9,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.progress import Report, progress_bar
 from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
+from lastword.cli.windows import key_object
 from lastword.table.entry import Change, Entry
 from lastword.table.table import Table
 
@@ -34,7 +35,7 @@ def note_if_stale(app: AppContext, *, stale: bool) -> None:
 def describe_entry(entry: Entry) -> dict[str, object]:
     """The JSON shape of a key's current record."""
     return {
-        "key": entry.key,
+        "key": key_object(entry.key),
         "value": entry.value,
         "version": str(entry.version),
         "timestamp": entry.timestamp_ms,
@@ -45,7 +46,7 @@ def describe_entry(entry: Entry) -> dict[str, object]:
 def describe_change(change: Change) -> dict[str, object]:
     """The JSON shape of a put or a delete."""
     return {
-        "key": change.key,
+        "key": key_object(change.key),
         "value": change.value,
         "deleted": change.deleted,
         "version": None if change.version is None else str(change.version),

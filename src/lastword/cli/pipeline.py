@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.context import AppContext, with_app, with_cluster
+from lastword.cli.metrics_endpoint import metrics_endpoint
+from lastword.cli.pipeline_batches import print_batch
+from lastword.cli.pipeline_status import status
 from lastword.cli.progress import progress_bar
 from lastword.errors import ConfigError
+from lastword.pipelines.extra import require_spark
 
 if TYPE_CHECKING:
     from lastword.kafka.connection import Connection
-    from lastword.pipelines import BatchReport, Pipeline
-
-# What of a tally is worth a word when there was any.
-_TROUBLE = {
-    "late": "late",
-    "keyless": "without a key",
-    "null_values": "without a value",
-    "quarantined": "quarantined",
-    "skipped": "committed before",
-    "restored": "restored from a changelog",
-}
+    from lastword.pipelines import Pipeline
 
 
 @click.group()
 def pipeline() -> None:
-    """Run data pipelines on Spark."""
+    """Run data pipelines on Spark, and see how far they are."""
+
+
+pipeline.add_command(status)
 
 
 @pipeline.command()
@@ -46,13 +43,22 @@ def pipeline() -> None:
     metavar="URL",
     help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
 )
-def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve Prometheus metrics at this port of the loopback address.  [default: none]",
+)
+def run(
+    app: AppContext, target: str, once: bool, master: str | None, metrics_port: int | None
+) -> None:
     """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
 
     The module is looked for in the current directory and among installed packages. Each batch
-    prints a line: how many records, how fast, how many updates, and what was left out.
+    prints a line: how many records, how fast, how many updates, how many records are still to
+    come, how large the stores are, and what was left out.
     """
     found = load_pipeline(target)
+    require_spark()
     # Loads PySpark, which no other command needs.
     from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
 
@@ -61,7 +67,10 @@ def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
         session = session_for(
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
         )
-        with session as spark, _stopped_by_signals(found):
+        with session as spark, _stopped_by_signals(found), ExitStack() as opened:
+            if metrics_port is not None:
+                url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
+                app.output.note(f"metrics at {url}")
             app.output.note(f"{found.application_id} runs at {connection.bootstrap_servers}")
             found.run(
                 spark,
@@ -70,6 +79,23 @@ def run(app: AppContext, target: str, once: bool, master: str | None) -> None:
                 state_dir=app.state_dir,
                 on_batch=lambda batch: print_batch(app, batch),
             )
+
+
+@pipeline.command()
+@with_app
+def jars(app: AppContext) -> None:
+    """Print the jars with which Spark reads Kafka, for spark-submit.
+
+    For example: spark-submit --jars "$(lastword pipeline jars)" monitoring.py
+    """
+    require_spark()
+    from lastword.jvm.java import find_java
+    from lastword.pipelines.spark_session import SPARK_KAFKA_JARS
+
+    with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
+        found = SPARK_KAFKA_JARS.resolve(app.home, find_java(os.environ), progress=report)
+    paths = [str(path) for path in found]
+    app.output.line(",".join(paths), {"jars": paths})
 
 
 def load_pipeline(target: str) -> Pipeline:
@@ -96,27 +122,6 @@ def load_pipeline(target: str) -> Pipeline:
             hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
         )
     return found
-
-
-def print_batch(app: AppContext, batch: BatchReport) -> None:
-    """One line for each batch that had records."""
-    tally = batch.tally
-    if not (tally.records or tally.skipped):
-        return
-    rate = tally.records / batch.seconds if batch.seconds else 0.0
-    left_out = [
-        f"{getattr(tally, name):,} {words}"
-        for name, words in _TROUBLE.items()
-        if getattr(tally, name)
-    ]
-    line = (
-        f"{'+'.join(batch.sources)}: {tally.records:,} records in {batch.seconds:.1f} s "
-        f"({rate:,.0f}/s), {tally.updates:,} updates"
-    )
-    app.output.line(
-        "; ".join([line, *left_out]),
-        {"sources": batch.sources, "seconds": round(batch.seconds, 3), **asdict(tally)},
-    )
 
 
 def _connection(app: AppContext, found: Pipeline) -> Connection:

@@ -21,7 +21,7 @@ def progress_bar(output: Output, title: str, *, announce: bool = False) -> Itera
     What takes minutes is still announced by a line, with its first report.
     """
     if output.json_lines or not sys.stderr.isatty():
-        yield _Announcement(output, title) if announce else _silent
+        yield announcement(output, title) if announce else _silent
         return
     from rich.progress import (
         BarColumn,
@@ -42,6 +42,11 @@ def progress_bar(output: Output, title: str, *, announce: bool = False) -> Itera
             bar.update(task, completed=done, total=total, description=printable(description))
 
         yield report
+
+
+def announcement(output: Output, title: str) -> Report:
+    """For what is done beside other things that print: a line with its first report, no bar."""
+    return _Announcement(output, title)
 
 
 class _Announcement:

@@ -11,6 +11,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
 from lastword.errors import ConfigError
+from lastword.metrics import Metrics
 from lastword.service import Mount, Service, ServiceConfig, TlsFiles, TokenFile
 from lastword.service.tokens import EVERY_TABLE
 
@@ -22,10 +23,15 @@ def token_file(app: AppContext) -> TokenFile:
     return TokenFile(_tokens_path(app))
 
 
-def service_of(app: AppContext, mounts: Sequence[Mount]) -> Service:
+def service_of(
+    app: AppContext, mounts: Sequence[Mount], metrics: Sequence[Metrics] = ()
+) -> Service:
     """A service for these tables as the settings say; not started yet."""
     return Service(
-        service_config(app), mounts, local_brokers=lambda cluster: _local_brokers(app, cluster)
+        service_config(app),
+        mounts,
+        local_brokers=lambda cluster: _local_brokers(app, cluster),
+        metrics=metrics,
     )
 
 

@@ -129,10 +129,11 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
     ),
 )
 
-# TOML sections whose keys are Kafka's own and are passed on as they are.
+# TOML sections whose keys are not ours: Kafka's own, or names that users give.
 FREE_SECTIONS: dict[str, str] = {
     "connection.properties": "further settings for librdkafka, such as client.id",
     "broker.properties": "further settings for the broker, such as log.cleaner.threads",
+    "pipelines": "what `lastword up` runs on Spark: a name of yours, and MODULE:NAME",
 }
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}

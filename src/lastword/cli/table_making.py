@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from lastword.cli.context import AppContext
 from lastword.cli.table_options import TableSpec
-from lastword.codecs.resolve import CodecSpec
-from lastword.codecs.windowed import session, windowed
-from lastword.errors import ConfigError
 from lastword.follow.progress import RestoreListener
 from lastword.table.table import Table
 
@@ -22,7 +19,7 @@ def make_table(
     return Table(
         spec.topic,
         connection=app.connection,
-        key=_key_codec(spec),
+        key=spec.key_codec,
         value=spec.value,
         store=store,
         name=spec.name,
@@ -31,17 +28,4 @@ def make_table(
         allow_expiry=spec.allow_expiry,
         application_id=app.application_id,
         restore_listener=restore_listener,
-    )
-
-
-def _key_codec(spec: TableSpec) -> CodecSpec:
-    if spec.window is None:
-        return spec.key
-    if spec.window == "session":
-        return session(spec.key)
-    if spec.window.isdecimal():
-        return windowed(spec.key, int(spec.window))
-    raise ConfigError(
-        f"tables.{spec.name}.window is {spec.window!r}",
-        hint="it takes a length in milliseconds, or session",
     )

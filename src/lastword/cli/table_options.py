@@ -11,6 +11,8 @@ import click
 
 from lastword.cli.context import AppContext, SharedOption, with_cluster
 from lastword.cli.literals import parse_literal
+from lastword.cli.windows import parse_windowed, windowed_codec
+from lastword.codecs.resolve import CodecSpec
 
 if TYPE_CHECKING:
     from lastword.table.decoder import BadRecordPolicy
@@ -35,8 +37,19 @@ class TableSpec:
     mount: str | None = None
     window: str | None = None
 
+    @property
+    def key_codec(self) -> CodecSpec:
+        """The codec of whole keys, their windows included."""
+        return self.key if self.window is None else windowed_codec(self.key, self.window)
+
     def parse_key(self, text: str) -> Any:
-        """A key from the command line."""
+        """A key from the command line; with windows, ``KEY@START``."""
+        if self.window is not None:
+            return parse_windowed(text, self.key, self.window)
+        return parse_literal(text, self.key)
+
+    def parse_prefix(self, text: str) -> Any:
+        """The beginning of a key from the command line; windows come after it."""
         return parse_literal(text, self.key)
 
     def parse_value(self, text: str) -> Any:
@@ -55,7 +68,8 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         value=str(values["value"]),
         store=str(values["store"]),
         on_bad=cast("BadRecordPolicy", values["on_bad"]),
-        allow_expiry=bool(values["allow_expiry"]),
+        # Windows expire by nature: whoever names them knows that.
+        allow_expiry=bool(values["allow_expiry"] or values["window"]),
         mount=_text(values["mount"]),
         window=_text(values["window"]),
     )
@@ -72,6 +86,14 @@ _TABLE_OPTIONS = (
         cls=SharedOption,
         type=click.Choice(CODEC_NAMES),
         help="How keys are written.  [default: string]",
+    ),
+    click.option(
+        "--window",
+        "window_flag",
+        cls=SharedOption,
+        metavar="MS|session",
+        help="Keys are those of windows this long, in milliseconds, or of sessions; a key is "
+        "written KEY@START, or KEY@START-END.  [default: none]",
     ),
     click.option(
         "--value-codec",
@@ -96,7 +118,7 @@ def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> C
     @with_cluster
     @functools.wraps(command)
     def run(app: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        flags = {each: kwargs.pop(f"{each}_flag") for each in ("key", "value", "on_bad")}
+        flags = {each: kwargs.pop(f"{each}_flag") for each in ("key", "window", "value", "on_bad")}
         spec = table_spec(app, str(kwargs.pop("table")), flags)
         return command(app, spec, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""``lastword up``: a broker, the tables of ``lastword.toml`` and their service, until Ctrl-C."""
+"""``lastword up``: broker, tables, service and pipelines of ``lastword.toml``, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import click
 
 from lastword.broker.info import find_running
 from lastword.cli.context import AppContext, with_cluster
+from lastword.cli.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.local_broker import local_broker
 from lastword.cli.opening import open_table
 from lastword.cli.table_options import TableSpec, table_spec
+from lastword.cli.up_pipelines import PipelineRunner, pipelines_of
 from lastword.cli.watch import print_change
 from lastword.errors import LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
+from lastword.pipelines import Pipeline
 from lastword.table.table import Table
 from lastword.topics.creation import create_topic
+from lastword.topics.profiles import DEFAULT_PROFILE
 
-DEMO_TABLE = "user-profiles"
-DEMO_MOUNT = "/users"
 _LOOK_S = 0.2
 
 
@@ -34,34 +36,47 @@ def up(app: AppContext, port: int | None) -> None:
     """Run everything in lastword.toml on this machine until Ctrl-C.
 
     Starts the local broker unless a cluster is named or one runs already, creates the topics of
-    the tables that are missing, opens the tables, prints every change, and serves the tables and
-    the dashboard over HTTP. Without tables in lastword.toml, there is one: user-profiles, served
-    at /users.
+    the tables that are missing, opens the tables, prints every change, serves the tables and
+    the dashboard over HTTP, and then starts Spark for the pipelines.
+
+    Without tables and pipelines in lastword.toml, it is a demo: the table user-profiles, served
+    at /users, and a pipeline that counts the updates of each user into a table at /updates.
     """
     if port is not None:
         app.flags["broker.port"] = port
     stopping = threading.Event()
     watchers: list[_Watcher] = []
+    pipelines = pipelines_of(app)
+    runner = PipelineRunner(app, pipelines)
     with _killed_as_by_ctrl_c(), ExitStack() as running:
         try:
             _ensure_broker(app, running)
-            specs = _specs(app)
-            _create_missing_topics(app, specs)
+            specs = _specs(app, pipelines)
+            _create_missing_topics(app, specs, pipelines)
             tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
             for spec, table in zip(specs, tables, strict=True):
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
-            _serve(app, specs, tables, running)
-            app.output.note(
-                f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it. Try elsewhere:\n"
-                f'  lastword put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
-            )
+            _serve(app, specs, tables, pipelines, running)
+            _say_what_to_try(app, specs)
+            running.callback(runner.stop)
+            runner.start()
             stopping.wait()
         except KeyboardInterrupt:
             app.output.note("stopping")
     for watcher in watchers:
         watcher.raise_failure()
+    runner.raise_failure()
+
+
+def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
+    """The first table is one that a person can write: a pipeline's own comes after it."""
+    text = f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it."
+    if specs:
+        example = f'{_own_name()} put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
+        text += f" Try elsewhere:\n  {example}"
+    app.output.note(text)
 
 
 def _own_name() -> str:
@@ -89,14 +104,24 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     running.enter_context(broker)
 
 
-def _specs(app: AppContext) -> list[TableSpec]:
-    if app.settings.tables:
+def _specs(app: AppContext, pipelines: Sequence[Pipeline]) -> list[TableSpec]:
+    """The tables of the settings, or those of the demo: what it computes only if it runs."""
+    if app.settings.tables or app.settings.free.get("pipelines"):
         return [table_spec(app, name) for name in app.settings.tables]
-    return [table_spec(app, DEMO_TABLE, {"mount": DEMO_MOUNT})]
+    there = {PROFILES}.union(*(pipeline.topics for pipeline in pipelines))
+    return [
+        table_spec(app, name, {"mount": mount})
+        for name, mount in DEMO_MOUNTS.items()
+        if name in there
+    ]
 
 
 def _serve(
-    app: AppContext, specs: list[TableSpec], tables: list[Table], running: ExitStack
+    app: AppContext,
+    specs: list[TableSpec],
+    tables: list[Table],
+    pipelines: Sequence[Pipeline],
+    running: ExitStack,
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
     # Loads Starlette and Granian, which few commands need.
@@ -104,22 +129,29 @@ def _serve(
     from lastword.service import Mount
 
     mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
-    service = service_of(app, mounts)
+    service = service_of(app, mounts, [pipeline.metrics for pipeline in pipelines])
     show_first_token(app)
     running.enter_context(service)
     app.output.line(f"dashboard at {service.url}", {"url": service.url})
 
 
-def _create_missing_topics(app: AppContext, specs: list[TableSpec]) -> None:
+def _create_missing_topics(
+    app: AppContext, specs: Sequence[TableSpec], pipelines: Sequence[Pipeline]
+) -> None:
+    """Pipelines come second: theirs have as many partitions as their sources."""
+    theirs = frozenset[str]().union(*(pipeline.topics for pipeline in pipelines))
     with Admin(app.connection) as admin:
         for spec in specs:
+            if spec.topic in theirs:
+                continue
             try:
                 admin.describe(spec.topic)
             except TopicNotFoundError:
-                # The demo is there to be watched, so it compacts while one is looking.
-                profile = "aggressive" if spec.name == DEMO_TABLE else "default"
+                profile = DEMO_PROFILE if spec.name == PROFILES else DEFAULT_PROFILE
                 create_topic(admin, spec.topic, profile=profile)
                 app.output.note(f"created the topic {spec.topic}, profile {profile}")
+    for pipeline in pipelines:
+        pipeline.create_topics(app.connection)
 
 
 class _Watcher:
@@ -170,6 +202,6 @@ class _Watcher:
                 while not self._stopping.is_set():
                     change = changes.take(_LOOK_S)
                     if change is not None:
-                        print_change(self._app, change)
+                        print_change(self._app, change, table=self._name)
         except WatchLostError as error:
             self._app.output.note(f"{self._name}: {error}; watching again")

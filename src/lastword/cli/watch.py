@@ -10,6 +10,7 @@ from lastword.cli.context import AppContext
 from lastword.cli.opening import describe_change, open_table
 from lastword.cli.output import as_text, as_time
 from lastword.cli.table_options import TableSpec, with_table
+from lastword.cli.windows import key_text
 from lastword.kafka.admin import Admin
 from lastword.records import Position
 from lastword.table.entry import Change
@@ -41,9 +42,12 @@ def watch(app: AppContext, spec: TableSpec, start: str, limit: int | None) -> No
             app.output.note("")  # ends the line on which the terminal shows ^C
 
 
-def print_change(app: AppContext, change: Change) -> None:
-    """One line per change."""
-    app.output.line(_as_line(change), describe_change(change))
+def print_change(app: AppContext, change: Change, *, table: str | None = None) -> None:
+    """One line per change; ``table`` is named where there are several."""
+    line, shown = _as_line(change), describe_change(change)
+    if table is not None:
+        line, shown = f"{table}  {line}", {"table": table, **shown}
+    app.output.line(line, shown)
 
 
 def _position(app: AppContext, topic: str, start: str) -> Position | None:
@@ -59,4 +63,4 @@ def _as_line(change: Change) -> str:
     where = "swept" if change.version is None else str(change.version)
     time = "" if change.timestamp_ms is None else as_time(change.timestamp_ms)
     value = "(deleted)" if change.deleted else as_text(change.value)
-    return f"{where}  {time}  {as_text(change.key)}  {value}"
+    return f"{where}  {time}  {key_text(change.key)}  {value}"

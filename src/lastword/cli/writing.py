@@ -34,7 +34,7 @@ class CommandWriter:
         self._writer = writer
         self._headers = headers
         self._timestamp_ms = timestamp_ms
-        self._key = key_codec(spec.key)
+        self._key = key_codec(spec.key_codec)
         self._value = codec(spec.value)
 
     def record(self, key: str, value: str | None) -> Outgoing:
@@ -81,6 +81,7 @@ def open_writer(
         spec.topic,
         partitions=partitions,
         batch_bytes=batch_bytes,
+        key_suffix_bytes=key_codec(spec.key_codec).suffix_bytes,
         wait_for=_nothing_to_wait_for,
     )
     try:

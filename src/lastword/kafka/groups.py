@@ -1,22 +1,23 @@
-"""What a consumer group remembers and who is in it, without joining it."""
+"""What a consumer group remembers and who is in it, without joining it.
+
+librdkafka's admin client is not used for that: when a broker goes away under a request to a
+group's coordinator, librdkafka 2.16 aborts the process. Its consumers survive it, and
+kafka-python answers what a consumer cannot be asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import LastwordError
+from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin import REQUEST_TIMEOUT_SECONDS
-from lastword.kafka.admin_calls import AdminCalls, Call
 from lastword.kafka.connection import Connection
+from lastword.kafka.failures import failure
+from lastword.kafka.wire_admin import wire_admin
 
 _LOOK_S = 0.2
 _PASSING = frozenset(
@@ -25,8 +26,12 @@ _PASSING = frozenset(
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.NOT_COORDINATOR,
         KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError._WAIT_COORD,
     )
 )
+_NO_SUCH_GROUP = "GroupIdNotFoundError"
+
+Answer = TypeVar("Answer")
 
 
 class Place(NamedTuple):
@@ -61,13 +66,15 @@ class Groups:
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._connection = connection
         self._clock = clock
         self._patience_s = timeout_seconds
-        self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
+        self._consumers: dict[str, Consumer] = {}
 
     def close(self) -> None:
         """Let go of the connections; idempotent."""
-        self._calls.close()
+        while self._consumers:
+            self._consumers.popitem()[1].close()
 
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, Committed]:
         """The committed offsets of those places that have one.
@@ -76,40 +83,75 @@ class Groups:
         that a running commit is just replacing.
         """
         asked = [TopicPartition(place.topic, place.partition) for place in places]
-        request = ConsumerGroupTopicPartitions(group, asked)
-        answer = self._ask(
-            lambda client, seconds: client.list_consumer_group_offsets(
-                [request], require_stable=True, request_timeout=seconds
-            ),
-            doing=f"asking for the positions of {group!r}",
-        )[group]
+        consumer = self._consumer(group)
+
+        def ask() -> dict[Place, Committed]:
+            answer = consumer.committed(asked, timeout=self._patience_s)
+            for each in answer:
+                if each.error is not None:
+                    raise KafkaException(each.error)
+            return {
+                Place(each.topic, each.partition): Committed(each.offset, each.metadata or "")
+                for each in answer
+                if each.offset >= 0
+            }
+
+        return self._until_answered(ask, doing=f"asking for the positions of {group!r}")
+
+    def everything_committed(self, group: str) -> dict[Place, Committed]:
+        """Every position the group has, also of topics that nobody names."""
+        with self._wire(f"asking for the positions of {group!r}") as admin:
+            answer = admin.list_group_offsets({group: None})[group]
         return {
-            Place(each.topic, each.partition): Committed(each.offset, each.metadata or "")
-            for each in answer.topic_partitions
-            if each.offset >= 0
+            Place(place.topic, place.partition): Committed(at.offset, at.metadata or "")
+            for place, at in answer.items()
+            if at.offset >= 0
         }
 
     def members(self, group: str) -> list[Member]:
         """Who is in the group; a dead member stays until its session ends."""
-        answer = self._ask(
-            lambda client, seconds: client.describe_consumer_groups(
-                [group], request_timeout=seconds
-            ),
-            doing=f"asking who is in {group!r}",
-        )[group]
-        return [Member(each.member_id, each.client_id, each.host) for each in answer.members]
+        doing = f"asking who is in {group!r}"
 
-    def _ask(self, call: Call, *, doing: str) -> dict[Any, Any]:
+        def ask() -> list[Member]:
+            with self._wire(doing) as admin:
+                answer = admin.describe_groups([group])[group]
+            if answer["error"] is not None and _NO_SUCH_GROUP not in answer["error"]:
+                raise ConnectionFailedError(
+                    f"{self._connection.bootstrap_servers} gave no answer while {doing}: "
+                    f"{answer['error']}",
+                    hint="is the group's coordinator up?",
+                )
+            return [
+                Member(each["member_id"], each["client_id"], each["client_host"])
+                for each in answer["members"]
+            ]
+
+        return self._until_answered(ask, doing=doing)
+
+    def _consumer(self, group: str) -> Consumer:
+        """One that never subscribes: it has the group's name and is no member."""
+        if group not in self._consumers:
+            settings = self._connection.librdkafka()
+            settings |= {"group.id": group, "enable.auto.commit": False}
+            # Offsets of transactions under way are waited for only at this level.
+            settings |= {"isolation.level": "read_committed"}
+            self._consumers[group] = Consumer(settings)
+        return self._consumers[group]
+
+    def _wire(self, doing: str) -> Any:
+        return wire_admin(self._connection, doing=doing, timeout_seconds=self._patience_s)
+
+    def _until_answered(self, ask: Callable[[], Answer], *, doing: str) -> Answer:
         """Ask until somebody is in charge: a group's first question appoints its coordinator."""
         deadline = self._clock.monotonic() + self._patience_s
         while True:
             try:
-                return self._calls.ask(call, doing=doing)
-            except LastwordError as error:
-                if not _is_passing(error.__cause__) or self._clock.monotonic() >= deadline:
+                return ask()
+            except KafkaException as error:
+                if error.args[0].code() not in _PASSING or self._clock.monotonic() >= deadline:
+                    servers = self._connection.bootstrap_servers
+                    raise failure(error.args[0], doing=doing, servers=servers) from error
+            except ConnectionFailedError:
+                if self._clock.monotonic() >= deadline:
                     raise
-                self._clock.sleep(_LOOK_S)
-
-
-def _is_passing(cause: BaseException | None) -> bool:
-    return isinstance(cause, KafkaException) and cause.args[0].code() in _PASSING
+            self._clock.sleep(_LOOK_S)

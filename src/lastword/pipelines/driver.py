@@ -7,8 +7,9 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,12 @@ from lastword.errors import FencedError, LastwordError, PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.membership import Membership
+from lastword.pipelines.lag import LagMeter
+from lastword.pipelines.observer import BatchReport, Observer
 from lastword.pipelines.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.plan import Branch, TaskPlan
-from lastword.pipelines.query import BatchReport, PipelineQuery
+from lastword.pipelines.query import PipelineQuery
+from lastword.pipelines.state import PipelineLife, PipelineState
 from lastword.pipelines.topology import OwnTopic, Topology
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LOOK_S = 0.2
+_LAG_AGE_S = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,22 +45,30 @@ class RunSettings:
     commit_interval_ms: int
     max_records_per_batch: int
     once: bool
-    on_batch: Callable[[BatchReport], None]
+    observer: Observer
 
 
 class Driver:
     """One run of one application, from joining its group to leaving it."""
 
-    def __init__(self, topology: Topology, spark: SparkSession, settings: RunSettings) -> None:
+    def __init__(self, topology: Topology, settings: RunSettings, life: PipelineLife) -> None:
         self._topology = topology
-        self._spark = spark
         self._settings = settings
+        self._life = life
         self._application_id = topology.application_id
         self._control = OwnTopic(f"{topology.application_id}-control", "control")
         self._quarantine = OwnTopic(f"{topology.application_id}-quarantine", "quarantine")
         self._lost = threading.Event()
 
-    def run(self, stop: threading.Event) -> None:
+    def create_topics(self) -> None:
+        """Make sure of every topic the pipeline writes; needs neither Spark nor membership."""
+        with Admin(self._settings.connection) as admin:
+            self._ensure(admin, self._control, 1)
+            self._ensure(admin, self._quarantine, 1)
+            for part in self._topology.parts():
+                self._plan(admin, part)
+
+    def run(self, spark: SparkSession, stop: threading.Event) -> None:
         """Process until ``stop`` is set, or once; raises FencedError when replaced."""
         parts = self._topology.parts()
         with Admin(self._settings.connection) as admin:
@@ -68,13 +81,15 @@ class Driver:
                 on_lost=self._lost.set,
             )
             membership.join()
-            try:
+            with ExitStack() as held:
+                held.callback(membership.leave)
                 self._ensure(admin, self._quarantine, 1)
-                queries = [self._query(self._plan(admin, part), membership) for part in parts]
-                with tempfile.TemporaryDirectory(prefix="lastword-") as scratch:
-                    self._run_queries(queries, Path(scratch), stop)
-            finally:
-                membership.leave()
+                plans = [self._plan(admin, part) for part in parts]
+                meter = self._meter(plans)
+                held.callback(meter.close)
+                queries = [self._query(spark, plan, membership, meter) for plan in plans]
+                scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
+                self._run_queries(queries, Path(scratch), meter, stop)
 
     def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
         """Make sure of every topic the part writes; sources must be there, or be ours."""
@@ -113,19 +128,36 @@ class Driver:
         replication = self._settings.replication
         return ensure_topic(admin, topic, partitions=partitions, replication=replication)
 
-    def _query(self, plan: TaskPlan, membership: Membership) -> PipelineQuery:
+    def _query(
+        self, spark: SparkSession, plan: TaskPlan, membership: Membership, meter: LagMeter
+    ) -> PipelineQuery:
         own = self._topology.own_topics.values()
         return PipelineQuery(
-            self._spark,
+            spark,
             plan,
             passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
             max_records=self._settings.max_records_per_batch,
             group_metadata=lambda: membership.metadata,
-            on_batch=self._settings.on_batch,
+            on_batch=lambda report: self._observe(report, meter),
         )
 
+    def _meter(self, plans: Sequence[TaskPlan]) -> LagMeter:
+        partitions = {topic: plan.partitions for plan in plans for topic in plan.sources}
+        return LagMeter(self._settings.connection, self._application_id, partitions)
+
+    def _observe(self, report: BatchReport, meter: LagMeter) -> None:
+        """With the lag of its sources, all of them or none."""
+        meter.look()
+        lag = meter.lag if set(report.sources) <= meter.lag.keys() else None
+        behind = None if lag is None else sum(lag[topic] for topic in report.sources)
+        self._settings.observer.batch(replace(report, lag=behind))
+
     def _run_queries(
-        self, queries: Sequence[PipelineQuery], scratch: Path, stop: threading.Event
+        self,
+        queries: Sequence[PipelineQuery],
+        scratch: Path,
+        meter: LagMeter,
+        stop: threading.Event,
     ) -> None:
         """All at once; or, for a run that ends, upstream first: its output is there by then."""
         once, interval_ms = self._settings.once, self._settings.commit_interval_ms
@@ -135,15 +167,22 @@ class Driver:
                 query.start(scratch / f"{number}-{i}", once=once, commit_interval_ms=interval_ms)
                 for i, query in enumerate(together)
             ]
-            self._watch(running, stop)
+            if self._life.state is PipelineState.STARTING:
+                self._life.move(PipelineState.RUNNING)
+            self._watch(running, meter, stop)
+        self._life.move(PipelineState.PENDING_SHUTDOWN)
         for query in queries:
             query.finish()
 
-    def _watch(self, running: Sequence[StreamingQuery], stop: threading.Event) -> None:
+    def _watch(
+        self, running: Sequence[StreamingQuery], meter: LagMeter, stop: threading.Event
+    ) -> None:
         """Wait for the end of any, for ``stop``, or for being replaced; then none is left."""
         try:
             while all(query.isActive for query in running) and not stop.wait(_LOOK_S):
                 self._refuse_if_replaced()
+                meter.look(max_age_s=_LAG_AGE_S)
+                self._settings.observer.lag(meter.lag)
         finally:
             for query in running:
                 query.stop()

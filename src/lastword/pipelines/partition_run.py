@@ -24,6 +24,7 @@ from lastword.pipelines.plan import (
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
 from lastword.pipelines.task_input import TaskInput, decode, merged
+from lastword.pipelines.task_report import StoreSize
 
 Positions = Mapping[Place, Committed]
 
@@ -39,6 +40,7 @@ class PartitionRun:
         tables: Mapping[Place, tuple[int, int]],
     ) -> None:
         self.tally = Tally()
+        self.stores: dict[str, StoreSize] = {}
         self._plan = plan
         self._given = given
         self._partition = given.partition
@@ -70,6 +72,7 @@ class PartitionRun:
             ends = writer.write(self._outputs, self._next_positions, group_metadata)
             for state, view in self._states:
                 state.commit(view, self._changelog_end(state, view, ends))
+                self.stores[state.plan.name] = state.size()
         return {**self._committed, **self._positions}
 
     def _events(self) -> dict[str, Events]:

@@ -20,6 +20,7 @@ from lastword.kafka.log_reader import read_range
 from lastword.pipelines.plan import StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
+from lastword.pipelines.task_report import StoreSize
 from lastword.records import Batch
 from lastword.stores.rocksdb import RocksDBStore
 
@@ -116,6 +117,10 @@ class PartitionState:
             self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
         )
         view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
+
+    def size(self) -> StoreSize:
+        """How much the store holds; asking costs microseconds."""
+        return StoreSize(self._store.stats()["estimated_rows"], self._store.size_bytes())
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""

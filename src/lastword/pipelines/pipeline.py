@@ -12,13 +12,16 @@ from lastword.broker.home import default_home
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
+from lastword.metrics import Metrics
 from lastword.pipelines.driver import Driver, RunSettings
 from lastword.pipelines.durations import Duration, milliseconds
+from lastword.pipelines.extra import require_spark
 from lastword.pipelines.folds import Field, check_field
+from lastword.pipelines.observer import BatchReport, Observer
 from lastword.pipelines.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.query import BatchReport
 from lastword.pipelines.rebuild import Rebuilt, rebuild
+from lastword.pipelines.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.stream import Stream
 from lastword.pipelines.topology import Topology
 
@@ -68,6 +71,23 @@ class Pipeline:
         self._commit_interval_ms = milliseconds(commit_interval, what="the commit interval")
         self._max_records = max_records_per_batch
         self._stop = threading.Event()
+        self._life = PipelineLife()
+        self._observer = Observer(application_id, self._life)
+
+    @property
+    def state(self) -> PipelineState:
+        """Where it is in its life."""
+        return self._life.state
+
+    @property
+    def metrics(self) -> Metrics:
+        """Every figure of it, over all its runs in this process."""
+        return self._observer.metrics
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics it writes, and creates where they are missing."""
+        return frozenset(self._topology.own_topics)
 
     def stream(
         self,
@@ -97,41 +117,43 @@ class Pipeline:
         connection: Connection | None = None,
         state_dir: str | Path | None = None,
         on_batch: Callable[[BatchReport], None] = lambda _: None,
+        on_state: PipelineStateListener | None = None,
     ) -> None:
         """Process until ``stop``, or with ``once`` until what is there now is done.
 
         Runs on ``spark``, else on the active session, else on one built here on this machine and
         stopped at the end. ``connection`` goes over the pipeline's own; its own ``state_dir``
-        goes over the one given here. ``on_batch`` hears what each batch came to.
+        goes over the one given here. ``on_batch`` hears what each batch came to, ``on_state``
+        each change of ``state``.
 
         Raises FencedError when another driver of this application runs or has taken over,
         PipelineError when it cannot go on.
         """
-        connection = connection or self.connection
-        if connection is None:
-            raise ConfigError(
-                f"{self.application_id!r} does not know its cluster",
-                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
-            )
-        settings = RunSettings(
-            connection=connection,
-            state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
-            replication=self._replication,
-            commit_interval_ms=self._commit_interval_ms,
-            max_records_per_batch=self._max_records,
-            once=once,
-            on_batch=on_batch,
-        )
-        with ExitStack() as opened:
-            if spark is None:
-                # Loads PySpark, which declaring a pipeline does not need.
-                from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
+        driver = self._driver(connection, state_dir=state_dir, once=once)
+        self._life.listener, self._observer.on_batch = on_state, on_batch
+        self._life.move(PipelineState.STARTING)
+        try:
+            with ExitStack() as opened:
+                if spark is None:
+                    require_spark()
+                    # Loads PySpark, which declaring a pipeline does not need.
+                    from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
 
-                spark = opened.enter_context(session_for(self.application_id))
-            try:
-                Driver(self._topology, spark, settings).run(self._stop)
-            finally:
-                self._stop.clear()
+                    spark = opened.enter_context(session_for(self.application_id))
+                driver.run(spark, self._stop)
+        except BaseException:
+            self._life.move(PipelineState.ERROR)
+            raise
+        finally:
+            self._stop.clear()
+        self._life.move(PipelineState.STOPPED)
+
+    def create_topics(self, connection: Connection | None = None) -> None:
+        """Make the topics it writes, as ``run`` does first; the sources must be there.
+
+        For whoever opens a table on a result before the pipeline runs. Needs no Spark.
+        """
+        self._driver(connection).create_topics()
 
     def rebuild(
         self, store: str, spark: SparkSession | None = None, *, connection: Connection | None = None
@@ -141,19 +163,15 @@ class Pipeline:
         Reads up to the committed positions and writes nothing. Raises PipelineError when events
         are gone, ConfigError for a store that its events alone do not decide.
         """
-        connection = connection or self.connection
-        if connection is None:
-            raise ConfigError(
-                f"{self.application_id!r} does not know its cluster",
-                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
-            )
+        cluster = self._cluster(connection)
         with ExitStack() as opened:
             if spark is None:
+                require_spark()
                 # Loads PySpark, which declaring a pipeline does not need.
                 from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
 
                 spark = opened.enter_context(session_for(self.application_id))
-            return rebuild(spark, self._topology, connection, store)
+            return rebuild(spark, self._topology, cluster, store)
 
     def stop(self) -> None:
         """Have ``run`` return; what is not committed by then, the next run does.
@@ -161,3 +179,30 @@ class Pipeline:
         Callable from any thread.
         """
         self._stop.set()
+
+    def _cluster(self, connection: Connection | None) -> Connection:
+        connection = connection or self.connection
+        if connection is None:
+            raise ConfigError(
+                f"{self.application_id!r} does not know its cluster",
+                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+            )
+        return connection
+
+    def _driver(
+        self,
+        connection: Connection | None,
+        *,
+        state_dir: str | Path | None = None,
+        once: bool = False,
+    ) -> Driver:
+        settings = RunSettings(
+            connection=self._cluster(connection),
+            state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
+            replication=self._replication,
+            commit_interval_ms=self._commit_interval_ms,
+            max_records_per_batch=self._max_records,
+            once=once,
+            observer=self._observer,
+        )
+        return Driver(self._topology, settings, self._life)

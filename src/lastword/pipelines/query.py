@@ -6,7 +6,6 @@ import functools
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,11 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.events import Tally
+from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.plan import BatchOrder, TaskPlan
-from lastword.pipelines.task import REPORT_SCHEMA, run_task
+from lastword.pipelines.task import run_task
 from lastword.pipelines.task_input import COLUMNS, HEADERS
+from lastword.pipelines.task_report import REPORT_SCHEMA, StoreSize, from_row
 from lastword.pipelines.transform import with_transforms
 
 if TYPE_CHECKING:
@@ -37,15 +38,6 @@ SOURCE_OPTIONS: Mapping[str, str] = {
     "kafka.fetch.max.wait.ms": "20",
     "kafka.max.poll.records": "10000",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class BatchReport:
-    """What one batch of one query came to."""
-
-    sources: tuple[str, ...]
-    seconds: float
-    tally: Tally
 
 
 class PipelineQuery:
@@ -74,6 +66,7 @@ class PipelineQuery:
         self._on_batch = on_batch
         self._clock = SYSTEM_CLOCK
         self._groups = Groups(plan.connection)
+        self._sizes: dict[str, dict[int, StoreSize]] = {}
         self._purged_at = self._clock.monotonic()
 
     def start(self, checkpoint: Path, *, once: bool, commit_interval_ms: int) -> StreamingQuery:
@@ -106,8 +99,8 @@ class PipelineQuery:
         except AnalysisException as error:
             raise ConfigError(
                 f"this SparkSession cannot read Kafka: {error}",
-                hint="start it with spark.jars.packages=org.apache.spark:"
-                "spark-sql-kafka-0-10_2.13:4.2.0, or let the pipeline build its own session",
+                hint='spark-submit --jars "$(lastword pipeline jars)", or spark.jars likewise, '
+                "or let the pipeline build its own session",
             ) from error
         headers = [HEADERS] if self._plan.wants_headers else []
         return records.selectExpr(
@@ -126,12 +119,15 @@ class PipelineQuery:
         task = functools.partial(run_task, plan=self._plan, order=order)
         tally = Tally()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
+            report = from_row(row.asDict())
             for name in Tally.__slots__:
-                setattr(tally, name, getattr(tally, name) + row[name])
+                setattr(tally, name, getattr(tally, name) + getattr(report.tally, name))
+            for store, size in report.stores.items():
+                self._sizes.setdefault(store, {})[report.partition] = size
         log.debug("batch %d of %s: %s", batch_id, self._plan.name, tally)
-        self._on_batch(
-            BatchReport(tuple(sorted(self._plan.sources)), self._clock.monotonic() - began, tally)
-        )
+        stores = {name: sum(sizes.values(), StoreSize()) for name, sizes in self._sizes.items()}
+        sources, seconds = tuple(sorted(self._plan.sources)), self._clock.monotonic() - began
+        self._on_batch(BatchReport(sources, seconds, tally, stores=stores))
         if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
             self._purge()
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from lastword.broker.home import default_home
@@ -29,6 +30,9 @@ SPARK_KAFKA_JARS = JarSet(
         Coordinate("org.apache.commons", "commons-pool2", "2.13.1", transitive=False),
     ),
 )
+
+# Where spark-submit leaves word for the Python process it starts.
+_STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 LOCAL_MASTER = "local[*,4]"
 """All cores of this machine; a task that fails is tried four times, as on a cluster."""
@@ -84,22 +88,38 @@ def session_for(
     master: str = LOCAL_MASTER,
     progress: Progress | None = None,
 ) -> Iterator[SparkSession]:
-    """The active session, which is left running, or else one of our own, stopped at the end."""
+    """The active session, which is left running, or else one of our own, stopped at the end.
+
+    A file that was handed to spark-submit runs where, and as, that was told to.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
-    spark = build_session(
-        application_id,
-        home=home or default_home(os.environ),
-        java=find_java(os.environ),
-        master=master,
-        progress=progress,
-    )
+    if _STARTED_BY_SUBMIT in os.environ:
+        spark = _submitted_session(application_id)
+    else:
+        spark = build_session(
+            application_id,
+            home=home or default_home(os.environ),
+            java=find_java(os.environ),
+            master=master,
+            progress=progress,
+        )
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _submitted_session(application_id: str) -> SparkSession:
+    """On the Java that spark-submit has started: its settings and its master win over ours."""
+    given = SparkConf()
+    builder = SparkSession.builder.appName(given.get("spark.app.name") or application_id)
+    for name, value in _SETTINGS.items():
+        if not given.contains(name):
+            builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def build_session(
@@ -126,7 +146,8 @@ def build_session(
         builder = builder.config(name, value)
     # Read by PySpark when it starts Java, and the workers after that: they are to be this Python,
     # where lastword is installed.
-    with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(_java_home(java, home))):
+    java_home = java_home_for_spark(java, home)
+    with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(java_home)):
         return builder.getOrCreate()
 
 
@@ -145,7 +166,7 @@ def _environment(**variables: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _java_home(java: Java, home: Path) -> Path:
+def java_home_for_spark(java: Java, home: Path) -> Path:
     """Where Spark finds a bin/java that leaves out one argument."""
     wrapper = home / "spark-java" / "bin" / "java"
     if java.executable.resolve() == wrapper.resolve():

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lastword.errors import PartitionCountError, TakenOverError
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.kafka.transaction_writer import TransactionWriter
-from lastword.pipelines.events import Tally
 from lastword.pipelines.partition_run import PartitionRun
 from lastword.pipelines.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task_input import TaskInput, read_input
+from lastword.pipelines.task_report import TaskReport, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAKE_OVERS_MAX = 3
-REPORT_SCHEMA = ", ".join(f"{name} long" for name in asdict(Tally()))
 
 
 @dataclass(slots=True)
@@ -66,10 +65,10 @@ def run_task(
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     given = read_input(batches)
     if given is not None:
-        yield _report(_run(plan, given, order))
+        yield to_arrow(_run(plan, given, order))
 
 
-def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> Tally:
+def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     """Commit with the writer this worker has; where it was taken over, take over and try again.
 
     Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
@@ -96,7 +95,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> Tally:
         else:
             _held[name] = held
             run.tally.restored += restored
-            return run.tally
+            return TaskReport(given.partition, run.tally, run.stores)
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
         hint="does another driver run this application without being a member of its group?",
@@ -124,13 +123,3 @@ def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
         return groups.committed(plan.application_id, places)
     finally:
         groups.close()
-
-
-def _report(tally: Tally) -> pa.RecordBatch:
-    """The one row of a task."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors only
-
-    row = asdict(tally)
-    return pa.RecordBatch.from_arrays(
-        [pa.array([number], pa.int64()) for number in row.values()], names=list(row)
-    )

@@ -109,7 +109,12 @@ class CompactionState:
         try:
             started_s = self._clock.monotonic()
             at_ms = self._clock.now_ms()
-            found = survey_topic(self._served.raw.parts.admin, self._served.table.topic)
+            parts = self._served.raw.parts
+            found = survey_topic(
+                parts.admin,
+                self._served.table.topic,
+                key_suffix_bytes=parts.decoder.key.suffix_bytes,
+            )
             self._surveyed = _Surveyed(found, at_ms, self._clock.monotonic() - started_s)
         finally:
             self._surveying.release()

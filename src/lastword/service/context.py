@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lastword.clock import Clock
 from lastword.metrics import Metrics
@@ -38,11 +38,13 @@ class Context:
         tables: Mapping[str, ServedTable],
         clock: Clock,
         local_brokers: LocalBrokers,
+        others: Sequence[Metrics] = (),
     ) -> None:
         self.config = config
         self.tables = tables
         self.clock = clock
         self.metrics = Metrics()
+        self.others = others
         self.instance_id = secrets.token_hex(4)
         self.started_ms = clock.now_ms()
         waiting = config.limits.waiting_calls

@@ -10,28 +10,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lastword import __version__
+from lastword.exposition import exposition
 from lastword.metrics import Labels, Sample
 from lastword.service.context import Context
-from lastword.service.metric_names import HELP, NAMESPACE, kind_of
 from lastword.service.served import ServedTable
 from lastword.service.status import is_ready, lag_seconds, offsets_done
 
-MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 _PAGE_BYTES = resource.getpagesize()
 
 
-def exposition(context: Context) -> str:
+def metrics_text(context: Context) -> str:
     """The whole text; may count the keys of a RocksDB store, so it runs on a thread."""
-    families: dict[str, list[str]] = {}
-    for sample in _samples(context):
-        family = _family(sample.name)
-        families.setdefault(family, []).append(_line(sample))
-    lines: list[str] = []
-    for family, samples in families.items():
-        lines.append(f"# HELP {NAMESPACE}{family} {HELP.get(family, 'Of a store of your own.')}")
-        lines.append(f"# TYPE {NAMESPACE}{family} {kind_of(family)}")
-        lines += samples
-    return "\n".join(lines) + "\n"
+    return exposition(_samples(context))
 
 
 def _samples(context: Context) -> Iterator[Sample]:
@@ -41,6 +31,8 @@ def _samples(context: Context) -> Iterator[Sample]:
         yield from served.table.metrics.samples()
         yield from _of_table(served)
         yield from _of_compaction(context, served)
+    for others in context.others:
+        yield from others.samples()
     yield Sample("watching", (), context.watching)
     for name, pool in (
         ("reads", context.reads),
@@ -114,26 +106,3 @@ def _of_disk(lines: Iterable[str]) -> Iterator[Sample]:
     figures = dict(line.split(": ") for line in lines)
     yield Sample("process_disk_read_bytes_total", (), int(figures["read_bytes"]))
     yield Sample("process_disk_written_bytes_total", (), int(figures["write_bytes"]))
-
-
-def _family(name: str) -> str:
-    for suffix in ("_bucket", "_sum", "_count"):
-        base = name.removesuffix(suffix)
-        if base != name and base in HELP:
-            return base
-    return name
-
-
-def _line(sample: Sample) -> str:
-    labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels)
-    value = float(sample.value)
-    shown = str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return (
-        f"{NAMESPACE}{sample.name}{{{labels}}} {shown}"
-        if labels
-        else (f"{NAMESPACE}{sample.name} {shown}")
-    )
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lastword import __version__
+from lastword.exposition import MEDIA_TYPE
 from lastword.service.answers import JSON, Answer, body_of, document
 from lastword.service.auth import Access
 from lastword.service.operations import Call
-from lastword.service.prometheus import MEDIA_TYPE, exposition
+from lastword.service.prometheus import metrics_text
 from lastword.service.shapes_status import Health, Instance, Instances, Readiness
 from lastword.service.status import is_ready, readiness
 from lastword.service.tokens import EVERY_TABLE
@@ -32,7 +33,7 @@ async def ready(call: Call) -> Answer:
 async def metrics(call: Call) -> Answer:
     """Every figure in Prometheus' text format; they are of all tables."""
     call.caller.require(Access.READ, EVERY_TABLE)
-    text = await call.context.reads.run(exposition, call.context)
+    text = await call.context.reads.run(metrics_text, call.context)
     return body_of(text.encode(), MEDIA_TYPE)
 
 

@@ -18,6 +18,7 @@ from granian.server.embed import Server
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ServiceError
+from lastword.metrics import Metrics
 from lastword.service.app import build_app
 from lastword.service.auth import Access, Authenticator
 from lastword.service.compaction_state import LocalBrokers
@@ -43,7 +44,8 @@ class Service:
     """Serves tables over HTTP until it is stopped.
 
     Tables that were not started are started here, and closed again by ``stop``. The port answers
-    when ``start`` returns; the tables may still be restoring (see ``/ready``).
+    when ``start`` returns; the tables may still be restoring (see ``/ready``). ``metrics`` are
+    figures of others in this process that are shown at ``/metrics``, too.
 
     >>> with Service(config, [Mount(users, "/users")]) as service:  # doctest: +SKIP
     ...     print(service.url)
@@ -55,12 +57,14 @@ class Service:
         mounts: Sequence[Mount],
         *,
         local_brokers: LocalBrokers = _no_brokers,
+        metrics: Sequence[Metrics] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         check_mounts(mounts)
         self._config = config
         self._mounts = mounts
         self._local_brokers = local_brokers
+        self._metrics = metrics
         self._clock = clock
         self._tokens = TokenFile(config.tokens_file, clock)
         config.check(has_token=bool(self._tokens.tokens()))
@@ -84,7 +88,9 @@ class Service:
                     self._started.append(mount)
                     mount.table.start()
             tables = {mount.table.name: ServedTable(mount) for mount in self._mounts}
-            self._context = Context(self._config, tables, self._clock, self._local_brokers)
+            self._context = Context(
+                self._config, tables, self._clock, self._local_brokers, self._metrics
+            )
             self._thread = threading.Thread(
                 target=self._run, args=(self._context,), name="service", daemon=True
             )

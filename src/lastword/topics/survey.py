@@ -51,10 +51,13 @@ class Survey:
     misplaced_keys: Mapping[bytes, int] = field(default_factory=dict)
 
 
-def survey_topic(admin: Admin, topic: str, report: Progress | None = None) -> Survey:
+def survey_topic(
+    admin: Admin, topic: str, report: Progress | None = None, *, key_suffix_bytes: int = 0
+) -> Survey:
     """Read the topic up to its end as of now, or up to the first open transaction.
 
     Keeps every key in memory while it reads. ``report`` is told how far it has come.
+    ``key_suffix_bytes`` at the end of a key (the times of a window) do not choose its partition.
     """
     partitions = range(admin.describe(topic).partitions)
     starts = admin.start_offsets(topic, partitions)
@@ -63,7 +66,7 @@ def survey_topic(admin: Admin, topic: str, report: Progress | None = None) -> Su
     batches: Iterator[Batch] = read_range(admin.connection, topic, ranges)
     if report is not None:
         batches = _reported(batches, ranges, report)
-    return survey(batches, len(partitions))
+    return survey(batches, len(partitions), key_suffix_bytes)
 
 
 def _reported(
@@ -77,7 +80,7 @@ def _reported(
         report(sum(at.values()) - begin, total)
 
 
-def survey(batches: Iterable[Batch], partitions: int) -> Survey:
+def survey(batches: Iterable[Batch], partitions: int, key_suffix_bytes: int = 0) -> Survey:
     """Count what these batches hold; those of one partition come in order."""
     counts = {partition: _Counts() for partition in range(partitions)}
     for batch in batches:
@@ -91,7 +94,8 @@ def survey(batches: Iterable[Batch], partitions: int) -> Survey:
             home = homes.setdefault(key, partition)
             if home != partition:
                 split.setdefault(key, {home}).add(partition)
-        strays |= {keys[i]: partition for i in misplaced(keys, partition, partitions).tolist()}
+        elsewhere = misplaced(keys, partition, partitions, key_suffix_bytes)
+        strays |= {keys[i]: partition for i in elsewhere.tolist()}
     return Survey(
         contents={partition: count.contents() for partition, count in counts.items()},
         split=len(split),

@@ -25,6 +25,32 @@ def test_what_was_put_is_got(lastword: Lastword, topic: str) -> None:
     )
 
 
+def test_keys_of_windows_are_typed_and_shown_with_their_times(
+    lastword: Lastword, topic: str
+) -> None:
+    minutes = ("--window", "60000", "--value-codec", "int64")
+    for start in (60_000, 120_000):
+        lastword.ok("put", topic, f"a@b@{start}", str(start), *minutes)
+    assert lastword.ok("get", topic, "a@b@60000", *minutes) == "60000\n"
+    assert lastword.ok("ls", topic, "--prefix", "a@", *minutes) == (
+        "a@b@60000  60000\na@b@120000  120000\n"
+    )
+    (first, _) = lastword.json("ls", topic, *minutes)
+    assert first["key"] == {"key": "a@b", "start": 60_000}
+    records = lastword.json("log", topic, *minutes)
+    assert len({record["partition"] for record in records}) == 1, "where the inner key is"
+    lastword.ok("delete", topic, "a@b@60000", "a@b@120000", *minutes)
+    lastword.ok("put", topic, "a@5-9", "1", "--window", "session")
+    (found,) = lastword.json("ls", topic, "--window", "session")
+    assert found["key"] == {"key": "a", "start": 5, "end": 9}
+    assert lastword.ok("ls", topic, "--window", "session") == "a@5-9  1\n"
+    for key, window in (("a", "60000"), ("a@5", "session"), ("a@5-9", "60000"), ("a@x", "1")):
+        answer = lastword("get", topic, key, "--window", window)
+        assert answer.exit_code == 2
+        assert "names no window" in answer.stderr
+    assert "a window cannot be 'x'" in lastword("ls", topic, "--window", "x").stderr
+
+
 def test_a_key_that_is_not_there_ends_with_1(lastword: Lastword, topic: str) -> None:
     answer = lastword("get", topic, "nobody")
     assert answer.exit_code == 1

@@ -20,6 +20,7 @@ import pytest
 from lastword.broker import ports
 from lastword.broker.info import find_running
 from lastword.broker.runtime import KafkaRuntime
+from lastword.testing.waiting import wait_until
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 TIMEOUT_S = 90.0
@@ -66,6 +67,17 @@ class Up:
         found: dict[str, Any] = json.loads(self._lines.get(timeout=TIMEOUT_S))
         return found
 
+    def next_with(self, name: str) -> dict[str, Any]:
+        """The next object that has this field; what is printed between may come in any order."""
+        while name not in (found := self.next_object()):
+            pass
+        return found
+
+    def is_gone(self) -> bool:
+        """Whether no process that it started, directly or not, is left."""
+        mark = f"LASTWORD_SERVICE_PORT={self.environ['LASTWORD_SERVICE_PORT']}".encode()
+        return not any(mark in _environment_of(path) for path in Path("/proc").glob("[0-9]*"))
+
     def run(self, *arguments: str) -> str:
         command = [LASTWORD, *arguments]
         return subprocess.run(
@@ -95,34 +107,83 @@ def up(home: Path) -> Iterator[Up]:
     running.close()
 
 
-def test_up_serves_the_demo_table_prints_changes_and_keeps_data(up: Up, home: Path) -> None:
+def _environment_of(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""  # ended meanwhile
+
+
+UPDATES = "demo-updates-per-user-changelog"
+
+
+def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home: Path) -> None:
     assert up.next_object() == {"table": "user-profiles", "ready": True, "keys": 0}
+    assert up.next_object() == {"table": UPDATES, "ready": True, "keys": 0}
     assert len(up.next_object()["token"]) > 20, "made at the first start, shown once"
     assert up.next_object() == {"url": up.service}
     up.run("put", "user-profiles", "user-1", '{"name": "Alice"}')
-    change = up.next_object()
-    assert (change["key"], change["value"], change["deleted"]) == (
-        "user-1",
+    change = up.next_with("key")
+    assert (change["table"], change["value"], change["deleted"]) == (
+        "user-profiles",
         {"name": "Alice"},
         False,
     )
     assert httpx.get(f"{up.service}/users/user-1").json() == {"name": "Alice"}
     assert "<html" in httpx.get(up.service).text
+    up.run("put", "user-profiles", "user-1", '{"name": "Alice Smith"}')
     up.run("delete", "user-profiles", "user-1")
-    assert up.next_object()["deleted"] is True
+    assert up.next_with("state") == {"pipeline": "demo", "state": "RUNNING"}
+    batch = up.next_with("sources")
+    assert (batch["sources"], batch["records"]) == (["user-profiles"], 3)
+    assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
+    assert httpx.get(f"{up.service}/updates/user-1").json() == 2
+    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics").text
+    up.run("topic", "create", "pages", "--partitions", "5")
     up.run("put", "user-profiles", "user-2", "2")
+    assert up.next_with("sources")["updates"] == 1
     status, problems = up.stop(signal.SIGINT)
     assert (status, problems) == (0, "")
     assert find_running(home) is None, "the broker must end with the command"
+    wait_until(up.is_gone, what="Spark and the broker to end with the command")
 
+    (home / "visits_app.py").write_text(OWN_PIPELINE)
+    (home / "lastword.toml").write_text(OWN_SETTINGS)
     again = Up(home, "--port", str(ports.free_ports(1)[0]))
     try:
         assert again.next_object() == {"table": "user-profiles", "ready": True, "keys": 1}
+        assert again.next_object() == {"table": "updates", "ready": True, "keys": 2}
+        assert again.next_object() == {"table": "visits", "ready": True, "keys": 0}
         assert again.next_object() == {"url": again.service}, "the token is not shown again"
-        assert again.stop(signal.SIGTERM)[0] == 0
+        described = json.loads(again.run("topic", "describe", "visits-counts-changelog", "--json"))
+        assert described["partitions"] == 5, "made by the pipeline: as many as its source has"
+        assert again.stop(signal.SIGTERM) == (0, ""), "also while Spark is starting"
         assert find_running(home) is None
+        wait_until(again.is_gone, what="Spark to end")
     finally:
         again.close()
+
+
+OWN_PIPELINE = """
+from lastword.pipelines import Pipeline
+
+app = Pipeline("visits")
+app.stream("pages").group_by_key().count("counts")
+"""
+
+OWN_SETTINGS = f"""
+[tables.user-profiles]
+
+[tables.updates]
+topic = "{UPDATES}"
+
+[tables.visits]
+topic = "visits-counts-changelog"
+value = "int64"
+
+[pipelines]
+visits = "visits_app:app"
+"""
 
 
 def test_a_taken_port_is_said_with_what_to_do(home: Path) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from lastword.jvm.java import Java
-from lastword.pipelines.spark_session import _environment, _java_home
+from lastword.pipelines.spark_session import _environment, java_home_for_spark
 
 
 def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:
     """A child whose JAVA_HOME is the wrapper would otherwise make it call itself for ever."""
     real = Java(Path(sys.executable), 17, "PATH")
-    wrapper = _java_home(real, tmp_path) / "bin" / "java"
-    _java_home(Java(wrapper, 17, "JAVA_HOME"), tmp_path)
+    wrapper = java_home_for_spark(real, tmp_path) / "bin" / "java"
+    java_home_for_spark(Java(wrapper, 17, "JAVA_HOME"), tmp_path)
     assert f'exec "{Path(sys.executable).resolve()}"' in wrapper.read_text()
 
 

@@ -52,6 +52,25 @@ HELP: dict[str, str] = {
     "store_level0_files": "Files that RocksDB has not sorted into its levels.",
     "store_running_compactions": "Compactions RocksDB runs now.",
     "store_pending_compaction_bytes": "Bytes that RocksDB has yet to compact.",
+    # pipelines
+    "pipeline_state": "1 for the state a pipeline is in.",
+    "pipeline_records_total": "Records processed and committed, by stream.",
+    "pipeline_skipped_total": "Records that a repeated batch left out: committed before.",
+    "pipeline_keyless_total": "Records without a key, left out.",
+    "pipeline_duplicates_total": "Events whose message id came before, left out.",
+    "pipeline_unmatched_total": "Events without a row in the table they are joined with, left out.",
+    "pipeline_null_values_total": "Records without a value, left out.",
+    "pipeline_late_total": "Records that came after their window had closed, left out.",
+    "pipeline_quarantined_total": "Records that went to the quarantine topic.",
+    "pipeline_updates_total": "New values of keys, before those of one batch are joined.",
+    "pipeline_final_total": "Suppressed windows that closed and were told.",
+    "pipeline_held_back": "Suppressed windows that were still open after the last batch.",
+    "pipeline_evicted_total": "Keys that a store of fixed size gave up.",
+    "pipeline_restored_total": "Records read from changelogs to restore stores.",
+    "pipeline_batch_seconds": "How long batches took; the operation is the stream.",
+    "pipeline_lag_records": "Records of a source that are not processed yet.",
+    "pipeline_store_rows": "Rows of a store, as RocksDB estimates them.",
+    "pipeline_store_bytes": "Bytes of a store, on disk and in write buffers.",
     # the log
     "log_bytes": "Bytes of the partition's log on its leader.",
     "log_records": "Records in the log, superseded ones included.",
@@ -72,7 +91,7 @@ HELP: dict[str, str] = {
     "process_disk_read_bytes_total": "Bytes the process had read from disk.",
     "process_disk_written_bytes_total": "Bytes the process had written to disk.",
 }
-_HISTOGRAMS = frozenset(("http_request_seconds", "operation_seconds"))
+_HISTOGRAMS = frozenset(("http_request_seconds", "operation_seconds", "pipeline_batch_seconds"))
 
 
 def kind_of(name: str) -> Kind:

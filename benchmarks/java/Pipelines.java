@@ -1,0 +1,95 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Properties;
+import java.util.StringJoiner;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KGroupedStream;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.TimeWindows;
+
+/**
+ * The topologies of benchmarks/pipeline.py in Kafka Streams, several times in one JVM.
+ *
+ * <pre>Pipelines count|windowed|reduce TOPIC STATE_DIR APPLICATION_ID RECORDS ROUNDS WINDOW_MS name=value...</pre>
+ *
+ * Each round is an application of its own (APPLICATION_ID-0, -1, ...) that processes the whole topic. Its time
+ * ends when close() has flushed and committed everything. Writes one line of JSON.
+ */
+public final class Pipelines {
+    private static final String STORE = "result";
+    private static final long TIMEOUT_MINUTES = 15;
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    public static void main(String[] args) throws Exception {
+        long records = Long.parseLong(args[4]);
+        StringJoiner seconds = new StringJoiner(", ");
+        for (int round = 0; round < Integer.parseInt(args[5]); round++) {
+            AtomicLong seen = new AtomicLong();
+            CountDownLatch done = new CountDownLatch(1);
+            Topology topology = topology(args[0], args[1], Long.parseLong(args[6]), () -> {
+                if (seen.incrementAndGet() == records) done.countDown();
+            });
+            long started = System.nanoTime();
+            KafkaStreams streams = new KafkaStreams(topology, settings(args, round));
+            streams.start();
+            if (!done.await(TIMEOUT_MINUTES, TimeUnit.MINUTES)) throw new IllegalStateException("not done in time");
+            if (!streams.close(Duration.ofMinutes(TIMEOUT_MINUTES))) throw new IllegalStateException("not closed in time");
+            seconds.add(String.format("%.3f", (System.nanoTime() - started) / 1e9));
+        }
+        System.out.printf("{\"rounds\": [%s], \"ready_at\": %.3f}%n", seconds, System.currentTimeMillis() / 1e3);
+    }
+
+    private static Topology topology(String kind, String topic, long windowMs, Runnable onRecord) {
+        StreamsBuilder builder = new StreamsBuilder();
+        KGroupedStream<String, byte[]> grouped = builder
+            .stream(topic, Consumed.with(Serdes.String(), Serdes.ByteArray()))
+            .peek((key, value) -> onRecord.run())
+            .groupByKey(Grouped.with(Serdes.String(), Serdes.ByteArray()));
+        switch (kind) {
+            case "count" -> grouped.count(Materialized.as(STORE));
+            case "windowed" -> grouped
+                .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofMillis(windowMs)))
+                .count(Materialized.as(STORE));
+            case "reduce" -> grouped.reduce(Pipelines::sum, Materialized.as(STORE));
+            default -> throw new IllegalArgumentException(kind);
+        }
+        return builder.build();
+    }
+
+    /** The new object with the sum of both sequence numbers, as the Python reducer does it. */
+    private static byte[] sum(byte[] before, byte[] now) {
+        try {
+            ObjectNode result = (ObjectNode) JSON.readTree(now);
+            result.put("seq", JSON.readTree(before).get("seq").asLong() + result.get("seq").asLong());
+            return JSON.writeValueAsBytes(result);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    private static Properties settings(String[] args, int round) {
+        Properties settings = new Properties();
+        String application = args[3] + "-" + round;
+        settings.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
+        settings.put(StreamsConfig.STATE_DIR_CONFIG, Path.of(args[2]).toString());
+        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, "2");
+        for (int i = 7; i < args.length; i++) {
+            String[] nameAndValue = args[i].split("=", 2);
+            settings.put(nameAndValue[0], nameAndValue[1]);
+        }
+        return settings;
+    }
+}

@@ -1,0 +1,49 @@
+"""Figures over HTTP, for a process that serves nothing else: ``/metrics`` on loopback."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from lastword.errors import ServiceError
+from lastword.exposition import MEDIA_TYPE, exposition
+from lastword.metrics import Metrics
+
+_HOST = "127.0.0.1"
+
+
+@contextmanager
+def metrics_endpoint(metrics: Metrics, port: int) -> Iterator[str]:
+    """Serve the figures while the block runs; gives the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/metrics"
+            body = exposition(metrics.samples()).encode() if found else b"see /metrics\n"
+            self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
+            self.send_header("Content-Type", MEDIA_TYPE.decode())
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """A scrape is no news."""
+
+    try:
+        server = ThreadingHTTPServer((_HOST, port), Handler)
+    except OSError as error:
+        raise ServiceError(
+            f"{_HOST}:{port} cannot be listened on: {error.strerror}",
+            hint="stop what listens there, or take another one: --metrics-port",
+        ) from error
+    with server:
+        thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+        thread.start()
+        try:
+            yield f"http://{_HOST}:{port}/metrics"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,56 @@
+"""What a task tells the driver: one row with its counts, and how large its stores are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.pipelines.events import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StoreSize(msgspec.Struct, frozen=True):
+    """How much one partition of a store holds; rows are RocksDB's own estimate."""
+
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: StoreSize) -> StoreSize:
+        return StoreSize(self.rows + other.rows, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task did, and the size of the stores it used, by name."""
+
+    partition: int
+    tally: Tally
+    stores: Mapping[str, StoreSize] = field(default_factory=dict)
+
+
+_COUNTS = tuple(asdict(Tally()))
+_SIZES = msgspec.json.Decoder(dict[str, StoreSize])
+REPORT_SCHEMA = ", ".join([*(f"{name} long" for name in _COUNTS), "task long", "stores binary"])
+
+
+def to_arrow(report: TaskReport) -> pa.RecordBatch:
+    """The one row of a task."""
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+
+    columns = [pa.array([number], pa.int64()) for number in asdict(report.tally).values()]
+    columns += [
+        pa.array([report.partition], pa.int64()),
+        pa.array([msgspec.json.encode(report.stores)], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=[*_COUNTS, "task", "stores"])
+
+
+def from_row(row: Mapping[str, Any]) -> TaskReport:
+    """Back from the row."""
+    tally = Tally(**{name: row[name] for name in _COUNTS})
+    return TaskReport(row["task"], tally, _SIZES.decode(bytes(row["stores"])))

@@ -1,0 +1,104 @@
+"""The same pipeline file on a real Spark cluster: a master, two workers, spark-submit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lastword.jvm.java import find_java
+from lastword.pipelines.spark_session import SPARK_KAFKA_JARS, java_home_for_spark
+from tests.support.pipelines import Bench, Written, counts_of
+from tests.support.spark_cluster import SparkCluster
+
+PARTITIONS = 4
+# The state directory is relative: each executor has one of its own, as on machines of their own.
+FILE = """
+import dataclasses, json, sys
+from lastword.pipelines import Pipeline
+
+def tell(report):
+    if report.tally.records:
+        print(json.dumps(dataclasses.asdict(report.tally)), flush=True)
+
+servers, application_id, source = sys.argv[1:]
+app = Pipeline(
+    application_id,
+    bootstrap_servers=servers,
+    state_dir="state",
+    commit_interval=0,
+    max_records_per_batch=400,
+)
+app.stream(source).group_by_key().count("counts")
+app.run(on_batch=tell)
+"""
+
+
+@pytest.fixture
+def cluster(home: Path, tmp_path: Path) -> Iterator[SparkCluster]:
+    running = SparkCluster(tmp_path, java_home_for_spark(find_java(os.environ), home), workers=2)
+    try:
+        running.wait_for_workers(2)
+        yield running
+    finally:
+        running.close()
+
+
+def events(count: int, first: int = 0) -> list[Written]:
+    return [(f"u{i * 7 % 50}", {"n": i}, i) for i in range(first, first + count)]
+
+
+def test_a_killed_worker_s_partitions_move_and_are_restored_from_the_changelog(
+    bench: Bench, cluster: SparkCluster, home: Path, tmp_path: Path
+) -> None:
+    source = bench.add_source(f"{bench.source}-wide", PARTITIONS)
+    bench.write(events(1_000), topic=source)
+    script = tmp_path / "counting.py"
+    script.write_text(FILE)
+    jars = SPARK_KAFKA_JARS.resolve(home, find_java(os.environ))
+    servers, app = bench.connection.bootstrap_servers, f"app-{source}"
+    driver = cluster.submit(script, jars, servers, app, source)
+    try:
+        processed = _process(driver.stdout, 1_000)
+        assert processed["restored"] == 0
+        stores = [_stores(cluster, number) for number in range(2)]
+        assert all(stores), f"both executors must have had tasks: {stores}"
+
+        cluster.kill_worker(0)
+        bench.write(events(1_000, 1_000), topic=source)
+        processed = _process(driver.stdout, 1_000)
+        assert processed["restored"] > 0, "what moved must come from its changelog"
+        assert _stores(cluster, 1) == {0, 1, 2, 3}
+    finally:
+        driver.kill()
+        driver.communicate()
+    changelog = f"{app}-counts-changelog"
+    table = {
+        key.decode(): int.from_bytes(value, "big") for key, value in bench.rows(changelog).items()
+    }
+    assert table == counts_of(events(2_000))
+
+
+def _process(lines: Any, records: int) -> dict[str, int]:
+    """Read what batches came to until so many records were processed, exactly."""
+    total: dict[str, int] = {}
+    while total.get("records", 0) < records:
+        line = lines.readline()
+        assert line, "the driver ended"
+        for name, number in json.loads(line).items():
+            total[name] = total.get(name, 0) + number
+    assert total["records"] == records
+    return total
+
+
+def _stores(cluster: SparkCluster, worker: int) -> set[int]:
+    """The partitions that have had a store on a worker."""
+    return {
+        int(partition.name)
+        for executor in cluster.executors_of(worker)
+        for partition in executor.glob("state/*/counts/*")
+    }

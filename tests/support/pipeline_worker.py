@@ -1,0 +1,110 @@
+"""The tasks of one partition without Spark, and the driver that gives them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.membership import Membership
+from lastword.pipelines import task
+from lastword.pipelines.folds import Count
+from lastword.pipelines.make_fold import MakeFold
+from lastword.pipelines.own_topics import ensure_topic
+from lastword.pipelines.plan import (
+    BatchOrder,
+    Branch,
+    SourcePlan,
+    Stateful,
+    StorePlan,
+    TaskPlan,
+)
+from lastword.pipelines.task_input import COLUMNS
+from lastword.pipelines.topology import OwnTopic
+from tests.support.tables import read_raw
+
+
+def batch(source: str, *records: tuple[int, str], partition: int = 1) -> Iterator[pa.RecordBatch]:
+    """Records of the source as Spark hands them to a task: offset and key."""
+    count = len(records)
+    columns = [
+        pa.array([key.encode() for _, key in records], pa.binary()),
+        pa.array([b"{}"] * count, pa.binary()),
+        pa.array([source] * count, pa.string()),
+        pa.array([partition] * count, pa.int32()),
+        pa.array([offset for offset, _ in records], pa.int64()),
+        pa.array([SYSTEM_CLOCK.now_ms()] * count, pa.int64()),
+    ]
+    return iter([pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))])
+
+
+class Worker:
+    """A count over partition 1 of a topic, with the driver that gives out its tasks."""
+
+    def __init__(self, connection: Connection, admin: Admin, app: str, state_dir: Path) -> None:
+        self.connection = connection
+        self.admin = admin
+        self.changelog = f"{app}-counts-changelog"
+        self.source = f"{app}-source"
+        control = OwnTopic(f"{app}-control", "control")
+        for topic in (control, OwnTopic(f"{app}-quarantine", "quarantine")):
+            ensure_topic(admin, topic, partitions=1)
+        for topic in (
+            OwnTopic(self.source, "repartition"),
+            OwnTopic(self.changelog, "changelog"),
+        ):
+            ensure_topic(admin, topic, partitions=2)
+        stage = Stateful(
+            (StorePlan("counts", self.changelog),), MakeFold(Count(), "string", "json")
+        )
+        self.plan = TaskPlan(
+            application_id=app,
+            connection=connection,
+            partitions=2,
+            sources={self.source: SourcePlan(self.source, "json")},
+            branches=(Branch(frozenset({self.source}), (stage,)),),
+            quarantine_topic=f"{app}-quarantine",
+            state_dir=state_dir,
+        )
+        self.membership = self.join(app, control.name)
+
+    def join(self, app: str, control: str) -> Membership:
+        membership = Membership(
+            self.connection, app, control, client_id="driver", on_lost=lambda: None
+        )
+        membership.join()
+        return membership
+
+    def run(self, *records: tuple[int, str]) -> dict[str, int]:
+        """One task attempt; what it reports."""
+        order = BatchOrder(self.committed, self.membership.metadata)
+        (report,) = task.run_task(batch(self.source, *records), self.plan, order)
+        return dict(report.to_pylist()[0])
+
+    def move_to_another_process(self) -> None:
+        """The next attempt knows no writer, as in a worker that was just started."""
+        task._held.pop(self.plan.transactional_id(1), None)
+
+    @property
+    def table(self) -> dict[bytes, bytes]:
+        rows: dict[bytes, bytes] = {}
+        for record in read_raw(self.connection, self.changelog):
+            assert record.partition == 1
+            assert record.key is not None
+            assert record.value is not None
+            rows[record.key] = record.value
+        return rows
+
+    @property
+    def committed(self) -> dict[Place, Committed]:
+        groups = Groups(self.connection)
+        return groups.committed(self.plan.application_id, self.plan.places)
+
+    @property
+    def position(self) -> int:
+        return self.committed[Place(self.source, 1)].offset
