@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from lastword.errors import LastwordError, NotReadyError, TableClosedError
+from lastword.follow.hooks import Hooks
 from lastword.follow.progress import RestoreListener
-from lastword.follow.tailer import Hooks
 from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.table.config import TableConfig

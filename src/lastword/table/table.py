@@ -15,6 +15,7 @@ from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
+from lastword.snapshots.location import Location
 from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
@@ -64,6 +65,7 @@ class Table:
         state_dir: str | Path | None = None,
         on_bad: BadRecordPolicy = "fail",
         allow_expiry: bool = False,
+        snapshots: str | Path | None = None,
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -82,6 +84,7 @@ class Table:
             directory=StateDirectory(root, application_id, self.name, clock),
             application_id=application_id,
             allow_expiry=allow_expiry,
+            snapshots=None if snapshots is None else Location(str(snapshots), topic),
             clock=clock,
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
