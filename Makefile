@@ -78,7 +78,7 @@ lock: ## Resolve new dependencies into requirements/*.txt; with UPGRADE=--upgrad
 	compile="build/lock/bin/uv pip compile --quiet $(UPGRADE) --generate-hashes --universal --python-version 3.11 \
 	  --no-header --no-annotate --no-emit-index-url"; \
 	$$compile requirements/build.in --output-file requirements/build.txt; \
-	$$compile pyproject.toml --extra local --extra spark --extra service --extra dev --output-file requirements/lock.txt
+	$$compile pyproject.toml --extra local --extra spark --extra snapshots --extra service --extra dev --output-file requirements/lock.txt
 
 .PHONY: clean
 clean: ## Remove everything that was made here; LASTWORD_HOME stays as it is

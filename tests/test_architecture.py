@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "lastword"
 # the same row as long as no circle appears. "lastword" is the package's own __init__.py.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "records", "clock", "metrics", "metric_names", "exposition"}),
-    frozenset({"codecs", "stores", "jvm"}),
+    frozenset({"codecs", "stores", "jvm", "deduplication"}),
     frozenset({"broker", "kafka"}),
     frozenset({"topics"}),
     frozenset({"follow"}),

@@ -21,6 +21,8 @@ LONG_FILES: dict[str, str] = {}
 # path -> why it must catch everything there.
 BLIND_EXCEPTS: dict[str, str] = {
     "src/lastword/pipelines/fold_operator.py": "the user's function may raise anything",
+    "src/lastword/pipelines/deduplicate.py": "the user's function may raise anything",
+    "src/lastword/pipelines/join.py": "the user's function may raise anything",
     "src/lastword/pipelines/lru_operator.py": "the user's function may raise anything",
     "src/lastword/pipelines/session_operator.py": "the user's functions may raise anything",
     "src/lastword/pipelines/steps.py": "the user's function may raise anything",

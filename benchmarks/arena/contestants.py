@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena.dataset import Dataset, sample_step
@@ -42,6 +42,19 @@ def lastword(dataset: Dataset, servers: str, store: str, *, reads: int = 0) -> C
     command = _module("arena.run_lastword", dataset, servers)
     command += ["--store", store, "--state-dir", str(state_dir), "--reads", str(reads)]
     return Contestant(f"lastword-{store}", f"Lastword, {_title(store)}", command, state_dir)
+
+
+def lastword_from_snapshot(
+    dataset: Dataset, servers: str, store: str, snapshots: Path
+) -> Contestant:
+    """The same, with a snapshot to start from."""
+    plain = lastword(dataset, servers, store)
+    return replace(
+        plain,
+        name=f"snapshot-{store}",
+        label=f"Lastword, {_title(store)}, from a snapshot",
+        command=[*plain.command, "--snapshots", str(snapshots)],
+    )
 
 
 def kafka_streams(dataset: Dataset, servers: str, store: str, *, reads: int = 0) -> Contestant:

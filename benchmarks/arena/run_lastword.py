@@ -61,6 +61,7 @@ def open_table(arguments: argparse.Namespace, value: str) -> Table:
         value=value,
         store=arguments.store,
         state_dir=arguments.state_dir,
+        snapshots=arguments.snapshots,
     )
 
 
@@ -107,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--keys-drawn", type=int, required=True)
     parser.add_argument("--store", required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--snapshots", help="where snapshots of the topic are, to start from")
     parser.add_argument("--reads", type=int, default=0)
     parser.add_argument("--watch-memory", action="store_true")
     return parser.parse_args()

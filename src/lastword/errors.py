@@ -22,6 +22,7 @@ LastwordError                      .retriable  .hint
     NotReadyError*                 the table has not reached the end of the topic
     NotUpToPositionError*          the table has not reached the position asked for
     WatchLostError                 a watcher fell behind, or what it asks for is gone
+    MomentGoneError                a past state that can no longer be answered exactly
   WriteError
     InvalidRecordError             null or empty key, or a record too large
     IndeterminateError             no answer in time: the write may or may not have happened
@@ -30,6 +31,7 @@ LastwordError                      .retriable  .hint
       TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
   PipelineError                    a pipeline cannot go on
+  SnapshotError                    a snapshot cannot be made, or one that is there cannot be read
   ServiceError                     the HTTP service does not start, or something has its port
 
                                    * retriable: the same call may succeed later
@@ -154,6 +156,10 @@ class WatchLostError(QueryError):
     """A watcher fell behind or the changes it asks for are no longer in the log."""
 
 
+class MomentGoneError(QueryError):
+    """The state of a past moment can no longer be answered exactly."""
+
+
 class WriteError(LastwordError):
     """A write did not happen, or may not have."""
 
@@ -186,6 +192,10 @@ class TableClosedError(LastwordError):
 
 class PipelineError(LastwordError):
     """A pipeline cannot go on: its query failed, or its results and positions do not agree."""
+
+
+class SnapshotError(LastwordError):
+    """A snapshot cannot be made, or one that is there cannot be read."""
 
 
 class ServiceError(LastwordError):

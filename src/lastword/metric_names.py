@@ -57,6 +57,8 @@ HELP: dict[str, str] = {
     "pipeline_records_total": "Records processed and committed, by stream.",
     "pipeline_skipped_total": "Records that a repeated batch left out: committed before.",
     "pipeline_keyless_total": "Records without a key, left out.",
+    "pipeline_duplicates_total": "Events whose message id came before, left out.",
+    "pipeline_unmatched_total": "Events without a row in the table they are joined with, left out.",
     "pipeline_null_values_total": "Records without a value, left out.",
     "pipeline_late_total": "Records that came after their window had closed, left out.",
     "pipeline_quarantined_total": "Records that went to the quarantine topic.",

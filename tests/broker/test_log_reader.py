@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import threading
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -149,6 +150,18 @@ def test_the_collector_is_back_after_a_poll(
     reader.assign(0, 0)
     assert news_until(reader, Batch)
     assert gc.isenabled()
+
+
+def test_the_collector_works_while_a_reader_waits(one_partition: str, reader: LogReader) -> None:
+    reader.assign(0, 0)
+    assert news_until(reader, EndOfLog)
+    waiting = threading.Thread(target=reader.poll, args=(0.3,))
+    waiting.start()
+    seen = set()
+    while waiting.is_alive():
+        seen.add(gc.isenabled())
+        waiting.join(0.01)
+    assert seen == {True}
 
 
 def test_a_range_holds_exactly_what_lies_between_its_ends(

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from confluent_kafka import TopicPartition
 
-from lastword.errors import FencedError, PartitionCountError, PipelineError
+from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
 from lastword.follow.checkpoint import decode_checkpoint, encode_checkpoint
 from lastword.follow.rows import encode_row
 from lastword.kafka.admin import Admin
@@ -26,8 +26,11 @@ from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.own_topics import ensure_topic
 from lastword.pipelines.plan import (
     BatchOrder,
+    SourcePlan,
     TaskPlan,
+    join_notes,
 )
+from lastword.pipelines.replay import ReplayPlan, replay_task
 from lastword.pipelines.status import pipeline_status
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
@@ -165,6 +168,48 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
     (tmp_path / worker.plan.application_id).rename(tmp_path / "gone")
     worker.run(*((20 + i, key) for i, key in enumerate(keys)))
     assert worker.table == {key.encode(): b"2" for key in keys}
+
+
+def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worker) -> None:
+    worker.run((0, "a"), (1, "b"), (2, "c"))
+    note = join_notes([worker.committed[Place(worker.source, 1)].metadata])
+    source = SourcePlan(worker.source, "json")
+    (branch,) = worker.plan.branches
+    plan = ReplayPlan(worker.connection, source, branch, "counts", {1: note.changelogs["counts"]})
+
+    def replayed(*keys: str) -> dict[str, int]:
+        (counts,) = replay_task(batch(worker.source, *enumerate(keys)), plan)
+        return dict(counts.to_pylist()[0])
+
+    assert replayed("c", "b", "a") == {
+        "events": 3,
+        "rows": 3,
+        "different": 0,
+        "missing": 0,
+        "extra": 0,
+    }
+    assert replayed("a", "a", "c", "d") == {
+        "events": 4,
+        "rows": 2,
+        "different": 1,
+        "missing": 1,
+        "extra": 1,
+    }
+
+
+def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> None:
+    writer = TransactionWriter(worker.connection, "long-notes")
+    writer.take_over()
+    place = Place(worker.source, 1)
+
+    def commit(length: int) -> None:
+        positions = {place: Committed(0, "x" * length)}
+        writer.write([], lambda _: positions, worker.membership.metadata)
+
+    commit(4_000)
+    with pytest.raises(ConfigError, match="more than the brokers take"):
+        commit(4_097)
+    assert len(worker.committed[place].metadata) == 4_000
 
 
 def test_a_partition_that_was_added_stops_the_task(worker: Worker) -> None:

@@ -27,7 +27,9 @@ def home(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def spark(home: Path) -> Iterator[SparkSession]:
     """A session on two cores."""
-    session = build_session("tests", home=home, java=find_java(os.environ), master="local[2,2]")
+    session = build_session(
+        "tests", home=home, java=find_java(os.environ), master="local[2,2]", delta=True
+    )
     yield session
     session.stop()
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from lastword.codecs.windowed import SessionKey, WindowedKey
+from lastword.errors import ConfigError
 from lastword.pipelines import BatchReport, Pipeline, session, tumbling
 from lastword.pipelines.result import Result
 from tests.support.pipelines import NOON_MS, Bench
-from tests.support.tables import read_raw
+from tests.support.tables import read_raw, write_raw
 
 
 def build(bench: Bench) -> tuple[Pipeline, list[Result]]:
@@ -74,3 +76,13 @@ def test_sessions_and_final_windows_survive_a_lost_disk_between_two_runs(
     run(("p", 1_001), *((f"other-{n}", 1_001) for n in range(30)))
     assert sum(report.tally.evicted for report in reports) > 0
     assert len(bench.table(recent)) == 3
+
+    app = build(bench)[0]
+    for store in ("visits", "totals", "recent"):
+        rebuilt = app.rebuild(store, spark)
+        assert rebuilt.equal, rebuilt
+        assert (rebuilt.events, rebuilt.rows > 0) == (37, True)
+    write_raw(bench.connection, visits.topic or "", [(b"p" + bytes(16), b"x")], partition=0)
+    assert app.rebuild("visits", spark).equal, "what came after the last commit is not compared"
+    with pytest.raises(ConfigError, match="no store 'nothing'"):
+        app.rebuild("nothing", spark)

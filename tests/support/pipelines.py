@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,14 +49,25 @@ class Bench:
             **options,
         )
 
-    def write(self, events: Iterable[Written], topic: str | None = None) -> None:
+    def write(
+        self,
+        events: Iterable[Written],
+        topic: str | None = None,
+        headers: Mapping[str, bytes] | None = None,
+    ) -> None:
         """Append events as any Kafka client would, each key to its partition."""
         producer = Producer(
             self.connection.librdkafka() | {"partitioner": "murmur2_random", "linger.ms": 5}
         )
         for key, value, at_ms in events:
             raw = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
-            producer.produce(topic or self.source, raw, key, timestamp=NOON_MS + at_ms)
+            producer.produce(
+                topic or self.source,
+                raw,
+                key,
+                timestamp=NOON_MS + at_ms,
+                headers=dict(headers or {}),
+            )
         assert producer.flush(30) == 0
 
     def table(self, result: Result) -> dict[Any, Any]:

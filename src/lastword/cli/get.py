@@ -9,18 +9,31 @@ from lastword.cli.opening import describe_entry, note_if_stale, open_table
 from lastword.cli.output import as_text
 from lastword.cli.table_options import TableSpec, with_table
 from lastword.errors import QueryError
+from lastword.snapshots.moments import parse_moment
 
 
 @click.command()
 @with_table
 @click.argument("key")
-def get(app: AppContext, spec: TableSpec, key: str) -> None:
-    """Print the value of KEY in TABLE; exit with 1 when there is no such key."""
+@click.option(
+    "--as-of",
+    metavar="MOMENT",
+    help="What it was: at a time (2026-01-31T12:00:00Z, or milliseconds) or a position (0:12,1:7).",
+)
+def get(app: AppContext, spec: TableSpec, key: str, as_of: str | None) -> None:
+    """Print the value of KEY in TABLE; exit with 1 when there is no such key.
+
+    A past value is answered exactly, from the log or a snapshot, or not at all.
+    """
     with open_table(app, spec) as table:
-        answer = table.query.get(spec.parse_key(key))
-    note_if_stale(app, stale=answer.stale)
-    if answer.value is None:
+        if as_of is None:
+            answer = table.query.get(spec.parse_key(key))
+            note_if_stale(app, stale=answer.stale)
+            entry = answer.value
+        else:
+            entry = table.as_of(parse_moment(as_of)).entry(spec.parse_key(key))
+    if entry is None:
         raise QueryError(
             f"{spec.name} has no key {key!r}", hint=f"see its keys: lastword ls {spec.name}"
         )
-    app.output.line(as_text(answer.value.value), describe_entry(answer.value))
+    app.output.line(as_text(entry.value), describe_entry(entry))

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),
     "pipeline": ("pipeline", "Run data pipelines on Spark, and see how far they are."),
+    "snapshot": ("snapshot", "Take, list and show snapshots of a table."),
     "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
     "broker": ("broker", "Start, stop and inspect the local broker."),
     "state": ("state", "Show the local state directory."),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # What of a tally is worth a word when there was any.
 _TROUBLE = {
     "late": "late",
+    "duplicates": "duplicates",
+    "unmatched": "without a row to join",
     "keyless": "without a key",
     "null_values": "without a value",
     "quarantined": "quarantined",

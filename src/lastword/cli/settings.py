@@ -80,6 +80,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("broker.port", int, 9092, "the port of the local broker"),
     Setting("broker.brokers", int, 1, "how many local brokers form the cluster"),
     Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
+    Setting(
+        "snapshots.location",
+        str,
+        None,
+        "where snapshots are: a directory, or an address as in s3a://bucket/path; "
+        "default: HOME/snapshots",
+    ),
+    Setting("snapshots.keep", str, "7d", "how long old snapshots are kept: 12h, 7d, ..."),
     Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
     Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
     Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),

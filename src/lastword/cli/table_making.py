@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lastword.cli.context import AppContext
+from lastword.cli.snapshot_places import root_for_reading
 from lastword.cli.table_options import TableSpec
 from lastword.follow.progress import RestoreListener
 from lastword.table.table import Table
@@ -27,5 +28,6 @@ def make_table(
         on_bad=spec.on_bad,
         allow_expiry=spec.allow_expiry,
         application_id=app.application_id,
+        snapshots=root_for_reading(app, spec),
         restore_listener=restore_listener,
     )

@@ -6,17 +6,18 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from lastword.clock import Clock
 from lastword.errors import NotUpToPositionError, PartitionCountError
 from lastword.follow.blocked import BlockedEnds
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.feed import Dropped, Feed
+from lastword.follow.hooks import Hooks
 from lastword.follow.left_out import LeftOut
 from lastword.follow.monitor import TopicMonitor
-from lastword.follow.partition import PartitionFollower
-from lastword.follow.progress import RestoreListener, RestoreProgress, progress_of
+from lastword.follow.partition import PartitionFollower, StartPoint
+from lastword.follow.progress import RestoreProgress, progress_of
+from lastword.follow.restore_source import RestoreSource, fill
 from lastword.follow.sweep_schedule import SweepSchedule
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -29,16 +30,6 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 HOUSEKEEPING_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """What the table wants to hear of; all are called on the tailing thread."""
-
-    on_ready: Callable[[bool], None]
-    on_failure: Callable[[Exception], None]
-    on_evicted: Callable[[list[bytes]], None]
-    listener: RestoreListener | None = None
 
 
 class Tailer:
@@ -59,6 +50,7 @@ class Tailer:
         metrics: Metrics,
         group_id: str,
         hooks: Hooks,
+        source: RestoreSource | None = None,
     ) -> None:
         self.topic = topic
         self.followers = followers
@@ -67,6 +59,7 @@ class Tailer:
         self._admin = admin
         self._clock = clock
         self._hooks = hooks
+        self._source = source
         self._reader = LogReader(connection, topic)
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
@@ -92,8 +85,11 @@ class Tailer:
 
     def start(self) -> None:
         """Look at the topic, begin each partition, and follow in the background."""
-        facts = look_up(self._admin, self.topic, self._clock.now_ms())
-        self._begin_all(facts)
+        self._facts = facts = look_up(self._admin, self.topic, self._clock.now_ms())
+        if self._source is None:
+            self._begin_all(facts)
+        else:  # which may take seconds
+            self._inbox.put(lambda: self._begin_all(facts))
         self._thread.start()
         self._monitor.start()
         self._sweeps.start()
@@ -296,25 +292,31 @@ class Tailer:
     def _begin(self, partition: int, *, lost: str | None = None) -> None:
         self._set_ready(False)
         follower, facts = self.followers[partition], self.facts
+        self._records[partition] = 0
         with self.lock:
             start = follower.rebuild(facts, lost) if lost else follower.begin(facts)
+        if start.from_scratch and not lost:
+            start = self._filled(follower) or start
         if start.from_scratch:
             self._count_rebuilds.add()
             self._trimmed_below[partition] = start.offset
         self._sweeps.forget(partition)
-        self._records[partition] = 0
         self._blocked.discard(partition)
-        log.info(
-            "%s, partition %d: from offset %d to %d, %s",
-            self.topic,
-            partition,
-            start.offset,
-            follower.target,
-            start.reason,
-        )
+        place = (self.topic, partition, start.offset, follower.target, start.reason)
+        log.info("%s, partition %d: from offset %d to %d, %s", *place)
         if self._hooks.listener is not None:
             self._hooks.listener.on_start(self.topic, partition, start.offset, follower.target)
         self._reader.assign(partition, start.offset, start.leader_epoch)
+
+    def _filled(self, follower: PartitionFollower) -> StartPoint | None:
+        """Where to go on from if there was something faster than the log to start with."""
+        if self._source is None:
+            return None
+        for rows in fill(follower, self.facts, self._source):
+            self._records[follower.partition] += rows
+            if self._stopping.is_set():
+                return None
+        return follower.begin(self.facts)
 
     def _place_lost(self, lost: PlaceLost) -> None:
         """Rebuild as soon as the monitor has looked again: the ends have changed too."""

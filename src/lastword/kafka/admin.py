@@ -160,6 +160,13 @@ class Admin:
             topic, partitions, OffsetSpec.latest(), isolation=IsolationLevel.READ_COMMITTED
         )
 
+    def offsets_since(
+        self, topic: str, ends: Mapping[int, int], timestamp_ms: int
+    ) -> dict[int, int]:
+        """The first offset of each partition with that time or a later one; else its end."""
+        found = self._offsets(topic, ends, OffsetSpec.for_timestamp(timestamp_ms))
+        return {p: ends[p] if at < 0 else at for p, at in found.items()}
+
     def create(
         self,
         topic: str,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
+from lastword.kafka.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.connection import Connection
 from lastword.records import Batch
 
@@ -95,10 +94,10 @@ class LogReader:
     def poll(self, timeout_s: float) -> list[Batch | EndOfLog | PlaceLost]:
         """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
         # One poll, then what is queued: consume(n, timeout) alone would wait for n messages.
-        with _collector_paused():
-            first = self._consumer.poll(timeout_s)
-            if first is None:
-                return []
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return []
+        with COLLECTOR_PAUSED:  # not while it waits: a live table waits all the time
             messages = [first, *self._consumer.consume(MESSAGES_PER_POLL - 1, 0)]
             failed = [message for message in messages if message.error() is not None]
             if failed:
@@ -260,19 +259,3 @@ def _batch(partition: int, messages: list[Message]) -> Batch:
         next_offset=last.offset() + 1,
         leader_epoch=-1 if epoch is None else epoch,
     )
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the cyclic collector out of a batch.
-
-    Thousands of messages are made and freed by reference counting alone, yet each 700 of them
-    would set off a collection: up to a quarter of the restore time, for nothing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

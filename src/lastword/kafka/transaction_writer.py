@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from lastword.errors import (
+    ConfigError,
     ConnectionFailedError,
     FencedError,
     LastwordError,
@@ -144,6 +145,13 @@ class TransactionWriter:
                 f"the membership that {self.transactional_id!r} writes for has ended: "
                 f"{error.str()}",
                 hint="another driver runs this application now; stop this one",
+            )
+        if error.code() == KafkaError.OFFSET_METADATA_TOO_LARGE:
+            return ConfigError(
+                f"what {self.transactional_id!r} notes beside its positions is more than the "
+                "brokers take",
+                hint="raise offset.metadata.max.bytes on the brokers (4096 by default), give "
+                "stores shorter names, or spread them over several applications",
             )
         if error.fatal():
             return TakenOverError(f"{self.transactional_id!r} has a new holder: {error.str()}")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.pipeline import Pipeline
+from lastword.pipelines.rebuild import Rebuilt
 from lastword.pipelines.state import PipelineState
 from lastword.pipelines.windows import hopping, session, tumbling
 
-__all__ = ["BatchReport", "Pipeline", "PipelineState", "hopping", "session", "tumbling"]
+__all__ = [
+    "BatchReport",
+    "Pipeline",
+    "PipelineState",
+    "Rebuilt",
+    "hopping",
+    "session",
+    "tumbling",
+]

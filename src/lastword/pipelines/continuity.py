@@ -40,15 +40,20 @@ def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Com
         places = [Place(topic, partition) for topic in plan.sources]
         known = [committed[place] for place in places if place in committed]
         reflected = join_notes(each.metadata for each in known).changelogs
-        for store, changelog in plan.changelogs.items():
+        for store, changelog in (plan.changelogs | plan.tables).items():
             end = admin.end_offsets(changelog, [partition])[partition]
             if end < reflected.get(store, 0):
                 raise PipelineError(
                     f"{changelog} was deleted and created again, but the positions of "
-                    f"{plan.application_id!r} say that its results are there",
+                    f"{plan.application_id!r} say that it was read or written further",
                     hint=_START_ANEW,
                 )
-            if not known and end and _holds_records(plan, changelog, partition):
+            if (
+                store in plan.changelogs
+                and not known
+                and end
+                and _holds_records(plan, changelog, partition)
+            ):
                 raise PipelineError(
                     f"{changelog} holds results, but the positions of {plan.application_id!r} "
                     "are gone: brokers forget them offsets.retention.minutes after the last run",

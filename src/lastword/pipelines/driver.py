@@ -19,7 +19,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.membership import Membership
 from lastword.pipelines.lag import LagMeter
 from lastword.pipelines.observer import BatchReport, Observer
-from lastword.pipelines.own_topics import ensure_topic, partitions_of
+from lastword.pipelines.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.plan import Branch, TaskPlan
 from lastword.pipelines.query import PipelineQuery
 from lastword.pipelines.state import PipelineLife, PipelineState
@@ -93,14 +93,19 @@ class Driver:
 
     def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
         """Make sure of every topic the part writes; sources must be there, or be ours."""
-        topics = frozenset[str]().union(*(branch.topics for branch in part))
-        partitions = partitions_of(admin, topics)
+        read = frozenset[str]().union(*(branch.topics for branch in part))
+        made = {topic: self._topology.sources[topic] for topic in read if self._made(topic)}
+        topics = (read - made.keys()) | {source.root or "" for source in made.values()}
+        tables = frozenset[str]().union(*(branch.tables for branch in part))
+        check_tables(admin, tables)
+        partitions = partitions_of(admin, topics | tables)
         plan = TaskPlan(
             application_id=self._application_id,
             connection=self._settings.connection,
             partitions=partitions,
             sources={topic: self._topology.sources[topic] for topic in topics},
             branches=tuple(part),
+            transforms=made,
             quarantine_topic=self._quarantine.name,
             state_dir=self._settings.state_dir,
             sink_partitions={
@@ -114,6 +119,10 @@ class Driver:
         for changelog in plan.changelogs.values():
             self._ensure(admin, self._topology.own_topics[changelog], partitions)
         return plan
+
+    def _made(self, topic: str) -> bool:
+        """Whether it is no topic, but what Spark makes of one."""
+        return self._topology.sources[topic].transform is not None
 
     def _ensure(self, admin: Admin, topic: OwnTopic, partitions: int) -> int:
         replication = self._settings.replication

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(slots=True)
 class Events:
-    """Decoded values with raw keys, in the order they are processed; all columns are as long."""
+    """Decoded values with raw keys, in the order they are processed; all columns are as long.
+
+    ``headers`` is empty unless a stage of the pipeline looks at them.
+    """
 
     topics: Sequence[str]
     keys: list[bytes | None]
     values: list[Any]
     timestamps: list[int]
     offsets: Sequence[int]
+    headers: Sequence[Mapping[str, bytes | None]] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -33,6 +37,7 @@ class Events:
             [self.values[i] for i in indexes],
             [self.timestamps[i] for i in indexes],
             [self.offsets[i] for i in indexes],
+            [self.headers[i] for i in indexes] if self.headers else (),
         )
 
 
@@ -60,6 +65,8 @@ class Tally:
     keyless: int = 0
     null_values: int = 0
     late: int = 0
+    duplicates: int = 0
+    unmatched: int = 0
     quarantined: int = 0
     updates: int = 0
     final: int = 0

@@ -70,6 +70,16 @@ def settings_of(topic: OwnTopic) -> dict[str, str]:
     return policy | dict(topic.settings)
 
 
+def check_tables(admin: Admin, topics: Iterable[str]) -> None:
+    """Refuse to join with what is no table: a topic that forgets by age has no current value."""
+    for topic in topics:
+        if "compact" not in admin.settings(topic).get("cleanup.policy", ""):
+            raise TopicUnfitError(
+                f"{topic} is not compacted: it does not have every key's current value",
+                hint="join with a compacted topic; to_table() makes one",
+            )
+
+
 def partitions_of(admin: Admin, sources: Iterable[str]) -> int:
     """The common number of partitions; keys of co-partitioned topics meet in one task."""
     counts = {topic: admin.describe(topic).partitions for topic in sources}

@@ -22,6 +22,7 @@ from lastword.pipelines.plan import (
     join_notes,
 )
 from lastword.pipelines.state_view import StateView
+from lastword.pipelines.table_view import TableView
 from lastword.pipelines.task_input import TaskInput, decode, merged
 from lastword.pipelines.task_report import StoreSize
 
@@ -31,13 +32,20 @@ Positions = Mapping[Place, Committed]
 class PartitionRun:
     """What of the input is not committed yet, carried through every branch of the plan."""
 
-    def __init__(self, plan: TaskPlan, given: TaskInput, committed: Positions) -> None:
+    def __init__(
+        self,
+        plan: TaskPlan,
+        given: TaskInput,
+        committed: Positions,
+        tables: Mapping[Place, tuple[int, int]],
+    ) -> None:
         self.tally = Tally()
         self.stores: dict[str, StoreSize] = {}
         self._plan = plan
         self._given = given
         self._partition = given.partition
         self._committed = committed
+        self._tables = tables
         self._note = join_notes(each.metadata for each in committed.values())
         self._stream_times = dict(self._note.stream_times)
         self._outputs: list[Output] = []
@@ -63,16 +71,23 @@ class PartitionRun:
                 self._log(state, view)
             ends = writer.write(self._outputs, self._next_positions, group_metadata)
             for state, view in self._states:
-                state.commit(view, self._changelog_end(state, ends))
+                state.commit(view, self._changelog_end(state, view, ends))
                 self.stores[state.plan.name] = state.size()
         return {**self._committed, **self._positions}
 
     def _events(self) -> dict[str, Events]:
+        """What the branches read, decoded; the sources are counted whether they are read or not."""
         turn = Turn(tally=self.tally)
-        events = {
-            topic: decode(self._plan.sources[topic], records, self._position_of(topic), turn)
-            for topic, records in self._given.topics.items()
-        }
+        read = frozenset[str]().union(*(branch.topics for branch in self._plan.branches))
+        events: dict[str, Events] = {}
+        for topic, records in self._given.topics.items():
+            floor = self._position_of(self._plan.root_of(topic))
+            if topic in self._plan.sources:
+                skipped = records.count_below(floor)
+                self.tally.skipped += skipped
+                self.tally.records += len(records.offsets) - skipped
+            if topic in read:
+                events[topic] = decode(self._plan.reads(topic), records, floor, turn)
         self._quarantine(turn.bad)
         return events
 
@@ -115,14 +130,18 @@ class PartitionRun:
         for plan in stage.stores:
             state = PartitionState(self._plan, plan, self._partition)
             self._opened.callback(state.close)
-            state.bring_to(self._note.changelogs.get(plan.name, 0))
+            position = self._note.changelogs.get(plan.name, 0)
+            if plan.follows:
+                start, end = self._tables[Place(plan.changelog or "", self._partition)]
+                position = max(position, start)
+            state.bring_to(position)
             self.tally.restored += state.restored
-            views.append(state.view())
+            views.append(state.following(position, end) if plan.follows else state.view())
             self._states.append((state, views[-1]))
         return views
 
     def _log(self, state: PartitionState, view: StateView) -> None:
-        if state.plan.changelog is not None:
+        if state.plan.changelog is not None and not state.plan.follows:
             place = Place(state.plan.changelog, self._partition)
             self._outputs += [Output(place, key, value, at) for key, value, at in view.updates()]
 
@@ -150,7 +169,11 @@ class PartitionRun:
             )
             self._outputs.append(Output(place, each.key, raw, NOW, headers))
 
-    def _changelog_end(self, state: PartitionState, ends: Mapping[Place, int]) -> int:
+    def _changelog_end(
+        self, state: PartitionState, view: StateView, ends: Mapping[Place, int]
+    ) -> int:
+        if isinstance(view, TableView):
+            return view.position
         place = Place(state.plan.changelog or "", self._partition)
         return ends.get(place, self._note.changelogs.get(state.plan.name, 0))
 
@@ -161,8 +184,13 @@ class PartitionRun:
             place = Place(changelog, self._partition)
             if place in ends:
                 changelogs[store] = ends[place]
+        for state, view in self._states:
+            if isinstance(view, TableView):
+                changelogs[state.plan.name] = view.position
         note = encode_note(PositionNote(self._stream_times, changelogs))
         for topic, records in self._given.topics.items():
+            if topic not in self._plan.sources:
+                continue
             # A batch that was read before may end below what is committed by now.
             after = max(self._position_of(topic), records.offsets[-1] + 1)
             self._positions[Place(topic, self._partition)] = Committed(after, note)

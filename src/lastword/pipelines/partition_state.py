@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import msgspec
@@ -15,9 +16,12 @@ from lastword.follow.checkpoint import Checkpoint, decode_checkpoint, encode_che
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.admin import Admin
+from lastword.kafka.log_reader import read_range
 from lastword.pipelines.plan import StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
+from lastword.pipelines.table_view import TableView
 from lastword.pipelines.task_report import StoreSize
+from lastword.records import Batch
 from lastword.stores.rocksdb import RocksDBStore
 
 log = logging.getLogger(__name__)
@@ -43,6 +47,7 @@ class PartitionState:
             plan.state_dir, plan.application_id, store.name, self._clock
         )
         self._checkpoint: Checkpoint | None = None
+        self._reading: Generator[Batch, None, None] | None = None
         self._store = self._open(self._acquire())
 
     def _acquire(self) -> Path:
@@ -95,6 +100,14 @@ class PartitionState:
         """A fresh view for one batch."""
         return StateView(self._store, every_update=self.plan.every_update)
 
+    def following(self, position: int, end: int) -> TableView:
+        """A view of a table that goes on from ``position`` as events need it."""
+        topic = self.plan.changelog or ""
+        reading = read_range(self._connection, topic, {self._partition: (position, end)})
+        self._reading = reading
+        records = (record for batch in reading for record in batch.records())
+        return TableView(self._store, records, position=position, end=end)
+
     def commit(self, view: StateView, changelog_offset: int) -> None:
         """Write the batch, which the changelog has by now, into the store."""
         if self._checkpoint is None:
@@ -111,6 +124,8 @@ class PartitionState:
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""
+        if self._reading is not None:
+            self._reading.close()
         self._store.close()
         self._directory.release()
 

@@ -20,6 +20,7 @@ from lastword.pipelines.folds import Field, check_field
 from lastword.pipelines.observer import BatchReport, Observer
 from lastword.pipelines.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.plan import SourcePlan
+from lastword.pipelines.rebuild import Rebuilt, rebuild
 from lastword.pipelines.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.stream import Stream
 from lastword.pipelines.topology import Topology
@@ -154,12 +155,39 @@ class Pipeline:
         """
         self._driver(connection).create_topics()
 
+    def rebuild(
+        self, store: str, spark: SparkSession | None = None, *, connection: Connection | None = None
+    ) -> Rebuilt:
+        """Derive a store anew from all of its events, and compare with what is there.
+
+        Reads up to the committed positions and writes nothing. Raises PipelineError when events
+        are gone, ConfigError for a store that its events alone do not decide.
+        """
+        cluster = self._cluster(connection)
+        with ExitStack() as opened:
+            if spark is None:
+                require_spark()
+                # Loads PySpark, which declaring a pipeline does not need.
+                from lastword.pipelines.spark_session import session_for  # noqa: PLC0415
+
+                spark = opened.enter_context(session_for(self.application_id))
+            return rebuild(spark, self._topology, cluster, store)
+
     def stop(self) -> None:
         """Have ``run`` return; what is not committed by then, the next run does.
 
         Callable from any thread.
         """
         self._stop.set()
+
+    def _cluster(self, connection: Connection | None) -> Connection:
+        connection = connection or self.connection
+        if connection is None:
+            raise ConfigError(
+                f"{self.application_id!r} does not know its cluster",
+                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+            )
+        return connection
 
     def _driver(
         self,
@@ -168,14 +196,8 @@ class Pipeline:
         state_dir: str | Path | None = None,
         once: bool = False,
     ) -> Driver:
-        connection = connection or self.connection
-        if connection is None:
-            raise ConfigError(
-                f"{self.application_id!r} does not know its cluster",
-                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
-            )
         settings = RunSettings(
-            connection=connection,
+            connection=self._cluster(connection),
             state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
             replication=self._replication,
             commit_interval_ms=self._commit_interval_ms,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,26 +15,37 @@ from lastword.kafka.groups import Committed, Place
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
 from lastword.pipelines.operator import Operator, Turn
+from lastword.pipelines.steps import WithHeaders
 
 MakeOperator = Callable[[], Operator]
 
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """How the records of one topic are read; ``timestamp`` is where a value holds event time."""
+    """How the records of one topic are read; ``timestamp`` is where a value holds event time.
+
+    With ``transform`` they are not those of a topic as they are: a function of Spark's DataFrame
+    has made them of the records of ``root``, and ``topic`` is only a name for the result.
+    """
 
     topic: str
     value: CodecSpec
     timestamp: Field | None = None
+    root: str | None = None
+    transform: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
 class StorePlan:
-    """A store and its changelog. A changelog of None means it is not backed up."""
+    """A store and its changelog. A changelog of None means it is not backed up.
+
+    With ``follows`` the changelog is somebody else's table, which the store only follows.
+    """
 
     name: str
     changelog: str | None
     every_update: bool = False
+    follows: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,13 +98,27 @@ class Branch:
     @property
     def stores(self) -> tuple[StorePlan, ...]:
         """Those of all its stages."""
-        stages = [step for step in self.steps if isinstance(step, Stateful)]
-        return tuple(store for stage in stages for store in stage.stores)
+        return tuple(store for stage in self.stages for store in stage.stores)
+
+    @property
+    def stages(self) -> tuple[Stateful, ...]:
+        """Those of its steps that remember."""
+        return tuple(step for step in self.steps if isinstance(step, Stateful))
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The topics it joins with."""
+        return frozenset(
+            store.changelog for store in self.stores if store.follows and store.changelog
+        )
 
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """Everything the tasks of one part share; ``partitions`` is how many each source has."""
+    """Everything the tasks of one part share; ``partitions`` is how many each source has.
+
+    ``transforms`` are streams that Spark makes of the sources, by the names they go under.
+    """
 
     application_id: str
     connection: Connection
@@ -102,6 +128,21 @@ class TaskPlan:
     quarantine_topic: str
     state_dir: Path
     sink_partitions: Mapping[str, int] = field(default_factory=dict)
+    transforms: Mapping[str, SourcePlan] = field(default_factory=dict)
+
+    @property
+    def wants_headers(self) -> bool:
+        """Whether any stage looks at headers: they are read only then."""
+        steps = [step for branch in self.branches for step in branch.steps]
+        return any(isinstance(step, WithHeaders) for step in steps)
+
+    def reads(self, topic: str) -> SourcePlan:
+        """How the records of a source, or those made of one, are read."""
+        return self.transforms[topic] if topic in self.transforms else self.sources[topic]
+
+    def root_of(self, topic: str) -> str:
+        """The source itself, for one that is made of another."""
+        return self.reads(topic).root or topic
 
     @property
     def name(self) -> str:
@@ -116,8 +157,24 @@ class TaskPlan:
     @property
     def changelogs(self) -> dict[str, str]:
         """Store -> changelog, of the stores that are backed up."""
-        stores = [store for branch in self.branches for store in branch.stores]
-        return {store.name: store.changelog for store in stores if store.changelog is not None}
+        return {
+            store.name: store.changelog
+            for store in self._stores
+            if store.changelog is not None and not store.follows
+        }
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Store -> topic, of the stores that follow a table."""
+        return {
+            store.name: store.changelog
+            for store in self._stores
+            if store.changelog is not None and store.follows
+        }
+
+    @property
+    def _stores(self) -> list[StorePlan]:
+        return [store for branch in self.branches for store in branch.stores]
 
     def transactional_id(self, partition: int) -> str:
         """Known to every driver of the application, so that a successor can end what is open."""
@@ -126,10 +183,14 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """What only this batch has: where the sources stood before it, and the driver's proof."""
+    """What only this batch has: where the sources stood before it, and the driver's proof.
+
+    ``tables`` are the first and the next offset of the tables it joins, as of its beginning.
+    """
 
     committed: Mapping[Place, Committed]
     group_metadata: bytes
+    tables: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
 
 
 class PositionNote(msgspec.Struct, frozen=True):

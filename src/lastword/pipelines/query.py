@@ -18,8 +18,9 @@ from lastword.pipelines.events import Tally
 from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task import run_task
-from lastword.pipelines.task_input import COLUMNS
+from lastword.pipelines.task_input import COLUMNS, HEADERS
 from lastword.pipelines.task_report import REPORT_SCHEMA, StoreSize, from_row
+from lastword.pipelines.transform import with_transforms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +32,7 @@ PURGE_INTERVAL_S = 30.0
 
 # Measured: the default wait of 500 ms costs a second in every batch that reaches the end of the
 # log, and 500 records a poll two extra round trips for each.
-_SOURCE_OPTIONS: Mapping[str, str] = {
+SOURCE_OPTIONS: Mapping[str, str] = {
     "failOnDataLoss": "true",
     "kafka.isolation.level": "read_committed",
     "kafka.fetch.max.wait.ms": "20",
@@ -86,10 +87,11 @@ class PipelineQuery:
     def _records(self) -> DataFrame:
         from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
 
-        reader = self._spark.readStream.format("kafka").options(**_SOURCE_OPTIONS)
+        reader = self._spark.readStream.format("kafka").options(**SOURCE_OPTIONS)
         for name, value in self._plan.connection.java().items():
             reader = reader.option(f"kafka.{name}", value)
         reader = reader.option("subscribe", ",".join(sorted(self._plan.sources)))
+        reader = reader.option("includeHeaders", str(self._plan.wants_headers).lower())
         reader = reader.option("startingOffsets", self._starting_offsets())
         reader = reader.option("maxOffsetsPerTrigger", str(self._max_records))
         try:
@@ -100,16 +102,20 @@ class PipelineQuery:
                 hint='spark-submit --jars "$(lastword pipeline jars)", or spark.jars likewise, '
                 "or let the pipeline build its own session",
             ) from error
-        return records.selectExpr(*COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}")
+        headers = [HEADERS] if self._plan.wants_headers else []
+        return records.selectExpr(
+            *COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}", *headers
+        )
 
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
         """Called by Spark for each batch; what is collected is one row of counts per task."""
         began = self._clock.monotonic()
-        if len(self._plan.sources) > 1:
+        records = with_transforms(records, self._plan)
+        if len(self._plan.sources) + len(self._plan.transforms) > 1:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
-        order = BatchOrder(self._committed(), self._group_metadata())
+        order = BatchOrder(self._committed(), self._group_metadata(), self._tables())
         task = functools.partial(run_task, plan=self._plan, order=order)
         tally = Tally()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
@@ -127,6 +133,18 @@ class PipelineQuery:
 
     def _committed(self) -> dict[Place, Committed]:
         return self._groups.committed(self._plan.application_id, self._plan.places)
+
+    def _tables(self) -> dict[Place, tuple[int, int]]:
+        """The ends of the tables that events are joined to, captured once for the batch."""
+        partitions = range(self._plan.partitions)
+        bounds: dict[Place, tuple[int, int]] = {}
+        if self._plan.tables:
+            with Admin(self._plan.connection) as admin:
+                for topic in set(self._plan.tables.values()):
+                    starts = admin.start_offsets(topic, partitions)
+                    ends = admin.stable_offsets(topic, partitions)
+                    bounds |= {Place(topic, p): (starts[p], ends[p]) for p in partitions}
+        return bounds
 
     def _starting_offsets(self) -> str:
         """As Spark wants them; refused when results and positions do not belong together."""

@@ -31,6 +31,18 @@ SPARK_KAFKA_JARS = JarSet(
     ),
 )
 
+SPARK_DELTA_JARS = JarSet(
+    "spark-delta-4.4.0",
+    (
+        Coordinate("io.delta", "delta-spark_2.13", "4.4.0", transitive=False),
+        Coordinate("io.delta", "delta-storage", "4.4.0", transitive=False),
+        Coordinate("io.delta", "delta-kernel-api", "4.4.0", transitive=False),
+        Coordinate("io.delta", "delta-kernel-defaults", "4.4.0", transitive=False),
+        Coordinate("io.delta", "delta-kernel-unitycatalog", "4.4.0", transitive=False),
+        Coordinate("io.unitycatalog", "unitycatalog-client", "0.6.0", transitive=False),
+        Coordinate("io.unitycatalog", "unitycatalog-hadoop", "0.6.0", transitive=False),
+    ),
+)
 # Where spark-submit leaves word for the Python process it starts.
 _STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
@@ -48,6 +60,13 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.minBatchesToRetain": "20",
     "spark.sql.streaming.stopTimeout": "60000",
     "spark.driver.memory": "1g",
+}
+
+DELTA_SETTINGS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Fifty tasks to read a Delta log of a few files: measured, most of a small snapshot's time.
+    "spark.databricks.delta.snapshotPartitions": "2",
 }
 
 # What fails is raised in Python; Spark says it again, several times and over many lines. The
@@ -86,6 +105,7 @@ def session_for(
     *,
     home: Path | None = None,
     master: str = LOCAL_MASTER,
+    delta: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[SparkSession]:
     """The active session, which is left running, or else one of our own, stopped at the end.
@@ -104,6 +124,7 @@ def session_for(
             home=home or default_home(os.environ),
             java=find_java(os.environ),
             master=master,
+            delta=delta,
             progress=progress,
         )
     try:
@@ -128,6 +149,7 @@ def build_session(
     home: Path,
     java: Java,
     master: str = LOCAL_MASTER,
+    delta: bool = False,
     settings: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SparkSession:
@@ -135,12 +157,17 @@ def build_session(
 
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
-    jars = SPARK_KAFKA_JARS.resolve(home, java, progress=progress)
-    options = dict(_SETTINGS) | {
-        "spark.jars": ",".join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
-        "spark.local.dir": tempfile.gettempdir(),
-    }
+    sets = (SPARK_KAFKA_JARS, SPARK_DELTA_JARS) if delta else (SPARK_KAFKA_JARS,)
+    jars = [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
+    options = (
+        dict(_SETTINGS)
+        | (dict(DELTA_SETTINGS) if delta else {})
+        | {
+            "spark.jars": ",".join(str(jar) for jar in jars),
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
+            "spark.local.dir": tempfile.gettempdir(),
+        }
+    )
     builder = SparkSession.builder.appName(application_id).master(master)
     for name, value in (options | dict(settings or {})).items():
         builder = builder.config(name, value)

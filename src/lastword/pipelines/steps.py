@@ -5,7 +5,7 @@ A record on which the user's function fails is quarantined and left out; the res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,19 @@ class MapValues:
     def __call__(self, events: Events, turn: Turn) -> Events:
         """The same events with new values."""
         mapped = _each(events, turn, lambda i: self.function(events.values[i]))
+        taken = events if len(mapped) == len(events) else events.take([i for i, _ in mapped])
+        return replace(taken, values=[value for _, value in mapped])
+
+
+@dataclass(frozen=True)
+class WithHeaders:
+    """Replaces each value by ``function(value, headers)``."""
+
+    function: Callable[[Any, Mapping[str, bytes | None]], Any]
+
+    def __call__(self, events: Events, turn: Turn) -> Events:
+        """The same events with new values."""
+        mapped = _each(events, turn, lambda i: self.function(events.values[i], events.headers[i]))
         taken = events if len(mapped) == len(events) else events.take([i for i, _ in mapped])
         return replace(taken, values=[value for _, value in mapped])
 

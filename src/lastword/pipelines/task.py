@@ -84,7 +84,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     restored = 0
     for _ in range(TAKE_OVERS_MAX):
         held = _hold(plan, given.partition, order)
-        run = PartitionRun(plan, given, held.committed)
+        run = PartitionRun(plan, given, held.committed, order.tables)
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
         del _held[name]
         try:

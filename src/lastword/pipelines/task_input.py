@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
+HEADERS = "headers"
 
 
 @dataclass(slots=True)
@@ -28,6 +29,11 @@ class RawRecords:
     values: list[bytes | None] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
+    headers: list[dict[str, bytes | None]] = field(default_factory=list)
+
+    def count_below(self, offset: int) -> int:
+        """How many records are before ``offset``."""
+        return bisect_left(self.offsets, offset)
 
     def value_at(self, offset: int) -> bytes | None:
         """The raw value of the record at ``offset``."""
@@ -49,7 +55,7 @@ def read_input(batches: Iterable[pa.RecordBatch]) -> TaskInput | None:
     for batch in batches:
         if not batch.num_rows:
             continue
-        columns = {name: batch.column(name) for name in COLUMNS}
+        columns = {name: batch.column(name) for name in batch.schema.names}
         partitions.update(columns["partition"].unique().to_pylist())
         names = columns["topic"].unique().to_pylist()
         for name in names:
@@ -74,13 +80,16 @@ def _extend(records: RawRecords, columns: Mapping[str, Any]) -> None:
     records.values += columns["value"].to_pylist()
     records.offsets += columns["offset"].to_pylist()
     records.timestamps += columns["timestamp_ms"].to_pylist()
+    if HEADERS in columns:
+        records.headers += [
+            {header["key"]: header["value"] for header in each or ()}
+            for each in columns[HEADERS].to_pylist()
+        ]
 
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
-    skip = bisect_left(records.offsets, floor)
-    turn.tally.skipped += skip
-    turn.tally.records += len(records.offsets) - skip
+    skip = records.count_below(floor)
     read = codec(source.value).decode
     keep: list[int] = []
     values: list[Any] = []
@@ -104,6 +113,7 @@ def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> E
         values,
         timestamps,
         [records.offsets[i] for i in keep],
+        [records.headers[i] for i in keep] if records.headers else (),
     )
 
 
@@ -122,6 +132,7 @@ def merged(parts: list[Events]) -> Events:
     """Several topics as one stream: always the earlier of the heads, each topic in its order."""
     if len(parts) == 1:
         return parts[0]
+    parts = [part for part in parts if len(part)] or parts[:1]
     rows = list(merge(*(_rows(part) for part in parts), key=lambda row: row[0]))
     return Events(
         [part.topics[i] for _, part, i in rows],
@@ -129,6 +140,7 @@ def merged(parts: list[Events]) -> Events:
         [part.values[i] for _, part, i in rows],
         [part.timestamps[i] for _, part, i in rows],
         [part.offsets[i] for _, part, i in rows],
+        [part.headers[i] for _, part, i in rows] if parts[0].headers else (),
     )
 
 

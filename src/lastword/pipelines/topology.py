@@ -52,11 +52,14 @@ class Topology:
 
     def add_branch(self, branch: Branch) -> None:
         """Each branch ends in a store or a topic of its own."""
-        if any(branch.name == other.name for other in self.branches):
-            raise ConfigError(
-                f"there are two stores named {branch.name!r}",
-                hint="give each store a name of its own",
-            )
+        known = [stage for other in self.branches for stage in other.stages]
+        for stage in branch.stages:
+            # Branches of one stream share its stages; another stage needs another store.
+            if any(stage.name == other.name and stage is not other for other in known):
+                raise ConfigError(
+                    f"there are two stores named {stage.name!r}",
+                    hint="give each store a name of its own",
+                )
         self.branches.append(branch)
 
     def replace_branch(self, old: Branch, new: Branch) -> None:
@@ -76,8 +79,9 @@ class Topology:
             )
         groups: list[tuple[set[str], list[Branch]]] = []
         for branch in self.branches:
-            touching = [group for group in groups if group[0] & branch.topics]
-            topics = set(branch.topics).union(*(group[0] for group in touching))
+            roots = {self.sources[topic].root or topic for topic in branch.topics}
+            touching = [group for group in groups if group[0] & roots]
+            topics = roots.union(*(group[0] for group in touching))
             members = [each for group in touching for each in group[1]] + [branch]
             groups = [group for group in groups if group not in touching] + [(topics, members)]
         return list(_upstream_first([members for _, members in groups]))

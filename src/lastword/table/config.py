@@ -11,6 +11,7 @@ from lastword.clock import Clock
 from lastword.errors import ConfigError
 from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.connection import Connection
+from lastword.snapshots.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
 
@@ -29,6 +30,7 @@ class TableConfig:
     directory: StateDirectory
     application_id: str
     allow_expiry: bool
+    snapshots: Location | None
     clock: Clock
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 
 from lastword.errors import LastwordError, NotReadyError, TableClosedError
+from lastword.follow.hooks import Hooks
 from lastword.follow.progress import RestoreListener
-from lastword.follow.tailer import Hooks
 from lastword.metrics import Metrics
 from lastword.records import Position
+from lastword.snapshots.moments import Moment
+from lastword.snapshots.time_travel import TimeTravel
 from lastword.table.config import TableConfig
 from lastword.table.parts import Parts, assemble
+from lastword.table.past import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.stall import explain_stall
@@ -139,6 +142,12 @@ class Lifecycle:
             watch.close()
             raise
         return watch
+
+    def as_of(self, moment: Moment) -> PastTable:
+        """A past state; the table need not be ready, only started."""
+        parts, config = self.parts, self._config
+        travel = TimeTravel(parts.admin, config.topic, parts.judge, config.snapshots, config.clock)
+        return PastTable(travel.at(moment), parts.decoder, parts.judge.partitions)
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""

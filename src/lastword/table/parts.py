@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from lastword.errors import StoreCorruptedError
+from lastword.errors import ConfigError, StoreCorruptedError
+from lastword.follow.hooks import Hooks
 from lastword.follow.judge import Judge
 from lastword.follow.partition import PartitionFollower
+from lastword.follow.restore_source import RestoreSource
 from lastword.follow.state_directory import StateDirectory
-from lastword.follow.tailer import Hooks, Tailer
+from lastword.follow.tailer import Tailer
 from lastword.kafka.admin import Admin
 from lastword.metrics import Metrics
 from lastword.records import Header
@@ -73,6 +75,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         metrics=metrics,
         group_id=config.application_id,
         hooks=hooks,
+        source=_restore_source(config, stores),
     )
     writer = Writer(
         config.connection,
@@ -101,6 +104,25 @@ def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
         store.open()
     undo.callback(store.close)
     return store
+
+
+def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSource | None:
+    """Where empty stores are filled from; None where only the log will do."""
+    if config.snapshots is None:
+        return None
+    if config.decoder.policy == "quarantine":
+        log.info("%s is restored from its log, which has the last good values", config.topic)
+        return None
+    if any(store.capabilities.capacity is not None for store in stores):
+        log.info("%s is restored from its log, which has the order of use", config.topic)
+        return None
+    try:
+        from lastword.snapshots.source import SnapshotSource  # noqa: PLC0415 - loads deltalake
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"snapshots cannot be read: {error}", hint="pip install 'lastword[snapshots]'"
+        ) from error
+    return SnapshotSource(config.snapshots, config.clock)
 
 
 def _owner(config: TableConfig, stores: Sequence[Store]) -> Header | None:

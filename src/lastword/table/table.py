@@ -15,6 +15,8 @@ from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
+from lastword.snapshots.location import Location
+from lastword.snapshots.moments import Moment
 from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
@@ -25,6 +27,7 @@ from lastword.table.config import (
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Entry
 from lastword.table.lifecycle import Lifecycle
+from lastword.table.past import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
@@ -64,6 +67,7 @@ class Table:
         state_dir: str | Path | None = None,
         on_bad: BadRecordPolicy = "fail",
         allow_expiry: bool = False,
+        snapshots: str | Path | None = None,
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -82,6 +86,7 @@ class Table:
             directory=StateDirectory(root, application_id, self.name, clock),
             application_id=application_id,
             allow_expiry=allow_expiry,
+            snapshots=None if snapshots is None else Location(str(snapshots), topic),
             clock=clock,
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
@@ -200,6 +205,13 @@ class Table:
     def prefix(self, prefix: Any, *, reverse: bool = False) -> Scan[tuple[Any, Any]]:
         """Keys that begin with ``prefix``, and their values."""
         return self.query.pairs(prefix=prefix, reverse=reverse)
+
+    def as_of(self, moment: Moment) -> PastTable:
+        """The table as it was: at a time (milliseconds or a datetime), a position, or a version.
+
+        Answered exactly, from the log or from a snapshot, or refused with MomentGoneError.
+        """
+        return self._lifecycle.as_of(moment)
 
     def watch(self, start: Position | None = None) -> Watch:
         """Puts and deletes from now on, or from ``start`` (where it names a partition)."""

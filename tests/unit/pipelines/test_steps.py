@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Turn
-from lastword.pipelines.steps import EncodeValues, Filter, MapValues, SelectKey
+from lastword.pipelines.steps import EncodeValues, Filter, MapValues, SelectKey, WithHeaders
 
 
 def events(*pairs: tuple[bytes | None, Any]) -> Events:
@@ -27,6 +28,14 @@ def test_a_filter_keeps_whole_records() -> None:
 def test_mapped_values_keep_their_keys_and_times() -> None:
     mapped = MapValues(lambda value: value * 2)(events((b"a", 1), (b"b", 2)), Turn())
     assert (mapped.keys, mapped.values, mapped.timestamps) == ([b"a", b"b"], [2, 4], [0, 10])
+
+
+def test_a_function_may_look_at_headers() -> None:
+    given = replace(events((b"a", 1), (b"b", 2)), headers=[{"by": b"x"}, {}])
+    turn = Turn()
+    mapped = WithHeaders(lambda value, headers: headers["by"].decode() * value)(given, turn)
+    assert mapped.values == ["x"]
+    assert [bad.key for bad in turn.bad] == [b"b"]
 
 
 def test_a_selected_key_may_be_none() -> None:

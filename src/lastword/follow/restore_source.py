@@ -1,0 +1,72 @@
+"""Fills a store that would start empty from something faster than its log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lastword.errors import SnapshotError
+from lastword.follow.checkpoint import Checkpoint, encode_checkpoint
+from lastword.follow.facts import TopicFacts
+from lastword.follow.partition import PartitionFollower
+
+log = logging.getLogger(__name__)
+
+_BEING_FILLED = b"being filled"
+"""No checkpoint at all: whoever opens a store that was left like this starts over."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
+
+    ``rows`` are chunks of rows as a store keeps them; taking them may raise SnapshotError.
+    """
+
+    name: str
+    next_offset: int
+    caught_up_at_ms: int
+    delete_retention_ms: int
+    rows: Callable[[], Iterator[Mapping[bytes, bytes]]]
+
+
+class RestoreSource(Protocol):
+    """Where rows can be had; asked on the tailing thread before a partition is rebuilt."""
+
+    def offers(self, partition: int, facts: TopicFacts) -> Iterable[Offer]:
+        """What can be used for this log, the best first; what cannot is logged, with the reason."""
+
+
+def fill(follower: PartitionFollower, facts: TopicFacts, source: RestoreSource) -> Iterator[int]:
+    """Put the first offer that can be read to its end into the empty store, with a checkpoint.
+
+    Yields how many rows went in, chunk by chunk. The follower can begin in any case: where there
+    is no usable offer, or this is given up in between, with a store that starts over.
+    """
+    store, partition = follower.store, follower.partition
+    for offer in source.offers(partition, facts):
+        try:
+            for rows in offer.rows():
+                store.apply(rows, (), _BEING_FILLED)
+                yield len(rows)
+        except SnapshotError as error:
+            log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
+            store.clear()
+            continue
+        store.apply({}, (), encode_checkpoint(_checkpoint(offer, facts)))
+        log.info("partition %d is filled from %s", partition, offer.name)
+        return
+
+
+def _checkpoint(offer: Offer, facts: TopicFacts) -> Checkpoint:
+    return Checkpoint(
+        cluster_id=facts.cluster_id,
+        topic_id=facts.topic_id,
+        partitions=facts.partitions,
+        next_offset=offer.next_offset,
+        leader_epoch=-1,
+        caught_up_at_ms=offer.caught_up_at_ms,
+        delete_retention_ms=offer.delete_retention_ms,
+    )

@@ -1,0 +1,62 @@
+"""Enriches events with the current value of their key in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lastword.codecs.resolve import CodecSpec, codec
+from lastword.pipelines.events import Events
+from lastword.pipelines.operator import Operator, Turn
+from lastword.pipelines.state_view import StateView
+from lastword.pipelines.table_view import TableView
+
+_NOTHING = object()
+
+
+@dataclass(frozen=True)
+class JoinTable(Operator):
+    """Each event sees the table as of its own time, as far as the log was there.
+
+    Which events are left out is Kafka Streams' rule: those without a value, and unless it is a
+    left join those without a key or without a row.
+    """
+
+    joiner: Callable[[Any, Any], Any]
+    table_value: CodecSpec
+    left: bool
+
+    def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
+        """The events with ``joiner(value, row)`` as their value."""
+        (table,) = states
+        if not isinstance(table, TableView):
+            raise TypeError("a join needs a store that follows its table")
+        kept: list[int] = []
+        values: list[Any] = []
+        for i in range(len(events)):
+            turn.stream_time_ms = max(turn.stream_time_ms, events.timestamps[i])
+            table.advance(events.timestamps[i])
+            try:
+                value = self._joined(events, i, table, turn)
+            except Exception as error:  # noqa: BLE001 - the user's function and codec
+                turn.quarantine(events, i, error)
+                continue
+            if value is not _NOTHING:
+                kept.append(i)
+                values.append(value)
+        return replace(events.take(kept), values=values)
+
+    def _joined(self, events: Events, i: int, table: TableView, turn: Turn) -> Any:
+        key, value = events.keys[i], events.values[i]
+        if value is None:
+            turn.tally.null_values += 1
+            return _NOTHING
+        if not key and not self.left:
+            turn.tally.keyless += 1
+            return _NOTHING
+        row = table.get(key) if key else None
+        if row is None and not self.left:
+            turn.tally.unmatched += 1
+            return _NOTHING
+        return self.joiner(value, None if row is None else codec(self.table_value).decode(row))

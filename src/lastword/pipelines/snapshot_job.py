@@ -1,0 +1,215 @@
+"""Takes a snapshot of a topic: one Spark task per partition, one Delta commit for all of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.errors import ConfigError, SnapshotError
+from lastword.follow.facts import TopicFacts, look_up
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.pipelines.snapshot_task import SnapshotTask
+from lastword.snapshots.location import Location
+from lastword.snapshots.snapshot import APPLICATION, Kind, Snapshot, SnapshotNote, encode_note
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lastword.snapshots.planning import SnapshotPlan
+
+log = logging.getLogger(__name__)
+
+DEFAULT_KEEP_MS = 7 * 86_400_000
+
+_SOURCE_OPTIONS: Mapping[str, str] = {
+    "failOnDataLoss": "true",
+    "includeHeaders": "true",
+    "kafka.isolation.level": "read_committed",
+    "kafka.fetch.max.wait.ms": "20",
+    "kafka.max.poll.records": "10000",
+}
+_COLUMNS = ("key", "value", "headers", "offset", "timestamp")
+
+
+@dataclass(frozen=True)
+class SnapshotReport:
+    """What a snapshot came to; ``records`` and ``bytes`` are what was read from the topic."""
+
+    snapshot: Snapshot
+    kind: Kind
+    reason: str
+    records: int
+    bytes: int
+    rows: int
+    files_deleted: int
+    seconds: float
+
+
+class SnapshotJob:
+    """Snapshots of one topic, one after the other; ``run`` takes one.
+
+    The first is full, the next ones read only what changed, unless the last one is too old for
+    that. Killed at any moment, it leaves the last snapshot as it is, and the next run goes on.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        connection: Connection,
+        location: Location,
+        *,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        keep_ms: int = DEFAULT_KEEP_MS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+
+        self._spark = spark
+        self._connection = connection
+        self._location = location
+        self._key, self._value = key_codec(key), codec(value)
+        self._keep_ms = keep_ms
+        self._clock = clock
+        self._catalog = Catalog(location.snapshots)
+
+    def run(self, *, full: bool = False) -> SnapshotReport:
+        """Take one snapshot; raises SnapshotError when it is none, and then nothing has changed."""
+        from lastword.snapshots.planning import plan_snapshot  # noqa: PLC0415
+
+        started = self._clock.monotonic()
+        with Admin(self._connection) as admin:
+            facts = look_up(admin, self._location.topic, self._clock.now_ms())
+        plan = plan_snapshot(
+            self._catalog.newest(),
+            facts,
+            key_codec=self._key.name,
+            value_codec=self._value.name,
+            now_ms=self._clock.now_ms(),
+            full=full,
+        )
+        log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
+        note = self._note(plan, facts)
+        records, size = self._write(plan, facts, note)
+        snapshot = self._committed(note)
+        return SnapshotReport(
+            snapshot=snapshot,
+            kind=plan.kind,
+            reason=plan.reason,
+            records=records,
+            bytes=size,
+            rows=self._catalog.size(snapshot).rows,
+            files_deleted=self._catalog.vacuum(),
+            seconds=self._clock.monotonic() - started,
+        )
+
+    def _note(self, plan: SnapshotPlan, facts: TopicFacts) -> SnapshotNote:
+        base_retention_ms = (
+            facts.delete_retention_ms if plan.base is None else plan.base.note.delete_retention_ms
+        )
+        return SnapshotNote(
+            number=plan.number,
+            run_id=uuid.uuid4().hex,
+            kind=plan.kind,
+            topic=self._location.topic,
+            topic_id=facts.topic_id,
+            cluster_id=facts.cluster_id,
+            offsets=plan.ends,
+            captured_at_ms=facts.at_ms,
+            read_since_ms=plan.read_since_ms,
+            delete_retention_ms=min(base_retention_ms, facts.delete_retention_ms),
+            key_codec=self._key.name,
+            value_codec=self._value.name,
+            keep_ms=self._keep_ms,
+        )
+
+    def _write(self, plan: SnapshotPlan, facts: TopicFacts, note: SnapshotNote) -> tuple[int, int]:
+        records, size = (self._spark.sparkContext.accumulator(0) for _ in range(2))
+
+        def count(more_records: int, more_bytes: int) -> None:
+            records.add(more_records)
+            size.add(more_bytes)
+
+        from lastword.snapshots.layout import snapshot_columns  # noqa: PLC0415
+
+        columns = snapshot_columns(self._key.name, self._value.name)
+        parts = [
+            self._records(partition, plan.starts[partition], plan.ends[partition]).mapInArrow(
+                SnapshotTask(
+                    uri=self._location.snapshots,
+                    base_version=None if plan.base is None else plan.base.version,
+                    partition=partition,
+                    partitions=facts.partitions,
+                    first_offset=facts.starts[partition] if facts.deletes_old_segments else 0,
+                    key_suffix_bytes=self._key.suffix_bytes,
+                    key_codec=self._key.name,
+                    value_codec=self._value.name,
+                    count=count,
+                ),
+                columns,
+            )
+            for partition in plan.changed
+        ]
+        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
+        writer = rows.write.format("delta").partitionBy("partition")
+        writer = writer.option("userMetadata", encode_note(note))
+        # Should the commit be tried twice, Delta takes the second for what it is.
+        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(plan.number))
+        if plan.base is None:
+            writer = writer.mode("overwrite").option("overwriteSchema", "true")
+            days = self._keep_ms // 86_400_000 + 1  # of commits, which hold the positions
+            writer = writer.option("delta.logRetentionDuration", f"interval {days} days")
+        elif plan.changed:
+            chosen = ", ".join(map(str, plan.changed))
+            writer = writer.mode("overwrite").option("replaceWhere", f"partition IN ({chosen})")
+        else:
+            writer = writer.mode("append")  # nothing changed; but that is known of a later moment
+        writer.save(self._location.snapshots)
+        return records.value, size.value
+
+    def _records(self, partition: int, start: int, end: int) -> DataFrame:
+        from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
+
+        topic = self._location.topic
+        reader = self._spark.read.format("kafka").options(**_SOURCE_OPTIONS)
+        for name, value in self._connection.java().items():
+            reader = reader.option(f"kafka.{name}", value)
+        reader = reader.option("assign", json.dumps({topic: [partition]}))
+        reader = reader.option("startingOffsets", json.dumps({topic: {str(partition): start}}))
+        reader = reader.option("endingOffsets", json.dumps({topic: {str(partition): end}}))
+        try:
+            return reader.load().select(*_COLUMNS)
+        except AnalysisException as error:
+            raise ConfigError(
+                f"this SparkSession cannot read Kafka: {error}",
+                hint="build it with pipelines.spark_session.build_session(..., delta=True)",
+            ) from error
+
+    def _committed(self, note: SnapshotNote) -> Snapshot:
+        """The snapshot that was just written, if it is the newest, and sound."""
+        newest = self._catalog.newest()
+        if newest is None or newest.note.run_id != note.run_id:
+            raise SnapshotError(
+                f"another job has taken snapshot {note.number} of {note.topic} meanwhile",
+                hint="one job per topic and place is enough; nothing is lost",
+            )
+        if not newest.sound:
+            raise SnapshotError(
+                f"reading {note.topic} took longer than its tombstones live "
+                f"(delete.retention.ms is {note.delete_retention_ms}): deletes may be missing, "
+                "so this snapshot will not be used",
+                hint="raise delete.retention.ms; `lastword topic check` names a good value",
+            )
+        return newest
+
+
+def _union(above: DataFrame, below: DataFrame) -> DataFrame:
+    return above.unionAll(below)

@@ -1,0 +1,85 @@
+"""Whether the next snapshot can build on the last one, and what it has to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastword.follow.facts import TopicFacts
+from lastword.snapshots.snapshot import Kind, Snapshot, why_unusable
+
+
+@dataclass(frozen=True)
+class SnapshotPlan:
+    """What to read: of each partition, the offsets from ``starts`` to ``ends``.
+
+    ``base`` is what the changes are merged into; None for a full snapshot.
+    """
+
+    kind: Kind
+    reason: str
+    base: Snapshot | None
+    number: int
+    starts: dict[int, int]
+    ends: dict[int, int]
+    read_since_ms: int
+
+    @property
+    def changed(self) -> list[int]:
+        """The partitions that have something to read."""
+        return sorted(p for p, end in self.ends.items() if self.starts[p] < end)
+
+
+def plan_snapshot(
+    newest: Snapshot | None,
+    facts: TopicFacts,
+    *,
+    key_codec: str,
+    value_codec: str,
+    now_ms: int,
+    full: bool,
+) -> SnapshotPlan:
+    """Cut at the last stable offset of each partition: below it nothing is undecided.
+
+    Nothing from there on can have been cleaned when the facts were looked up, so a tombstone
+    beyond the cut lives for at least ``delete.retention.ms`` after that.
+    """
+    # A log that has lost its tail may end before its last stable offset of a moment ago.
+    ends = {p: max(facts.starts[p], facts.stable_ends[p]) for p in range(facts.partitions)}
+    reason = _why_full(newest, facts, key_codec, value_codec, now_ms, full=full)
+    number = 0 if newest is None else newest.note.number + 1
+    if newest is None or reason is not None:
+        starts = dict(facts.starts)
+        return SnapshotPlan("full", reason or "", None, number, starts, ends, facts.at_ms)
+    note = newest.note
+    return SnapshotPlan(
+        "incremental",
+        f"building on snapshot {note.number}",
+        newest,
+        number,
+        dict(note.offsets),
+        ends,
+        note.captured_at_ms,
+    )
+
+
+def _why_full(
+    newest: Snapshot | None,
+    facts: TopicFacts,
+    key_codec: str,
+    value_codec: str,
+    now_ms: int,
+    *,
+    full: bool,
+) -> str | None:
+    if full:
+        return "it was asked for"
+    if newest is None:
+        return "it is the first one"
+    if (newest.note.key_codec, newest.note.value_codec) != (key_codec, value_codec):
+        return "the codecs are others than those of the last one"
+    reason = why_unusable(newest, facts, now_ms)
+    if reason is None and any(
+        newest.note.offsets[p] > facts.stable_ends[p] for p in range(facts.partitions)
+    ):
+        return "the log ends before the last one"
+    return None if reason is None else f"of the last one: {reason}"

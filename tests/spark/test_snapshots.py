@@ -1,0 +1,89 @@
+"""The snapshot job on a real Spark: every snapshot is what the log comes to at its position."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from lastword.cli.main import lastword
+from lastword.kafka.connection import Connection
+from lastword.kafka.partitioner import partition_for
+from lastword.snapshots.catalog import Catalog
+from lastword.snapshots.location import Location
+from tests.support.real_topic import RealTopic
+from tests.support.snapshots import job, rows_of
+
+
+@pytest.fixture
+def topic(connection: Connection, topic_name: str) -> RealTopic:
+    return RealTopic(connection, topic_name).create(partitions=3)
+
+
+@pytest.fixture
+def location(topic: RealTopic, tmp_path: Path) -> Location:
+    return Location(str(tmp_path / "snapshots"), topic.name)
+
+
+def test_a_full_snapshot_and_the_next_ones_are_what_the_log_comes_to(
+    spark: SparkSession, connection: Connection, topic: RealTopic, location: Location
+) -> None:
+    """Puts, deletes, an aborted transaction, keyless and misplaced records; then changes."""
+    everything = [(b"key-%d" % n, b"%d" % n) for n in range(2000)]
+    topic.produce(*everything, (b"key-7", None), (b"", b"no key"))
+    stray = next(k for k in (b"stray-%d" % n for n in range(9)) if _home(k) != 0)
+    topic.produce((stray, b"in the wrong partition"), partition=0)
+    topic.begin_transaction((b"key-1", b"never"), name=f"t-{topic.name}").abort_transaction()
+    expected = {k: v for k, v in topic.fold().items() if k != stray}
+
+    snapshots = job(spark, connection, location)
+    first = snapshots.run()
+    assert (first.kind, first.rows, rows_of(location)) == ("full", 1999, expected)
+    assert first.snapshot.position.offsets == {p: topic.end(p) for p in range(3)}
+
+    changed = [(b"key-%d" % n, b"new") for n in range(0, 2000, 100)]
+    topic.produce(*changed, (b"key-3", None), (b"key-9999", b"born"))
+    second = snapshots.run()
+    expected = {k: v for k, v in topic.fold().items() if k != stray}
+    assert (second.kind, second.records, rows_of(location)) == ("incremental", 22, expected)
+    assert second.bytes < first.bytes / 10
+
+    third = snapshots.run()
+    assert (third.kind, third.records, rows_of(location)) == ("incremental", 0, expected)
+    assert third.snapshot.note.captured_at_ms > second.snapshot.note.captured_at_ms
+    numbers = [each.note.number for each in Catalog(location.snapshots).snapshots()]
+    assert numbers == [2, 1, 0]
+    assert rows_of(location, first.snapshot.version)[b"key-3"] == b"3"
+
+
+def test_the_commands_take_list_and_show_snapshots(
+    spark: SparkSession, connection: Connection, topic: RealTopic, location: Location
+) -> None:
+    """On the session that runs; values are JSON here, and analysts find them as text."""
+    topic.produce((b"a", b'{"n": 1}'), (b"b", b'{"n": 2}'), (b"c", b"no JSON: \xff"))
+    assert run(connection, location, "create")["kind"] == "full"
+    topic.produce((b"a", b'{"n": 3}'), (b"b", None), (b"d", b"4"))
+    assert run(connection, location, "create")["rows"] == 3
+    shown = run(connection, location, "show")
+    assert [shown[f"keys_{what}"] for what in ("added", "changed", "removed")] == [1, 1, 1]
+    assert run(connection, location, "list")["number"] == 1
+    rows = spark.read.format("delta").load(location.snapshots)
+    found = {row.decoded_key: row.decoded_value for row in rows.collect()}
+    assert found == {"a": '{"n": 3}', "c": None, "d": "4"}
+
+
+def run(connection: Connection, location: Location, command: str) -> dict[str, Any]:
+    """The first line of JSON that `lastword snapshot COMMAND` prints."""
+    arguments = ["snapshot", command, location.topic, "--location", location.root, "--json"]
+    arguments += ["--bootstrap-servers", connection.bootstrap_servers]
+    result = CliRunner().invoke(lastword, arguments)
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout.splitlines()[0]))
+
+
+def _home(key: bytes) -> int:
+    return partition_for(key, 3)

@@ -1,0 +1,100 @@
+"""Snapshots in tests: read back by deltalake alone, and held to what the log comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.follow.facts import look_up
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.log_reader import read_range
+from lastword.pipelines.snapshot_job import SnapshotJob
+from lastword.pipelines.snapshot_task import SnapshotTask
+from lastword.snapshots.layout import snapshot_schema
+from lastword.snapshots.location import Location
+from lastword.snapshots.merge import CHANGES
+from lastword.snapshots.snapshot import SnapshotNote, encode_note
+
+
+def job(
+    spark: SparkSession, connection: Connection, location: Location, **options: object
+) -> SnapshotJob:
+    """A job on bytes, as the tests write them."""
+    codecs = {"key": "bytes", "value": "bytes"}
+    return SnapshotJob(spark, connection, location, **(codecs | options))  # type: ignore[arg-type]
+
+
+def rows_of(location: Location, version: int | None = None) -> Mapping[bytes, bytes]:
+    """Key and value of every row, by deltalake."""
+    table = DeltaTable(location.snapshots, version=version).to_pyarrow_table()
+    keys = table["key"].cast(pa.binary()).to_pylist()
+    assert len(keys) == len(set(keys)), "a key has two rows"
+    return dict(zip(keys, table["value"].cast(pa.binary()).to_pylist(), strict=True))
+
+
+def take_without_spark(connection: Connection, location: Location, **changes: Any) -> SnapshotNote:
+    """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
+    with Admin(connection) as admin:
+        facts = look_up(admin, location.topic, SYSTEM_CLOCK.now_ms())
+    note = SnapshotNote(
+        number=0,
+        run_id="test",
+        kind="full",
+        topic=location.topic,
+        topic_id=facts.topic_id,
+        cluster_id=facts.cluster_id,
+        offsets=dict(facts.stable_ends),
+        captured_at_ms=facts.at_ms,
+        read_since_ms=facts.at_ms,
+        delete_retention_ms=facts.delete_retention_ms,
+        key_codec="bytes",
+        value_codec="bytes",
+        keep_ms=86_400_000,
+    )
+    batches: list[pa.RecordBatch] = []
+    for partition in range(facts.partitions):
+        ends = (facts.starts[partition], facts.stable_ends[partition])
+        task = SnapshotTask(
+            uri=location.snapshots,
+            base_version=None,
+            partition=partition,
+            partitions=facts.partitions,
+            first_offset=0,
+            key_suffix_bytes=0,
+            key_codec="bytes",
+            value_codec="bytes",
+            count=lambda _records, _bytes: None,
+        )
+        batches += task(_arrow(connection, location.topic, partition, ends))
+    properties = CommitProperties(
+        custom_metadata={"userMetadata": encode_note(msgspec.structs.replace(note, **changes))}
+    )
+    write_deltalake(
+        location.snapshots,
+        pa.Table.from_batches(batches, snapshot_schema("bytes", "bytes")),
+        mode="overwrite",
+        partition_by=["partition"],
+        commit_properties=properties,
+    )
+    return note
+
+
+def _arrow(
+    connection: Connection, topic: str, partition: int, ends: tuple[int, int]
+) -> Iterator[pa.RecordBatch]:
+    for batch in read_range(connection, topic, {partition: ends}):
+        headers = [
+            None if not each else [{"key": name, "value": value} for name, value in each]
+            for each in batch.headers
+        ]
+        timestamps = [each * 1000 for each in batch.timestamps]
+        columns = (batch.keys, batch.values, headers, batch.offsets, timestamps)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, CHANGES, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=CHANGES)

@@ -1,0 +1,74 @@
+"""Column by column comes to the same as record by record."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.kafka.partitioner import partition_for
+from lastword.snapshots import merge
+from lastword.snapshots.merge import CHANGES, LatestPerKey, merged
+
+Change = tuple[bytes | None, bytes | None]
+KEYS = [b"", None, *(b"k%d" % n for n in range(8))]
+changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.binary(max_size=3)), max_size=40)
+
+
+def table(records: list[Change], first_offset: int) -> pa.Table:
+    size = len(records)
+    columns = [
+        [key for key, _ in records],
+        [value for _, value in records],
+        [None] * size,
+        list(range(first_offset, first_offset + size)),
+        [0] * size,
+    ]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, CHANGES, strict=True)], CHANGES)
+
+
+def fold(records: list[Change]) -> dict[bytes, bytes]:
+    state: dict[bytes, bytes] = {}
+    for key, value in records:
+        if key and value is not None and partition_for(key, 2) == 0:
+            state[key] = value
+        elif key:
+            state.pop(key, None)
+    return state
+
+
+def as_dict(rows: pa.Table) -> dict[bytes, bytes]:
+    keys = rows["key"].to_pylist()
+    assert keys == sorted(set(keys)), "rows are in key order, and each key has one"
+    return dict(zip(keys, rows["value"].to_pylist(), strict=True))
+
+
+@given(first=changes, second=changes, size=st.integers(1, 7))
+def test_changes_merged_into_a_base_are_what_the_whole_log_comes_to(
+    first: list[Change], second: list[Change], size: int
+) -> None:
+    base = merged(None, latest(first, 0, size))
+    assert as_dict(base) == fold(first)
+    rows = merged(base, latest(second, len(first), size))
+    assert as_dict(rows) == fold(first + second)
+
+
+@given(records=changes, first_offset=st.integers(0, 40))
+def test_rows_before_the_start_of_the_log_are_left_out(
+    records: list[Change], first_offset: int
+) -> None:
+    rows = merged(None, latest(records, 0, 5), first_offset=first_offset)
+    assert min(rows["offset"].to_pylist(), default=first_offset) >= first_offset
+
+
+def latest(records: list[Change], first_offset: int, size: int) -> pa.Table:
+    """The records taken in small batches, reduced every few rows."""
+    reader = LatestPerKey()
+    before, merge._REDUCED_FROM_ROWS = merge._REDUCED_FROM_ROWS, size
+    try:
+        for batch in table(records, first_offset).to_batches(max_chunksize=size):
+            reader.add(batch)
+    finally:
+        merge._REDUCED_FROM_ROWS = before
+    assert reader.records == len(records)
+    return reader.changes(0, 2, 0)

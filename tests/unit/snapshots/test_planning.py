@@ -1,0 +1,103 @@
+"""When a snapshot can build on the last one, and when it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from lastword.follow.facts import TopicFacts
+from lastword.snapshots.catalog import Catalog
+from lastword.snapshots.planning import SnapshotPlan, plan_snapshot
+from lastword.snapshots.snapshot import Snapshot, SnapshotNote, decode_note, encode_note
+
+HOUR_MS = 3_600_000
+FACTS = TopicFacts(
+    at_ms=10 * HOUR_MS,
+    cluster_id="cluster",
+    topic_id="topic",
+    partitions=2,
+    delete_retention_ms=HOUR_MS,
+    deletes_old_segments=False,
+    starts={0: 0, 1: 0},
+    ends={0: 100, 1: 50},
+    stable_ends={0: 100, 1: 40},
+)
+NOTE = SnapshotNote(
+    number=4,
+    run_id="run",
+    kind="full",
+    topic="users",
+    topic_id="topic",
+    cluster_id="cluster",
+    offsets={0: 90, 1: 40},
+    captured_at_ms=FACTS.at_ms - HOUR_MS // 2,
+    read_since_ms=FACTS.at_ms - HOUR_MS // 2,
+    delete_retention_ms=HOUR_MS,
+    key_codec="string",
+    value_codec="json",
+    keep_ms=HOUR_MS,
+)
+
+
+def snapshot(**changes: Any) -> Snapshot:
+    if "captured_at_ms" in changes:
+        changes["read_since_ms"] = changes["captured_at_ms"]
+    note = msgspec.structs.replace(NOTE, **changes)
+    return Snapshot(note, version=7, committed_at_ms=note.captured_at_ms + 1000)
+
+
+def plan(newest: Snapshot | None, facts: TopicFacts = FACTS, **options: Any) -> SnapshotPlan:
+    codecs = {"key_codec": "string", "value_codec": "json"} | options
+    return plan_snapshot(newest, facts, now_ms=facts.at_ms, full=False, **codecs)
+
+
+def test_only_what_changed_since_a_young_snapshot_is_read() -> None:
+    found = plan(snapshot())
+    assert (found.kind, found.number, found.changed) == ("incremental", 5, [0])
+    assert (found.starts, found.ends) == ({0: 90, 1: 40}, {0: 100, 1: 40})
+    assert found.read_since_ms == NOTE.captured_at_ms
+
+
+@pytest.mark.parametrize(
+    ("newest", "why"),
+    [
+        (None, "the first one"),
+        (snapshot(topic_id="another"), "created again"),
+        (snapshot(cluster_id="another"), "another cluster"),
+        (snapshot(offsets={0: 90}), "2 partitions now"),
+        (snapshot(captured_at_ms=FACTS.at_ms - HOUR_MS), "older than delete.retention.ms"),
+        (snapshot(delete_retention_ms=HOUR_MS // 4), "older than delete.retention.ms"),
+        (snapshot(read_since_ms=FACTS.at_ms - 9 * HOUR_MS), "took longer"),
+        (snapshot(offsets={0: 101, 1: 40}), "without its 101"),
+        (snapshot(offsets={0: 90, 1: 45}), "ends before"),
+    ],
+)
+def test_a_full_one_is_taken_where_the_last_one_cannot_be_trusted(
+    newest: Snapshot | None, why: str
+) -> None:
+    found = plan(newest)
+    assert (found.kind, found.base, found.starts) == ("full", None, FACTS.starts)
+    assert why in found.reason
+
+
+def test_a_full_one_is_taken_for_other_codecs_and_when_the_log_starts_later() -> None:
+    assert plan(snapshot(), value_codec="bytes").kind == "full"
+    assert plan(snapshot(), replace(FACTS, starts={0: 95, 1: 0})).kind == "full"
+
+
+def test_a_note_is_read_back_and_those_of_others_are_not() -> None:
+    assert decode_note(encode_note(NOTE)) == NOTE
+    assert decode_note(None) is None
+    assert decode_note('{"by": "somebody else"}') is None
+    assert decode_note(encode_note(msgspec.structs.replace(NOTE, snapshot_format=99))) is None
+
+
+def test_a_snapshot_is_kept_as_long_as_it_was_the_newest_within_the_time_to_keep() -> None:
+    hours = [20, 19, 18, 1]  # the one of hour 18 became the newest at 18 and was it until 19
+    found = [Snapshot(NOTE, version=h, committed_at_ms=h * HOUR_MS) for h in hours]
+    assert Catalog._kept(found) == 3
+    assert Catalog._kept(found[:1]) == 1
+    assert Catalog._kept([]) == 0
