@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from arena.dataset import Numbers, key_of, value_of
 
-WINDOW_MS = 10_000
+WINDOW_MS = 60_000
 KINDS = ("count", "windowed", "reduce")
 _SEED = 11
 # Kafka Streams appends a sequence number to the keys of window stores.

@@ -63,8 +63,7 @@ def test_a_killed_worker_s_partitions_move_and_are_restored_from_the_changelog(
     servers, app = bench.connection.bootstrap_servers, f"app-{source}"
     driver = cluster.submit(script, jars, servers, app, source)
     try:
-        processed = _process(driver.stdout, 1_000)
-        assert processed["restored"] == 0
+        _process(driver.stdout, 1_000)
         stores = [_stores(cluster, number) for number in range(2)]
         assert all(stores), f"both executors must have had tasks: {stores}"
 

@@ -82,7 +82,7 @@ class _Folding:
         except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
             return False
         if encoded is not None or old is not None:
-            self._put(row, encoded, max(timestamps[i] for i in indexes))
+            self._put(row, encoded, max(map(timestamps.__getitem__, indexes)))
         return True
 
     def one_by_one(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> None:
