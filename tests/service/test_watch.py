@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import threading
@@ -13,6 +14,7 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.service import Limits
 from lastword.service.keys import to_base64url
+from lastword.service.pump import Pump
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.event_stream import Event, watching
@@ -207,6 +209,21 @@ def test_more_watchers_than_allowed_are_told_to_come_back(serve: Serve) -> None:
         wait_until(lambda: watchers_of(client) == 0, "both to have left")
         with watching(client, WATCH) as events:
             assert events.start.name == "start"
+
+
+def test_nothing_is_kept_of_watchers_that_have_gone(serving: Serving, client: httpx.Client) -> None:
+    for number in range(6):
+        with watching(client, WATCH) as events:
+            serving.table.put("a", number)
+            assert brief(next(events)) == ("put", "a", number)
+        wait_until(lambda: watchers_of(client) == 0, "the watcher to have left")
+
+    def pumps() -> int:
+        gc.collect()
+        return sum(type(each) is Pump for each in gc.get_objects())
+
+    # The last one's thread may still be ending, and the one before it with it.
+    wait_until(lambda: pumps() <= 2, "the threads of former watches to be gone")
 
 
 def test_a_watch_ends_with_a_reason_when_the_service_stops(serve: Serve) -> None:

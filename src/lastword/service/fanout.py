@@ -81,8 +81,7 @@ class Fanout:
     @property
     def at_rest(self) -> bool:
         """Whether nobody watches and no thread of a former pump runs any more."""
-        self._ending = [pump for pump in self._ending if not pump.ended]
-        return not (self._users or self._ending)
+        return not self._users and all(pump.ended for pump in self._ending)
 
     async def _started(self) -> Pump:
         async with self._starting:
@@ -107,7 +106,8 @@ class Fanout:
     def _stop_pump(self) -> None:
         if self._pump is not None:
             self._pump.stop()
-            self._ending.append(self._pump)
+            # Those that have ended are let go here: watchers come and go all day.
+            self._ending = [pump for pump in self._ending if not pump.ended] + [self._pump]
             self._pump = None
 
     def _deliver(self, pump: Pump, chunk: Chunk) -> None:

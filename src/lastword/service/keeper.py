@@ -1,6 +1,4 @@
-"""What goes on by itself while the service runs: figures are remembered, compaction is looked at,
-and memory given back.
-"""
+"""What goes on by itself while the service runs: figures are remembered, compaction looked at."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import asyncio
 import logging
 
 from lastword.errors import LastwordError
-from lastword.service import trimming
 from lastword.service.context import Context
 from lastword.service.recorder import INTERVAL_S
 from lastword.service.served import ServedTable
@@ -23,7 +20,6 @@ async def keep(context: Context) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_keep_figures(context))
         tasks.create_task(_keep_compaction(context))
-        tasks.create_task(_keep_memory_low(context))
 
 
 async def _keep_figures(context: Context) -> None:
@@ -41,12 +37,6 @@ async def _keep_compaction(context: Context) -> None:
                 await _look_at_compaction(context, served)
         turn += 1
         await asyncio.sleep(INTERVAL_S)
-
-
-async def _keep_memory_low(context: Context) -> None:
-    while True:
-        await asyncio.sleep(trimming.INTERVAL_S)
-        await context.reads.run(trimming.trim)
 
 
 async def _record(context: Context, served: ServedTable) -> None:
