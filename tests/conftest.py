@@ -41,7 +41,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out."""
+    """Mark what needs the broker, so that ``pytest -m 'not broker'`` leaves it out.
+
+    The tests on Spark take longest and stay in one process, so they begin first.
+    """
+    items.sort(key=lambda item: HERE / "spark" not in item.path.parents)
     for item in items:
         if {HERE / "broker", HERE / "spark"} & set(item.path.parents):
             item.add_marker(pytest.mark.broker)
