@@ -26,7 +26,7 @@ from lastword.broker.home import default_home
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 ADDRESS = "localhost:9092"
-TIMEOUT_S = 120.0
+TIMEOUT_S = 300.0
 
 PAGES = [
     page

@@ -23,7 +23,7 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.testing.waiting import wait_until
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
-TIMEOUT_S = 90.0
+TIMEOUT_S = 180.0
 
 
 @pytest.fixture
