@@ -24,10 +24,10 @@ def search(page: Page, mode: str, text: str) -> None:
 def test_keys_are_browsed_page_by_page(visit: Visitor) -> None:
     page = visit("#/tables/user-profiles/keys")
     search(page, "Begins with", "eu:")
+    expect(page.locator(".keys-table tbody a").first).to_have_text("eu:user-000")
     expect(page.locator(".keys-table tbody tr")).to_have_count(50)
     first = keys_in(page)
     assert first == sorted(first)
-    assert first[0] == "eu:user-000"
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("Page 2")).to_be_visible()
     expect(page.locator(".keys-table tbody a").first).to_have_text("eu:user-050")

@@ -43,7 +43,8 @@ def test_many_stores_together_stay_within_the_budget(tmp_path: Path, small_budge
     for store in stores:
         store.close()
     assert MEGABYTE < peak["write_buffer_bytes"] <= small_budget // 4 + MEGABYTE
-    assert peak["cache_bytes"] <= small_budget
+    # RocksDB charges write buffers to the cache in entries of 256 KB, so it may be one ahead.
+    assert peak["cache_bytes"] <= small_budget + (MEGABYTE >> 2)
 
 
 def test_a_budget_too_small_to_work_is_refused() -> None:
