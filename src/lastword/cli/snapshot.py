@@ -96,7 +96,7 @@ def create(
         )
         while True:
             began = SYSTEM_CLOCK.monotonic()
-            _print_report(app, job.run(full=full))
+            print_report(app, job.run(full=full))
             if interval_s is None or stop.wait(_rest(began, interval_s)):
                 return
 
@@ -162,7 +162,8 @@ def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-def _print_report(app: AppContext, report: SnapshotReport) -> None:
+def print_report(app: AppContext, report: SnapshotReport) -> None:
+    """Say what a snapshot came to."""
     note = report.snapshot.note
     app.output.line(
         f"snapshot {note.number} of {note.topic}: {report.rows:,} rows at "
