@@ -142,7 +142,6 @@ class History:
         for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
             yield _batch(partition, batch)
 
-
     def unbroken_from(self, partition: int, start: int, end: int, *, version: int) -> int:
         """From which offset on each one is there, up to ``end``; ``end`` where the last is not."""
         field = pc.field
