@@ -134,6 +134,12 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         choices=("fail", "skip", "quarantine"),
     ),
     Setting("allow_expiry", bool, False, "accept a topic that also deletes by age"),
+    Setting(
+        "versions",
+        str,
+        None,
+        "keep the last values of each key: how many, or for how long (7d); default: none",
+    ),
     Setting("mount", str, None, "the path at which the service has the table, such as /users"),
     Setting(
         "window",

@@ -16,8 +16,8 @@ from lastword.cli.progress import progress_bar
 from lastword.cli.snapshot_places import require_deltalake, snapshot_location
 from lastword.cli.table_options import TableSpec, with_table
 from lastword.clock import SYSTEM_CLOCK
+from lastword.durations import milliseconds
 from lastword.errors import SnapshotError
-from lastword.pipelines.durations import milliseconds
 
 if TYPE_CHECKING:
     from lastword.pipelines.history_job import HistoryReport

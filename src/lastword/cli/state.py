@@ -21,7 +21,9 @@ from lastword.follow.state_directory import (
     StateDirectory,
     holder_of,
 )
+from lastword.stores.base import Store
 from lastword.stores.rocksdb import RocksDBStore
+from lastword.stores.versioned import VersionedStore, keeps_versions
 
 _MARK_OF_ROCKSDB = "CURRENT"
 
@@ -110,10 +112,13 @@ def _read(state_dir: Path, directory: Path) -> PartitionState:
     if not (directory / STORE_DIRECTORY / _MARK_OF_ROCKSDB).is_file():
         return seen  # not ours to open: a user's own store
     lock = StateDirectory(state_dir, application_id, table, SYSTEM_CLOCK)
-    store = RocksDBStore(directory / STORE_DIRECTORY)
+    store: Store = RocksDBStore(directory / STORE_DIRECTORY)
     try:
         lock.acquire(int(partition))
         store.open()
+        if keeps_versions(store):
+            store = VersionedStore(store)
+            store.open()
         checkpoint = decode_checkpoint(store.checkpoint())
         return replace(seen, checkpoint=checkpoint, keys=store.count())
     except LastwordError as error:

@@ -29,5 +29,6 @@ def make_table(
         allow_expiry=spec.allow_expiry,
         application_id=app.application_id,
         snapshots=root_for_reading(app, spec),
+        versions=spec.versions,
         restore_listener=restore_listener,
     )

@@ -36,6 +36,7 @@ class TableSpec:
     allow_expiry: bool
     mount: str | None = None
     window: str | None = None
+    versions: str | None = None
 
     @property
     def key_codec(self) -> CodecSpec:
@@ -72,6 +73,7 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         allow_expiry=bool(values["allow_expiry"] or values["window"]),
         mount=_text(values["mount"]),
         window=_text(values["window"]),
+        versions=_text(values["versions"]),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from lastword.follow.rows import ROW_FORMAT
+from lastword.follow.versions_note import VersionsNote
 
 CHECKPOINT_FORMAT = 1
 
@@ -36,6 +37,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     quarantined: tuple[Quarantined, ...] = ()
     checkpoint_format: int = CHECKPOINT_FORMAT
     row_format: int = ROW_FORMAT
+    versions: VersionsNote | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode

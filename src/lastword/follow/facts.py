@@ -14,8 +14,8 @@ DEFAULT_DELETE_RETENTION_MS = 86_400_000
 class TopicFacts:
     """One look at a topic; ``at_ms`` is before any of it was asked for.
 
-    ``ends`` are high watermarks; ``stable_ends`` stop at the first open transaction. For
-    ``compaction_lag_ms`` after its time a record cannot be compacted away.
+    ``ends`` are high watermarks; ``stable_ends`` stop at the first open transaction. Kafka's
+    cleaner leaves records younger than ``compaction_lag_ms`` alone.
     """
 
     at_ms: int
@@ -43,12 +43,12 @@ def look_up(
         cluster_id, settings = admin.cluster_id(), admin.settings(topic)
         retention_ms = int(settings.get("delete.retention.ms", DEFAULT_DELETE_RETENTION_MS))
         deletes_old_segments = "delete" in settings.get("cleanup.policy", "")
-        compaction_lag_ms = int(settings.get("min.compaction.lag.ms", 0))
+        lag_ms = int(settings.get("min.compaction.lag.ms", 0))
     else:
         cluster_id = settings_from.cluster_id
         retention_ms = settings_from.delete_retention_ms
         deletes_old_segments = settings_from.deletes_old_segments
-        compaction_lag_ms = settings_from.compaction_lag_ms
+        lag_ms = settings_from.compaction_lag_ms
     partitions = range(info.partitions)
     return TopicFacts(
         at_ms=at_ms,
@@ -60,5 +60,5 @@ def look_up(
         starts=admin.start_offsets(topic, partitions),
         ends=admin.end_offsets(topic, partitions),
         stable_ends=admin.stable_offsets(topic, partitions),
-        compaction_lag_ms=compaction_lag_ms,
+        compaction_lag_ms=lag_ms,
     )

@@ -108,6 +108,10 @@ class PartitionFollower:
         start = facts.starts[self.partition]
         return self._start_at(start, -1, facts, reason, from_scratch=True)
 
+    def adopt(self, checkpoint: Checkpoint) -> None:
+        """The store was filled from elsewhere: this is what it holds."""
+        self.store.apply({}, (), encode_checkpoint(checkpoint))
+
     def _resume(self, checkpoint: Checkpoint, facts: TopicFacts) -> StartPoint:
         self._reset(facts)
         self.quarantine = {each.key: each for each in checkpoint.quarantined}
@@ -139,7 +143,8 @@ class PartitionFollower:
     def _why_rebuild(self, checkpoint: Checkpoint | None, facts: TopicFacts) -> str | None:
         if checkpoint is None:
             new = self.store.checkpoint() is None
-            return "the store is new" if new else "the store was written by another version"
+            other = "the store was written by another version, or with other settings"
+            return "the store is new" if new else other
         if checkpoint.cluster_id != facts.cluster_id:
             return f"the store is of another cluster, {checkpoint.cluster_id}"
         if checkpoint.topic_id != facts.topic_id:
@@ -301,9 +306,14 @@ class PartitionFollower:
             delete_retention_ms=self._retention_ms,
             quarantined=tuple(self.quarantine.values()),
         )
-        self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
+        self._apply(puts, deletes, checkpoint)
         self.position = self.gathered
         self._written_caught_up_ms = self._caught_up_at_ms
+
+    def _apply(
+        self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint
+    ) -> None:
+        self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
 
 
 def _why_out_of_range(next_offset: int, facts: TopicFacts, partition: int) -> str | None:

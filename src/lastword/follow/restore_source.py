@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lastword.errors import SnapshotError
-from lastword.follow.checkpoint import Checkpoint, encode_checkpoint
+from lastword.follow.checkpoint import Checkpoint
 from lastword.follow.facts import TopicFacts
 from lastword.follow.partition import PartitionFollower
 
@@ -55,7 +55,7 @@ def fill(follower: PartitionFollower, facts: TopicFacts, source: RestoreSource) 
             log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
             store.clear()
             continue
-        store.apply({}, (), encode_checkpoint(_checkpoint(offer, facts)))
+        follower.adopt(_checkpoint(offer, facts))
         log.info("partition %d is filled from %s", partition, offer.name)
         return
 

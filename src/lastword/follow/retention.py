@@ -34,3 +34,19 @@ def may_have_missed_deletes(behind_for_ms: int, delete_retention_ms: int) -> boo
 def live_lag_too_long(behind_for_ms: int, delete_retention_ms: int) -> bool:
     """The same for a live table, which cannot judge absences shorter than the floor."""
     return may_have_missed_deletes(behind_for_ms, max(delete_retention_ms, LIVE_FLOOR_MS))
+
+
+def untouched_since_ms(now_ms: int, compaction_lag_ms: int) -> int | None:
+    """From which record time on the cleaner cannot have been there; with a margin for clocks.
+
+    Kafka's cleaner leaves alone every segment that holds a record younger than
+    ``min.compaction.lag.ms``, and all that come after it. None: nothing keeps it away.
+    """
+    if compaction_lag_ms <= 0:
+        return None
+    return now_ms - compaction_lag_ms + lag_margin_ms(compaction_lag_ms)
+
+
+def lag_margin_ms(compaction_lag_ms: int) -> int:
+    """How much of the lag is not counted on: a tenth or a minute."""
+    return min(compaction_lag_ms // 10, _MARGIN_MS_MAX)

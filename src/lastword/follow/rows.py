@@ -75,3 +75,8 @@ def value_of(row: bytes) -> bytes:
 def offset_of(row: bytes) -> int:
     """Only the offset, for passes over many rows."""
     return int.from_bytes(row[1:9], "big")
+
+
+def timestamp_of(row: bytes) -> int:
+    """Only the timestamp."""
+    return int.from_bytes(row[9:17], "big", signed=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from lastword.codecs.resolve import CodecSpec
+from lastword.durations import Duration
 from lastword.errors import ConfigError
-from lastword.pipelines.durations import Duration
 from lastword.pipelines.folds import (
     Aggregate,
     Average,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from lastword.broker.home import default_home
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.pipelines.driver import Driver, RunSettings
-from lastword.pipelines.durations import Duration, milliseconds
 from lastword.pipelines.extra import require_spark
 from lastword.pipelines.folds import Field, check_field
 from lastword.pipelines.observer import BatchReport, Observer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from lastword.codecs.resolve import CodecSpec
-from lastword.pipelines.durations import Duration
+from lastword.durations import Duration
 from lastword.pipelines.topology import OwnTopic, Topology
 
 Settings = Mapping[str, str | int | float]

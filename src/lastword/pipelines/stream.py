@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.codecs.resolve import CodecSpec, codec
 from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
+from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.pipelines.deduplicate import DeduplicateByBloom, DeduplicateWithin
-from lastword.pipelines.durations import Duration, milliseconds
 from lastword.pipelines.folds import Field, check_field
 from lastword.pipelines.grouped import GroupedStream
 from lastword.pipelines.join import JoinTable

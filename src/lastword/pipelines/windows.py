@@ -14,8 +14,8 @@ from typing import ClassVar
 from lastword.codecs.resolve import CodecSpec
 from lastword.codecs.windowed import SessionCodec, WindowedCodec, windowed
 from lastword.codecs.windowed import session as session_key
+from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
-from lastword.pipelines.durations import Duration, milliseconds
 
 DEFAULT_RETENTION_MS = 86_400_000
 

@@ -18,10 +18,10 @@ from deltalake.exceptions import TableNotFoundError
 from lastword.errors import SnapshotError
 from lastword.follow.facts import TopicFacts
 from lastword.follow.looks import Look
+from lastword.follow.retention import lag_margin_ms
 from lastword.records import Batch, Headers
 from lastword.snapshots.catalog import delta_errors
 from lastword.snapshots.layout import RAW_COLUMNS
-from lastword.snapshots.trust import margin_ms
 
 HISTORY_FORMAT = 1
 APPLICATION = "lastword-history"
@@ -71,7 +71,7 @@ class HistoryCommit(msgspec.Struct, frozen=True):
     def complete_from(self) -> dict[int, int]:
         """As in the note, unless reading took longer than the setting is sure to have protected."""
         note = self.note
-        slack_ms = margin_ms(note.compaction_lag_ms) // 2  # the other half is for the clocks
+        slack_ms = lag_margin_ms(note.compaction_lag_ms) // 2  # the other half is for the clocks
         if self.committed_at_ms - note.known_at_ms <= slack_ms:
             return note.complete_from
         read = [p for p, start in note.starts.items() if start < note.offsets[p]]

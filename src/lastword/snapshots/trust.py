@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lastword.follow.looks import Look
+from lastword.follow.retention import untouched_since_ms
 from lastword.kafka.admin import Admin
-
-_MARGIN_MS_MAX = 60_000
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,9 @@ def protection(looks: Sequence[Look]) -> Protection:
     since_ms: int | None = None
     for earlier, later in reversed(list(pairwise(looks))):
         lag_ms = min(earlier.compaction_lag_ms, later.compaction_lag_ms)
-        if lag_ms <= 0:
+        safe_ms = untouched_since_ms(later.known_at_ms, lag_ms)
+        if safe_ms is None:
             break
-        safe_ms = later.known_at_ms - lag_ms + margin_ms(lag_ms)
         since_ms = safe_ms if since_ms is None else max(since_ms, safe_ms)
         found = Protection(earlier, since_ms)
         if found.from_ms < best.from_ms:
@@ -76,8 +75,3 @@ def trust(admin: Admin, topic: str, looks: Sequence[Look]) -> Trust:
         protected = admin.offsets_since(topic, ends, found.since_ms)
         complete_from = {p: max(at, protected[p]) for p, at in complete_from.items()}
     return Trust(complete_from, found.from_ms)
-
-
-def margin_ms(compaction_lag_ms: int) -> int:
-    """For clocks that differ, and for what is read a little later."""
-    return min(compaction_lag_ms // 10, _MARGIN_MS_MAX)

@@ -10,6 +10,7 @@ import platformdirs
 from lastword.clock import Clock
 from lastword.errors import ConfigError
 from lastword.follow.state_directory import StateDirectory
+from lastword.follow.versions import Keep
 from lastword.kafka.connection import Connection
 from lastword.snapshots.location import Location
 from lastword.stores.factory import StoreFactory
@@ -31,6 +32,7 @@ class TableConfig:
     application_id: str
     allow_expiry: bool
     snapshots: Location | None
+    keep: Keep | None
     clock: Clock
 
 

@@ -18,6 +18,7 @@ from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.stall import explain_stall
 from lastword.table.state import StateListener, StateMachine, TableState
+from lastword.table.version_reads import VersionReads, look_back
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 
@@ -60,6 +61,12 @@ class Lifecycle:
         if self._queries is None:
             raise self._closed()
         return self._queries
+
+    @property
+    def versions(self) -> VersionReads:
+        """The reads of past moments that are kept here; the table must be ready."""
+        self.ensure_ready()
+        return VersionReads(self.parts, self._config.topic, self._config.clock)
 
     @property
     def raw(self) -> RawTable:
@@ -186,6 +193,7 @@ class Lifecycle:
     def _on_ready(self, ready: bool) -> None:
         if ready:
             self._evict_what_the_restore_brought_in()
+            look_back(self.parts, self._config.topic)
         self.machine.move(TableState.RUNNING if ready else TableState.RESTORING)
 
     def _on_failure(self, error: Exception) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from lastword.errors import ConfigError, StoreCorruptedError
 from lastword.follow.hooks import Hooks
@@ -15,10 +16,12 @@ from lastword.follow.partition import PartitionFollower
 from lastword.follow.restore_source import RestoreSource
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.tailer import Tailer
+from lastword.follow.versioned_partition import VersionedFollower
 from lastword.kafka.admin import Admin
 from lastword.metrics import Metrics
 from lastword.records import Header
 from lastword.stores.base import Store
+from lastword.stores.versioned import VersionedStore
 from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.topics.check import Finding, check_topic, require_fit
@@ -69,7 +72,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     tailer = Tailer(
         config.connection,
         config.topic,
-        {p: PartitionFollower(p, store, judge, config.clock) for p, store in enumerate(stores)},
+        {p: _follower(p, store, judge, config) for p, store in enumerate(stores)},
         admin=admin,
         clock=config.clock,
         metrics=metrics,
@@ -91,7 +94,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
 
 def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
     path = config.directory.acquire(partition) if config.store.persistent else None
-    store = config.store(partition, path)
+    store = _make_store(config, partition, path)
     try:
         store.open()
     except StoreCorruptedError as error:
@@ -100,10 +103,28 @@ def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
         # Nothing is lost: the topic has it all.
         log.warning("%s, partition %d is rebuilt: %s", config.topic, partition, error)
         shutil.rmtree(path)
-        store = config.store(partition, path)
+        store = _make_store(config, partition, path)
         store.open()
     undo.callback(store.close)
     return store
+
+
+def _make_store(config: TableConfig, partition: int, path: Path | None) -> Store:
+    store = config.store(partition, path)
+    if config.keep is None:
+        return store
+    if store.capabilities.capacity is not None:
+        raise ConfigError(
+            "a store that evicts keys cannot keep their versions",
+            hint="use store='memory' or store='rocksdb' with versions=",
+        )
+    return VersionedStore(store)
+
+
+def _follower(partition: int, store: Store, judge: Judge, config: TableConfig) -> PartitionFollower:
+    if config.keep is not None and isinstance(store, VersionedStore):
+        return VersionedFollower(partition, store, judge, config.clock, config.keep)
+    return PartitionFollower(partition, store, judge, config.clock)
 
 
 def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSource | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,7 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.progress import RestoreListener, RestoreProgress
 from lastword.follow.state_directory import StateDirectory
+from lastword.follow.versions import keep_of
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
@@ -25,7 +27,7 @@ from lastword.table.config import (
     default_state_dir,
 )
 from lastword.table.decoder import BadRecordPolicy, Decoder
-from lastword.table.entry import Entry
+from lastword.table.entry import Change, Entry
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.past import PastTable
 from lastword.table.queries import Queries
@@ -68,6 +70,7 @@ class Table:
         on_bad: BadRecordPolicy = "fail",
         allow_expiry: bool = False,
         snapshots: str | Path | None = None,
+        versions: int | str | timedelta | None = None,
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -87,6 +90,7 @@ class Table:
             application_id=application_id,
             allow_expiry=allow_expiry,
             snapshots=None if snapshots is None else Location(str(snapshots), topic),
+            keep=None if versions is None else keep_of(versions),
             clock=clock,
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
@@ -162,13 +166,24 @@ class Table:
         """Reads and writes in bytes, for whoever passes values on without decoding them."""
         return self._lifecycle.raw
 
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The value of ``key``, or ``default``."""
-        return self.query.value(key, default)
+    def get(self, key: Any, default: Any = None, *, at: Moment | None = None) -> Any:
+        """The value of ``key``, or ``default``; or the one it had ``at`` a past moment.
 
-    def entry(self, key: Any) -> Entry | None:
+        A past value is one of those that ``versions=`` keeps here: it is exact, or refused with
+        MomentGoneError. ``as_of`` asks the log and snapshots instead, for the whole table.
+        """
+        if at is None:
+            return self.query.value(key, default)
+        entry = self._lifecycle.versions.entry(key, at)
+        return default if entry is None else entry.value
+
+    def entry(self, key: Any, *, at: Moment | None = None) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
-        return self.query.get(key).value
+        return self.query.get(key).value if at is None else self._lifecycle.versions.entry(key, at)
+
+    def versions(self, key: Any) -> list[Change]:
+        """The versions of ``key`` that ``versions=`` keeps here, deletes included, oldest first."""
+        return self._lifecycle.versions.changes(key)
 
     def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """The values of those keys that exist, all as of one moment."""

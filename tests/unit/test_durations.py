@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from lastword.durations import milliseconds
 from lastword.errors import ConfigError
-from lastword.pipelines.durations import milliseconds
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,176 @@
+"""Keeps the versions of one partition's keys, and knows from where on it has seen every change.
+
+Compaction may remove a change before it is read. Offsets without a gap prove that none was. A gap
+may be compaction or only the marker of a transaction; it is harmless where a record before it is
+younger than ``min.compaction.lag.ms``, for the cleaner stays away from there. Any other gap may
+hide a change whose successor was in the log by then: so the past is known again from an end of
+the log on that was asked for after the gap was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from lastword.clock import Clock
+from lastword.follow.judge import Judge
+from lastword.follow.retention import untouched_since_ms
+from lastword.follow.rows import encode_row
+from lastword.follow.versions import (
+    NO_PAST,
+    Keep,
+    KeyVersion,
+    decode_past,
+    encode_past,
+    past_after,
+    past_with_time,
+    versions_of,
+)
+from lastword.follow.versions_note import NEVER_MS, VersionsNote
+from lastword.records import Batch
+from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
+
+_NOT_YET_MS = (1 << 63) - 1
+_EXPIRED_AT_ONCE = 5_000
+
+
+class VersionKeeper:
+    """Collects the changes of each batch and works them into the pasts of their keys.
+
+    On the tailing thread only; ``note`` and ``store`` are for readers that hold its lock.
+    """
+
+    def __init__(self, store: VersionedStore, judge: Judge, keep: Keep, clock: Clock) -> None:
+        self.store = store
+        self.note = VersionsNote()
+        self._judge = judge
+        self._keep = keep
+        self._clock = clock
+        self._changes: dict[bytes, list[KeyVersion]] = {}
+        self._expire_from = b""
+        self._expired = NO_CHANGES
+
+    def begin(self, note: VersionsNote) -> None:
+        """Go on with what a checkpoint has, or from nothing."""
+        self.note = note
+        self._changes, self._expired = {}, NO_CHANGES
+        self._expire_from = b""
+
+    def take(self, batch: Batch, expected: int, compaction_lag_ms: int) -> None:
+        """Collect the changes of a batch; ``expected`` is the offset that comes next."""
+        if batch.next_offset - expected != len(batch):
+            self._meet_gap(batch, expected, compaction_lag_ms)
+        time_ms, i = self.note.time_ms, 0
+        validate = self._judge.validate
+        for record in self._judge.records_of_table(batch):
+            # Records that are left out have their time all the same.
+            while batch.offsets[i] < record.offset:
+                time_ms, i = max(time_ms, batch.timestamps[i]), i + 1
+            time_ms = max(time_ms, record.timestamp_ms)
+            key, value = record.key or b"", record.value
+            if value is not None and validate is not None and validate(key, value) is not None:
+                continue
+            row = None
+            if value is not None:
+                row = encode_row(record.offset, record.timestamp_ms, record.headers, value)
+            self._changes.setdefault(key, []).append(KeyVersion(record.offset, time_ms, row))
+        self._change_note(time_ms=max(time_ms, max(batch.timestamps, default=NEVER_MS)))
+        self._reach(batch.next_offset)
+
+    def pass_by(self, offset: int, expected: int, compaction_lag_ms: int) -> None:
+        """The log was read up to ``offset``, without a record from ``expected`` on."""
+        if offset > expected and not self._untouched(self.note.time_ms, compaction_lag_ms):
+            self.lose_track()
+        self._reach(offset)
+
+    def lose_track(self) -> None:
+        """A change may have been missed."""
+        self._change_note(unsure_at_ms=self._clock.now_ms())
+
+    def look_back(self, end: int, position: int) -> None:
+        """The log ended at ``end`` after the last gap was read: what follows is known."""
+        if self.note.unsure_at_ms is not None:
+            self._change_note(known_from=end, known_since_ms=_NOT_YET_MS, unsure_at_ms=None)
+            self._reach(position)
+
+    def settle(self, deletes: Collection[bytes], position: int) -> PastChanges:
+        """What becomes of the pasts, with everything that was taken and those ``deletes``."""
+        changes, self._changes = self._changes, {}
+        expired, self._expired = self._expired, NO_CHANGES
+        now_ms = self._clock.now_ms()
+        for key in deletes:
+            if key not in changes:
+                # Dropped without a tombstone: from here on it is gone.
+                gone = KeyVersion(position - 1, max(now_ms, self.note.time_ms), None)
+                changes[key] = [gone]
+        written = dict(expired.puts)
+        removed = list(expired.deletes)
+        added = expired.added
+        keys = list(changes)
+        for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
+            past = past_after(row, decode_past(stored), changes[key], self._keep, now_ms)
+            if past != NO_PAST:
+                written[key] = encode_past(past)
+                added += stored is None
+            elif stored is not None:
+                removed.append(key)
+                added -= 1
+        return PastChanges(written, removed, added)
+
+    def expire(self) -> bool:
+        """Look at the next pasts in turn; True when ``settle`` has something to do for it.
+
+        What is too old goes. Where nothing remains to be told of a key its past is forgotten, and
+        the note says until when. Only between two batches: nothing may wait to be settled.
+        """
+        keys = self.store.keys_with_past(self._expire_from, _EXPIRED_AT_ONCE)
+        self._expire_from = keys[-1] + b"\0" if len(keys) == _EXPIRED_AT_ONCE else b""
+        now_ms = self._clock.now_ms()
+        written: dict[bytes, bytes] = {}
+        removed: list[bytes] = []
+        for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
+            past = past_with_time(row, decode_past(stored), self._keep, now_ms)
+            last = next(versions_of(row, past))
+            # A row that came late keeps its past: that alone knows when it was seen.
+            alone = len(past.older) == (row is None) and past.current_from_ms is None
+            if alone and self._is_over(last, now_ms):
+                removed.append(key)
+                self._change_note(
+                    forgotten_below=max(self.note.forgotten_below, last.offset + 1),
+                    forgotten_until_ms=max(self.note.forgotten_until_ms, last.seen_from_ms),
+                )
+            elif (encoded := encode_past(past)) != stored:
+                written[key] = encoded
+        self._expired = PastChanges(written, removed, -len(removed))
+        return bool(written or removed)
+
+    def _is_over(self, last: KeyVersion, now_ms: int) -> bool:
+        """Whether what came before a key's last version need not be remembered any more."""
+        if last.row is None:
+            return last.seen_from_ms <= now_ms - self._keep.deleted_ms
+        period_ms = self._keep.period_ms
+        return period_ms is not None and last.seen_from_ms <= now_ms - period_ms
+
+    def _meet_gap(self, batch: Batch, expected: int, compaction_lag_ms: int) -> None:
+        pairs = zip(batch.offsets, batch.timestamps, strict=True)
+        time_ms = self.note.time_ms
+        for i, (offset, timestamp_ms) in enumerate(pairs):
+            if offset != expected + i:
+                break
+            time_ms = max(time_ms, timestamp_ms)
+        if not self._untouched(time_ms, compaction_lag_ms):
+            self.lose_track()
+
+    def _untouched(self, time_ms: int, compaction_lag_ms: int) -> bool:
+        since_ms = untouched_since_ms(self._clock.now_ms(), compaction_lag_ms)
+        return since_ms is not None and time_ms >= since_ms
+
+    def _reach(self, position: int) -> None:
+        note = self.note
+        if note.known_since_ms == _NOT_YET_MS and position >= note.known_from:
+            # Not only the latest timestamp read: one that was missed may be later than that.
+            self._change_note(known_since_ms=max(note.time_ms, self._clock.now_ms()))
+
+    def _change_note(self, **changes: int | None) -> None:
+        self.note = msgspec.structs.replace(self.note, **changes)

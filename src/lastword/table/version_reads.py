@@ -1,0 +1,142 @@
+"""Reads of past moments from the versions that a table keeps locally: exact, or refused."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from lastword.clock import Clock
+from lastword.errors import ConfigError, LastwordError, MomentGoneError, NotReadyError
+from lastword.follow.versioned_partition import VersionedFollower
+from lastword.follow.versions import Cut, KeyVersion, decode_past, versions_of
+from lastword.follow.versions_note import Unknown, version_at
+from lastword.kafka.partitioner import partition_for
+from lastword.records import Position, Record, Version
+from lastword.snapshots.moments import Moment, as_milliseconds
+from lastword.table.decoder import Decoder
+from lastword.table.entry import Change, Entry
+from lastword.table.parts import Parts
+from lastword.table.queries import AT_LEAST_TIMEOUT_S
+
+log = logging.getLogger(__name__)
+
+
+def look_back(parts: Parts, topic: str) -> None:
+    """Ask once where the log ends, so that the past is known from here on at once.
+
+    On the tailing thread. Without an answer the next look at the topic will do.
+    """
+    unsure = [each for each in _versioned(parts).values() if each.versions.note.unsure_at_ms]
+    if not unsure:
+        return
+    try:
+        ends = parts.admin.end_offsets(topic, [each.partition for each in unsure])
+    except LastwordError as error:
+        log.info("the past of %s is not known yet: %s", topic, error)
+        return
+    for follower in unsure:
+        follower.look_back(ends[follower.partition])
+
+
+def _versioned(parts: Parts) -> dict[int, VersionedFollower]:
+    followers = parts.tailer.followers.items()
+    return {p: each for p, each in followers if isinstance(each, VersionedFollower)}
+
+
+class VersionReads:
+    """Answers for one key at a past moment. Safe to use from any thread."""
+
+    def __init__(self, parts: Parts, topic: str, clock: Clock) -> None:
+        self._followers = _versioned(parts)
+        if not self._followers:
+            raise ConfigError(
+                f"the table on {topic} keeps no versions",
+                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
+            )
+        self._tailer = parts.tailer
+        self._admin = parts.admin
+        self._decoder: Decoder = parts.decoder
+        self._topic = topic
+        self._clock = clock
+
+    def entry(self, key: Any, moment: Moment) -> Entry | None:
+        """What the key was then, or None when it was not there."""
+        raw, follower = self._place(key)
+        cut = self._cut(moment, follower)
+        with self._tailer.lock:
+            row, stored = follower.versions.store.versions([raw])[0]
+            note, swept = follower.versions.note, not follower.stale
+        if not swept:
+            raise NotReadyError(
+                f"{self._topic} may hold deleted keys until a sweep has finished",
+                hint="try again in a moment; delete.retention.ms may be too short for this table",
+            )
+        if note.unsure_at_ms is not None:
+            raise NotReadyError(
+                f"the past of {self._topic} is not known until its end has been asked for",
+                hint="try again in a second",
+            )
+        version = version_at(cut, note, row, decode_past(stored))
+        if isinstance(version, Unknown):
+            raise self._gone(key, moment, follower.partition, version)
+        if version is None or version.row is None:
+            return None
+        return self._decoder.entry(follower.partition, raw, version.row)
+
+    def changes(self, key: Any) -> list[Change]:
+        """Every version of the key that is kept, the oldest first."""
+        raw, follower = self._place(key)
+        row, stored = follower.versions.store.versions([raw])[0]
+        kept = reversed(tuple(versions_of(row, decode_past(stored))))
+        found = (self._change(follower.partition, raw, version) for version in kept)
+        return [change for change in found if change is not None]
+
+    def _place(self, key: Any) -> tuple[bytes, VersionedFollower]:
+        codec = self._decoder.key
+        raw = codec.encode(key)
+        return raw, self._followers[partition_for(raw, len(self._followers), codec.suffix_bytes)]
+
+    def _change(self, partition: int, raw: bytes, version: KeyVersion) -> Change | None:
+        if version.row is None:
+            gone = Record(partition, version.offset, version.seen_from_ms, raw, None)
+            return self._decoder.change(gone)
+        entry = self._decoder.entry(partition, raw, version.row)
+        if entry is None:
+            return None
+        return Change(
+            entry.key, entry.value, False, entry.version, entry.timestamp_ms, entry.headers
+        )
+
+    def _cut(self, moment: Moment, follower: VersionedFollower) -> Cut:
+        """The moment in the log of the key's partition; waits until that is read."""
+        partition = follower.partition
+        if isinstance(moment, Version):
+            moment = Position.after(moment)
+        if isinstance(moment, Position):
+            if partition not in moment.offsets:
+                raise ConfigError(
+                    f"the key is in partition {partition}, which {moment} does not name",
+                    hint="give a position of all partitions, a version of this key, or a time",
+                )
+            below = moment.offsets[partition]
+            self._tailer.wait_for(Position({partition: below}), AT_LEAST_TIMEOUT_S)
+            return Cut(below=below)
+        time_ms = as_milliseconds(moment)
+        if time_ms > self._clock.now_ms():
+            raise ConfigError(
+                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
+            )
+        if time_ms >= follower.at_end_ms:
+            end = self._admin.stable_offsets(self._topic, [partition])
+            self._tailer.wait_for(Position(end), AT_LEAST_TIMEOUT_S)
+        return Cut(until_ms=time_ms)
+
+    def _gone(self, key: Any, moment: Moment, partition: int, unknown: Unknown) -> MomentGoneError:
+        earliest = f"the position {partition}:{unknown.below}"
+        if unknown.since_ms > 0:
+            earliest += f" or {datetime.fromtimestamp(unknown.since_ms / 1000, UTC).isoformat()}"
+        return MomentGoneError(
+            f"{key!r} at {moment} is no longer known here; the earliest moment that is: {earliest}",
+            hint="keep more with versions=, set min.compaction.lag.ms, or ask as_of(moment)",
+        )
