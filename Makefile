@@ -59,8 +59,8 @@ test-robustness: setup ## Killed processes, restarted brokers, lost files
 	@$(PYTEST) tests/robustness
 
 .PHONY: soak
-soak: setup ## A driver killed 24 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
-	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py -k killed
+soak: setup ## A pipeline and a snapshot job killed 24 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
+	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py tests/spark/test_snapshot_kills.py -k killed
 	@end=$$((SECONDS + 60 * $${SOAK_MINUTES:-30})); round=0; \
 	while ((SECONDS < end)); do round=$$((round + 1)); echo "soak round $$round"; $(PYTEST) -x -q tests/robustness; done
 

@@ -68,6 +68,19 @@ class Batch:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def first(self, count: int, next_offset: int) -> Batch:
+        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        return Batch(
+            self.partition,
+            self.keys[:count],
+            self.values[:count],
+            self.offsets[:count],
+            self.timestamps[:count],
+            self.headers[:count],
+            next_offset,
+            self.leader_epoch,
+        )
+
     def records(self) -> Iterator[Record]:
         """One Record after another, for readers that are not in a hurry."""
         for key, value, offset, timestamp, headers in zip(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
+from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.location import Location
 from tests.support.real_topic import RealTopic
-from tests.support.snapshots import job, rows_of
+from tests.support.snapshots import changes_of, job, rows_of
 
 
 @pytest.fixture
@@ -65,20 +67,31 @@ def test_the_commands_take_list_and_show_snapshots(
 ) -> None:
     """On the session that runs; values are JSON here, and analysts find them as text."""
     topic.produce((b"a", b'{"n": 1}'), (b"b", b'{"n": 2}'), (b"c", b"no JSON: \xff"))
-    assert run(connection, location, "create")["kind"] == "full"
+    assert run(connection, location, "create", "--history")["history_records"] == 3
     topic.produce((b"a", b'{"n": 3}'), (b"b", None), (b"d", b"4"))
-    assert run(connection, location, "create")["rows"] == 3
+    second = run(connection, location, "create", "--history")
+    assert (second["kind"], second["rows"], second["history_records"]) == ("incremental", 3, 3)
     shown = run(connection, location, "show")
     assert [shown[f"keys_{what}"] for what in ("added", "changed", "removed")] == [1, 1, 1]
     assert run(connection, location, "list")["number"] == 1
     rows = spark.read.format("delta").load(location.snapshots)
     found = {row.decoded_key: row.decoded_value for row in rows.collect()}
     assert found == {"a": '{"n": 3}', "c": None, "d": "4"}
+    assert changes_of(location) == topic.log()
+    history = spark.read.format("delta").load(location.history)
+    assert [row.date for row in history.select("date").distinct().collect()] == [today()]
+    deleted = history.where("value IS NULL").select("decoded_key").collect()
+    assert [row.decoded_key for row in deleted] == ["b"]
 
 
-def run(connection: Connection, location: Location, command: str) -> dict[str, Any]:
+def today() -> date:
+    return datetime.fromtimestamp(SYSTEM_CLOCK.now_ms() / 1000, UTC).date()
+
+
+def run(connection: Connection, location: Location, command: str, *options: str) -> dict[str, Any]:
     """The first line of JSON that `lastword snapshot COMMAND` prints."""
     arguments = ["snapshot", command, location.topic, "--location", location.root, "--json"]
+    arguments += options
     arguments += ["--bootstrap-servers", connection.bootstrap_servers]
     result = CliRunner().invoke(lastword, arguments)
     assert result.exit_code == 0, result.output

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from itertools import starmap
+from typing import Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -15,12 +16,16 @@ from lastword.follow.facts import look_up
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_reader import read_range
+from lastword.pipelines.history_job import HistoryJob
+from lastword.pipelines.history_task import HistoryTask
 from lastword.pipelines.snapshot_job import SnapshotJob
 from lastword.pipelines.snapshot_task import SnapshotTask
-from lastword.snapshots.layout import snapshot_schema
+from lastword.snapshots.history import HistoryNote, encode_history_note
+from lastword.snapshots.layout import history_schema, snapshot_schema
 from lastword.snapshots.location import Location
 from lastword.snapshots.merge import CHANGES
 from lastword.snapshots.snapshot import SnapshotNote, encode_note
+from tests.support.real_topic import Logged
 
 
 def job(
@@ -29,6 +34,11 @@ def job(
     """A job on bytes, as the tests write them."""
     codecs = {"key": "bytes", "value": "bytes"}
     return SnapshotJob(spark, connection, location, **(codecs | options))  # type: ignore[arg-type]
+
+
+def history_job(spark: SparkSession, connection: Connection, location: Location) -> HistoryJob:
+    """The same for the history."""
+    return HistoryJob(spark, connection, location, key="bytes", value="bytes")
 
 
 def rows_of(location: Location, version: int | None = None) -> Mapping[bytes, bytes]:
@@ -57,6 +67,8 @@ def take_without_spark(connection: Connection, location: Location, **changes: An
         key_codec="bytes",
         value_codec="bytes",
         keep_ms=86_400_000,
+        known_at_ms=SYSTEM_CLOCK.now_ms(),
+        compaction_lag_ms=facts.compaction_lag_ms,
     )
     batches: list[pa.RecordBatch] = []
     for partition in range(facts.partitions):
@@ -84,6 +96,33 @@ def take_without_spark(connection: Connection, location: Location, **changes: An
         commit_properties=properties,
     )
     return note
+
+
+def keep_history_without_spark(connection: Connection, location: Location) -> HistoryNote:
+    """What the history's job appends, planned and made by it, but without a JVM."""
+    job: Any = HistoryJob(None, connection, location, key="bytes", value="bytes")  # type: ignore[arg-type]
+    note, plan = job._plan()
+    batches: list[pa.RecordBatch] = []
+    for partition in plan.changed:
+        ends = (plan.starts[partition], plan.ends[partition])
+        task = HistoryTask(partition, "bytes", "bytes", lambda _records: None)
+        batches += task(_arrow(connection, location.topic, partition, ends))
+    text = {"userMetadata": encode_history_note(note)}
+    write_deltalake(
+        location.history,
+        pa.Table.from_batches(batches, history_schema("bytes", "bytes")),
+        mode="append",
+        partition_by=["date"],
+        commit_properties=CommitProperties(custom_metadata=text),
+    )
+    return cast("HistoryNote", note)
+
+
+def changes_of(location: Location) -> list[Logged]:
+    """Every row of the history in the order of the log, by deltalake."""
+    table = DeltaTable(location.history).to_pyarrow_table()
+    names = ("partition", "offset", "key", "value")
+    return sorted(starmap(Logged, zip(*(table[name].to_pylist() for name in names), strict=True)))
 
 
 def _arrow(

@@ -88,6 +88,12 @@ SETTINGS: tuple[Setting, ...] = (
         "default: HOME/snapshots",
     ),
     Setting("snapshots.keep", str, "7d", "how long old snapshots are kept: 12h, 7d, ..."),
+    Setting(
+        "snapshots.history",
+        bool,
+        False,
+        "whether every change is kept, too, in a Delta table beside the snapshots",
+    ),
     Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
     Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
     Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),

@@ -20,6 +20,7 @@ from lastword.durations import milliseconds
 from lastword.errors import SnapshotError
 
 if TYPE_CHECKING:
+    from lastword.pipelines.history_job import HistoryReport
     from lastword.pipelines.snapshot_job import SnapshotReport
     from lastword.snapshots.catalog import Catalog
     from lastword.snapshots.snapshot import Snapshot
@@ -45,6 +46,11 @@ def snapshot() -> None:
 @snapshot.command()
 @with_table
 @_location
+@click.option(
+    "--history/--no-history",
+    default=None,
+    help="Also keep every change for good.  [default: snapshots.history, which is no]",
+)
 @click.option("--full", is_flag=True, help="Read the whole topic, not only what changed.")
 @click.option("--every", metavar="TIME", help="Take one each 15m, 1h, ... until Ctrl-C.")
 @click.option("--keep", metavar="TIME", help="How long old ones stay.  [default: 7d]")
@@ -58,6 +64,7 @@ def create(
     spec: TableSpec,
     *,
     location: str | None,
+    history: bool | None,
     full: bool,
     every: str | None,
     keep: str | None,
@@ -67,22 +74,26 @@ def create(
 
     The first reads the whole topic; the next ones read only what changed since the last one,
     unless that is older than the topic's delete.retention.ms. Old ones are deleted after --keep.
+
+    With --history all changes since the last time, deletes included, are appended to a second Delta
+    table, which is never cleaned: what compaction removes later stays there.
     """
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
+    from lastword.pipelines.history_job import HistoryJob
     from lastword.pipelines.snapshot_job import SnapshotJob
     from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
 
     place = snapshot_location(app, spec, location)
     keep_text = keep or str(app.settings["snapshots.keep"])
     with (
-        progress_bar(app.output, "fetching Spark's jars (once)", announce=True) as report,
+        progress_bar(app.output, "fetching Spark's jars (once)", announce=True) as fetching,
         session_for(
             f"snapshot-{spec.topic}",
             home=app.home,
             master=master or LOCAL_MASTER,
             delta=True,
-            progress=report,
+            progress=fetching,
         ) as spark,
         _stopped_by_signals() as stop,
     ):
@@ -94,9 +105,12 @@ def create(
             value=spec.value,
             keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
         )
+        changes = HistoryJob(spark, app.connection, place, key=spec.key_codec, value=spec.value)
+        keeps_history = app.settings["snapshots.history"] if history is None else history
         while True:
             began = SYSTEM_CLOCK.monotonic()
-            print_report(app, job.run(full=full))
+            report = job.run(full=full)
+            print_report(app, report, changes.run() if keeps_history else None)
             if interval_s is None or stop.wait(_rest(began, interval_s)):
                 return
 
@@ -162,13 +176,14 @@ def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-def print_report(app: AppContext, report: SnapshotReport) -> None:
-    """Say what a snapshot came to."""
+def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport | None) -> None:
+    """Say what a snapshot came to, and the history beside it."""
     note = report.snapshot.note
+    kept = "" if history is None else f"; {history.records:,} changes appended to the history"
     app.output.line(
         f"snapshot {note.number} of {note.topic}: {report.rows:,} rows at "
         f"{report.snapshot.position}; {report.kind} ({report.reason}), {report.records:,} records "
-        f"({report.bytes:,} bytes) read in {report.seconds:.1f} s",
+        f"({report.bytes:,} bytes) read in {report.seconds:.1f} s{kept}",
         {
             "number": note.number,
             "topic": note.topic,
@@ -181,6 +196,7 @@ def print_report(app: AppContext, report: SnapshotReport) -> None:
             "bytes": report.bytes,
             "files_deleted": report.files_deleted,
             "seconds": round(report.seconds, 3),
+            "history_records": None if history is None else history.records,
         },
     )
 

@@ -42,20 +42,20 @@ class ContinuousSnapshots:
 
     def run(self, spark: SparkSession) -> None:
         """Returns once ``stop`` was called."""
+        from lastword.pipelines.history_job import HistoryJob
         from lastword.pipelines.snapshot_job import SnapshotJob
 
-        job = SnapshotJob(
-            spark,
-            self._app.connection,
-            snapshot_location(self._app, self._spec),
-            key=self._spec.key_codec,
-            value=self._spec.value,
-            keep_ms=self._keep_ms,
-        )
+        connection, place = self._app.connection, snapshot_location(self._app, self._spec)
+        key, value = self._spec.key_codec, self._spec.value
+        job = SnapshotJob(spark, connection, place, key=key, value=value, keep_ms=self._keep_ms)
+        history = None
+        if self._app.settings["snapshots.history"]:
+            history = HistoryJob(spark, connection, place, key=key, value=value)
         while not self._stopping.is_set():
             began = SYSTEM_CLOCK.monotonic()
             try:
-                print_report(self._app, job.run())
+                report = job.run()
+                print_report(self._app, report, None if history is None else history.run())
             except LastwordError as error:
                 self._app.output.note(f"{self.name} has no new snapshot: {error}")
             self._stopping.wait(max(0.0, began + self._interval_s - SYSTEM_CLOCK.monotonic()))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from lastword.clock import Clock
 from lastword.errors import LastwordError
 from lastword.follow.facts import TopicFacts, look_up
+from lastword.follow.looks import Looks
 from lastword.kafka.admin import Admin
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class TopicMonitor:
         self._topic = topic
         self._clock = clock
         self._post = post
+        self.looks = Looks()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"monitor-{topic}", daemon=True)
 
@@ -64,6 +66,9 @@ class TopicMonitor:
     def _look(self, known: TopicFacts | None) -> tuple[TopicFacts | None, Exception | None]:
         now_ms = self._clock.now_ms()
         try:
-            return look_up(self._admin, self._topic, now_ms, settings_from=known), None
+            facts = look_up(self._admin, self._topic, now_ms, settings_from=known)
         except LastwordError as error:
             return None, error
+        if known is None:
+            self.looks.note(facts, self._clock.now_ms())
+        return facts, None

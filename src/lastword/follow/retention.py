@@ -44,4 +44,9 @@ def untouched_since_ms(now_ms: int, compaction_lag_ms: int) -> int | None:
     """
     if compaction_lag_ms <= 0:
         return None
-    return now_ms - compaction_lag_ms + min(compaction_lag_ms // 10, _MARGIN_MS_MAX)
+    return now_ms - compaction_lag_ms + lag_margin_ms(compaction_lag_ms)
+
+
+def lag_margin_ms(compaction_lag_ms: int) -> int:
+    """How much of the lag is not counted on: a tenth or a minute."""
+    return min(compaction_lag_ms // 10, _MARGIN_MS_MAX)

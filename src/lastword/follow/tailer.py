@@ -63,6 +63,7 @@ class Tailer:
         self._reader = LogReader(connection, topic)
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
+        self.looks = self._monitor.looks
         self._publisher = PositionPublisher(connection, topic, group_id)
         self._sweeps = SweepSchedule(connection, topic, clock, self._inbox.put, self._drop)
         self._facts: TopicFacts | None = None
@@ -86,6 +87,7 @@ class Tailer:
     def start(self) -> None:
         """Look at the topic, begin each partition, and follow in the background."""
         self._facts = facts = look_up(self._admin, self.topic, self._clock.now_ms())
+        self.looks.note(facts, self._clock.now_ms())
         if self._source is None:
             self._begin_all(facts)
         else:  # which may take seconds

@@ -197,7 +197,7 @@ def _within(
         return
     if isinstance(item, Batch):
         if item.next_offset > end:
-            item = _cut(item, end)
+            item = item.first(sum(1 for offset in item.offsets if offset < end), end)
         if len(item):
             yield item
         reached = item.next_offset
@@ -206,20 +206,6 @@ def _within(
     if reached >= end:
         del remaining[item.partition]
         reader.release(item.partition)
-
-
-def _cut(batch: Batch, end: int) -> Batch:
-    keep = sum(1 for offset in batch.offsets if offset < end)
-    return Batch(
-        batch.partition,
-        batch.keys[:keep],
-        batch.values[:keep],
-        batch.offsets[:keep],
-        batch.timestamps[:keep],
-        batch.headers[:keep],
-        next_offset=end,
-        leader_epoch=batch.leader_epoch,
-    )
 
 
 def _note_error(error: KafkaError) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
-from lastword.errors import ConfigError, SnapshotError
+from lastword.errors import SnapshotError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.snapshot_task import SnapshotTask
+from lastword.pipelines.topic_frame import topic_frame
 from lastword.snapshots.location import Location
 from lastword.snapshots.snapshot import APPLICATION, Kind, Snapshot, SnapshotNote, encode_note
 
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEFAULT_KEEP_MS = 7 * 86_400_000
-
-_SOURCE_OPTIONS: Mapping[str, str] = {
-    "failOnDataLoss": "true",
-    "includeHeaders": "true",
-    "kafka.isolation.level": "read_committed",
-    "kafka.fetch.max.wait.ms": "20",
-    "kafka.max.poll.records": "10000",
-}
-_COLUMNS = ("key", "value", "headers", "offset", "timestamp")
 
 
 @dataclass(frozen=True)
@@ -88,6 +78,7 @@ class SnapshotJob:
         started = self._clock.monotonic()
         with Admin(self._connection) as admin:
             facts = look_up(admin, self._location.topic, self._clock.now_ms())
+            known_at_ms = self._clock.now_ms()
         plan = plan_snapshot(
             self._catalog.newest(),
             facts,
@@ -97,7 +88,7 @@ class SnapshotJob:
             full=full,
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
-        note = self._note(plan, facts)
+        note = self._note(plan, facts, known_at_ms)
         records, size = self._write(plan, facts, note)
         snapshot = self._committed(note)
         return SnapshotReport(
@@ -111,7 +102,7 @@ class SnapshotJob:
             seconds=self._clock.monotonic() - started,
         )
 
-    def _note(self, plan: SnapshotPlan, facts: TopicFacts) -> SnapshotNote:
+    def _note(self, plan: SnapshotPlan, facts: TopicFacts, known_at_ms: int) -> SnapshotNote:
         base_retention_ms = (
             facts.delete_retention_ms if plan.base is None else plan.base.note.delete_retention_ms
         )
@@ -129,6 +120,8 @@ class SnapshotJob:
             key_codec=self._key.name,
             value_codec=self._value.name,
             keep_ms=self._keep_ms,
+            known_at_ms=known_at_ms,
+            compaction_lag_ms=facts.compaction_lag_ms,
         )
 
     def _write(self, plan: SnapshotPlan, facts: TopicFacts, note: SnapshotNote) -> tuple[int, int]:
@@ -142,7 +135,14 @@ class SnapshotJob:
 
         columns = snapshot_columns(self._key.name, self._value.name)
         parts = [
-            self._records(partition, plan.starts[partition], plan.ends[partition]).mapInArrow(
+            topic_frame(
+                self._spark,
+                self._connection,
+                self._location.topic,
+                partition=partition,
+                start=plan.starts[partition],
+                end=plan.ends[partition],
+            ).mapInArrow(
                 SnapshotTask(
                     uri=self._location.snapshots,
                     base_version=None if plan.base is None else plan.base.version,
@@ -174,24 +174,6 @@ class SnapshotJob:
             writer = writer.mode("append")  # nothing changed; but that is known of a later moment
         writer.save(self._location.snapshots)
         return records.value, size.value
-
-    def _records(self, partition: int, start: int, end: int) -> DataFrame:
-        from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
-
-        topic = self._location.topic
-        reader = self._spark.read.format("kafka").options(**_SOURCE_OPTIONS)
-        for name, value in self._connection.java().items():
-            reader = reader.option(f"kafka.{name}", value)
-        reader = reader.option("assign", json.dumps({topic: [partition]}))
-        reader = reader.option("startingOffsets", json.dumps({topic: {str(partition): start}}))
-        reader = reader.option("endingOffsets", json.dumps({topic: {str(partition): end}}))
-        try:
-            return reader.load().select(*_COLUMNS)
-        except AnalysisException as error:
-            raise ConfigError(
-                f"this SparkSession cannot read Kafka: {error}",
-                hint="build it with pipelines.spark_session.build_session(..., delta=True)",
-            ) from error
 
     def _committed(self, note: SnapshotNote) -> Snapshot:
         """The snapshot that was just written, if it is the newest, and sound."""

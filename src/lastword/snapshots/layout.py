@@ -55,6 +55,16 @@ def snapshot_schema(key_codec: str, value_codec: str) -> pa.Schema:
     return pa.schema([*fields, pa.field("partition", pa.int32())])
 
 
+def history_columns(key_codec: str, value_codec: str) -> str:
+    """The columns of a history, as Spark declares them; a null value is a delete."""
+    return f"{snapshot_columns(key_codec, value_codec)}, date DATE"
+
+
+def history_schema(key_codec: str, value_codec: str) -> pa.Schema:
+    """The same, as Arrow has them."""
+    return snapshot_schema(key_codec, value_codec).append(pa.field("date", pa.date32()))
+
+
 def _decoded_columns(key_codec: str, value_codec: str) -> list[str]:
     both = (("decoded_key", key_codec), ("decoded_value", value_codec))
     return [f"{name} {_DECODED[codec][0]}" for name, codec in both if codec in _DECODED]

@@ -7,11 +7,13 @@ from typing import Literal
 import msgspec
 
 from lastword.follow.facts import TopicFacts
+from lastword.follow.looks import Look
 from lastword.follow.retention import may_have_missed_deletes
 from lastword.records import Position
 
 SNAPSHOT_FORMAT = 1
 APPLICATION = "lastword"
+_ANSWERED_WITHIN_MS = 60_000
 
 Kind = Literal["full", "incremental"]
 
@@ -21,7 +23,8 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
 
     ``captured_at_ms`` is just before the position was asked for. ``read_since_ms`` is the moment
     since which no tombstone may have gone unseen: where the reading of a full snapshot began, or
-    the capture of the one that an incremental one builds on.
+    the capture of the one that an incremental one builds on. ``known_at_ms`` is when the position
+    had been answered; notes from before that was kept, and the lag with it, have none.
     """
 
     number: int
@@ -37,6 +40,8 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     key_codec: str
     value_codec: str
     keep_ms: int
+    known_at_ms: int = 0
+    compaction_lag_ms: int = 0
     application: str = APPLICATION
     snapshot_format: int = SNAPSHOT_FORMAT
 
@@ -70,6 +75,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     def position(self) -> Position:
         """Everything below it is in the snapshot, and nothing else."""
         return Position(self.note.offsets)
+
+    @property
+    def look(self) -> Look:
+        """What the job saw of the topic's settings."""
+        note = self.note
+        known_at_ms = note.known_at_ms or note.captured_at_ms + _ANSWERED_WITHIN_MS
+        return Look(note.captured_at_ms, known_at_ms, note.offsets, note.compaction_lag_ms)
 
     @property
     def sound(self) -> bool:

@@ -1,24 +1,30 @@
-"""The rows of a table at a past moment: from the log where it still has them, else a snapshot."""
+"""The rows of a table at a past moment: from snapshots, history and the log, exact or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.judge import Judge
+from lastword.follow.looks import Look, look_at
 from lastword.follow.retention import may_have_missed_deletes
 from lastword.kafka.admin import Admin
 from lastword.kafka.log_reader import read_range
 from lastword.records import Position, Version
+from lastword.snapshots.known import Known, read_known
 from lastword.snapshots.location import Location
-from lastword.snapshots.moments import Evidence, Moment, as_milliseconds, complete_since_ms
+from lastword.snapshots.moments import Moment, as_milliseconds
+from lastword.snapshots.replay import Cut, LostChangesError, Replay
 from lastword.snapshots.snapshot import Snapshot
+from lastword.snapshots.trust import Trust, trust
 
-Rows = dict[int, dict[bytes, bytes]]
-"""Partition -> key -> row, as stores keep them."""
+Replays = dict[int, Replay]
+Watch = Callable[[int], None]
+"""Called now and then with how many rows there are so far; may raise to give up."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,28 @@ class Past:
     rows: Mapping[int, Mapping[bytes, bytes]]
 
 
+class Route(NamedTuple):
+    """Where to begin, and whether to go by the history before the log."""
+
+    base: Snapshot | None
+    history: bool
+
+
 class TimeTravel:
-    """Answers for past moments of one topic; raises MomentGoneError rather than guess."""
+    """Answers for past moments of one topic; raises MomentGoneError rather than guess.
+
+    ``seen`` are the looks of this process at the topic's settings.
+    """
 
     def __init__(
-        self, admin: Admin, topic: str, judge: Judge, location: Location | None, clock: Clock
+        self,
+        admin: Admin,
+        topic: str,
+        judge: Judge,
+        location: Location | None,
+        *,
+        clock: Clock,
+        seen: Callable[[str], Iterable[Look]] = lambda _topic_id: (),
     ) -> None:
         self._admin = admin
         self._topic = topic
@@ -41,104 +64,163 @@ class TimeTravel:
         self._judge = replace(judge, validate=None)
         self._location = location
         self._clock = clock
+        self._seen = seen
 
-    def at(self, moment: Moment) -> Past:
+    def at(self, moment: Moment, watch: Watch = lambda _rows: None) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
-        facts = look_up(self._admin, self._topic, self._clock.now_ms())
-        evidence = self._evidence(facts, self._snapshots(facts))
-        position = self._position(moment, evidence)
-        what = f"{self._topic} at {position}"
-        snapshot = evidence.snapshot_at(position)
+        facts, now = self._look()
+        known = read_known(self._location, facts, now, self._seen(facts.topic_id))
+        snapshot, cuts, what = self._resolve(moment, known)
         if snapshot is not None:
-            return Past(position, self._from_snapshot(snapshot, position))
-        if not evidence.log_has(position):
-            raise evidence.gone(what)
-        rows = self._from_log(facts, position)
-        # The cleaner may have moved while the log was read; only what holds now was true then.
-        after = look_up(self._admin, self._topic, self._clock.now_ms())
-        later = self._evidence(after, evidence.snapshots)
-        slow = may_have_missed_deletes(after.at_ms - facts.at_ms, facts.delete_retention_ms)
-        moved = after.topic_id != facts.topic_id or after.starts != facts.starts
-        if slow or moved or not later.log_has(position):
-            raise later.gone(what)
-        return Past(position, rows)
+            return self._past(
+                self._begin(snapshot, {p: Cut(cut.ceiling) for p, cut in cuts.items()})
+            )
+        if facts.deletes_old_segments or any(facts.starts.values()):
+            # Which rows had left such a log by age at that moment, nothing tells.
+            raise known.gone(what, known.now.at_ms)
+        found = trust(self._admin, self._topic, known.looks)
+        for route in _routes(known, cuts):
+            try:
+                replays = self._replay(known, cuts, found, route, watch)
+            except LostChangesError:
+                continue
+            self._check_again(facts, known, replays, what)
+            return self._past(replays)
+        raise known.gone(what, found.since_ms)
 
-    def _position(self, moment: Moment, evidence: Evidence) -> Position:
+    def _look(self) -> tuple[TopicFacts, Look]:
+        facts = look_up(self._admin, self._topic, self._clock.now_ms())
+        return facts, look_at(facts, self._clock.now_ms())
+
+    # -- which moment --------------------------------------------------------------------------
+
+    def _resolve(self, moment: Moment, known: Known) -> tuple[Snapshot | None, dict[int, Cut], str]:
         if isinstance(moment, Version):
             moment = Position.after(moment)
         if isinstance(moment, Position):
-            if not moment.offsets or any(
-                p not in evidence.ends or at > evidence.ends[p] for p, at in moment.offsets.items()
-            ):
-                raise ConfigError(
-                    f"{self._topic} has not been at {str(moment)!r} yet",
-                    hint=f"it ends at {Position(evidence.ends)}",
-                )
-            return moment
+            self._require_reached(moment, known.now.ends)
+            cuts = {p: Cut(at) for p, at in moment.offsets.items()}
+            return known.snapshot_at(moment), cuts, f"{self._topic} at {moment}"
         time_ms = as_milliseconds(moment)
-        if time_ms > evidence.now_ms:
+        if time_ms > known.now.known_at_ms:
             raise ConfigError(
                 f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
             )
-        if evidence.complete_since_ms is not None and time_ms >= evidence.complete_since_ms:
-            later = self._admin.offsets_since(self._topic, evidence.ends, time_ms + 1)
-            return Position({p: min(at, evidence.ends[p]) for p, at in later.items()})
-        position = evidence.position_of_snapshots(time_ms)
-        if position is None:
-            raise evidence.gone(f"{self._topic} at {time_ms} ms")
-        return position
+        what = f"{self._topic} at {time_ms} ms"
+        snapshot = known.snapshot_of(time_ms)
+        if snapshot is not None:
+            return snapshot, {p: Cut(at) for p, at in snapshot.note.offsets.items()}, what
+        return None, known.cuts_at(time_ms), what
 
-    def _evidence(self, facts: TopicFacts, snapshots: Sequence[Snapshot]) -> Evidence:
-        settings = self._admin.settings(self._topic)
-        # A log that also deletes by age has lost rows that no compaction rule protects.
-        lag_ms = 0 if any(facts.starts.values()) else int(settings["min.compaction.lag.ms"])
-        since_ms = complete_since_ms(facts.at_ms, lag_ms)
-        bound = None
-        if since_ms is not None:
-            bound = self._admin.offsets_since(self._topic, facts.stable_ends, since_ms)
-        return Evidence(
-            now_ms=facts.at_ms,
-            ends=facts.stable_ends,
-            complete_from=bound,
-            complete_since_ms=since_ms,
-            snapshots=snapshots,
-        )
+    def _require_reached(self, position: Position, ends: Mapping[int, int]) -> None:
+        if not position.offsets or any(
+            p not in ends or at > ends[p] for p, at in position.offsets.items()
+        ):
+            raise ConfigError(
+                f"{self._topic} has not been at {str(position)!r} yet",
+                hint=f"it ends at {Position(ends)}",
+            )
 
-    def _snapshots(self, facts: TopicFacts) -> list[Snapshot]:
-        """Those of this very log, however old: each is exact at its own position."""
-        if self._location is None:
-            return []
-        from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+    # -- from where ----------------------------------------------------------------------------
 
-        return [
-            each
-            for each in Catalog(self._location.snapshots).snapshots()
-            if each.note.topic_id == facts.topic_id
-            and each.note.cluster_id == facts.cluster_id
-            and len(each.note.offsets) == facts.partitions
-            and each.sound
-        ]
+    def _replay(
+        self, known: Known, cuts: dict[int, Cut], found: Trust, route: Route, watch: Watch
+    ) -> Replays:
+        replays = self._begin(route.base, cuts)
+        if route.history:
+            self._add_history(known, replays, watch)
+        self._add_log(replays, found, watch)
+        return replays
 
-    def _from_snapshot(self, snapshot: Snapshot, position: Position) -> Rows:
+    def _begin(self, base: Snapshot | None, cuts: Mapping[int, Cut]) -> Replays:
+        if base is None:
+            return {p: Replay(self._judge, cut) for p, cut in cuts.items()}
         from lastword.snapshots.reading import read_batches  # noqa: PLC0415 - loads deltalake
         from lastword.snapshots.source import store_rows  # noqa: PLC0415
 
         if self._location is None:
             raise RuntimeError("a snapshot has a place")
-        uri, rows = self._location.snapshots, Rows()
-        for partition in position.offsets:
-            of_partition = rows.setdefault(partition, {})
-            for batch in read_batches(uri, snapshot.version, partition):
-                of_partition.update(store_rows(batch))
-        return rows
+        replays: Replays = {}
+        for partition, cut in cuts.items():
+            rows: dict[bytes, bytes] = {}
+            for batch in read_batches(self._location.snapshots, base.version, partition):
+                rows.update(store_rows(batch))
+            at = base.note.offsets[partition]
+            replays[partition] = Replay(self._judge, cut, at, rows, from_start=False)
+        return replays
 
-    def _from_log(self, facts: TopicFacts, position: Position) -> Rows:
-        rows: Rows = {partition: {} for partition in position.offsets}
-        ranges = {p: (facts.starts[p], at) for p, at in position.offsets.items()}
+    def _add_history(self, known: Known, replays: Replays, watch: Watch) -> None:
+        from lastword.snapshots.history import History  # noqa: PLC0415 - loads deltalake
+
+        if self._location is None:
+            raise RuntimeError("a history has a place")
+        newest = known.history[0]
+        history, note = History(self._location.history), newest.note
+        for partition, replay in replays.items():
+            end = min(note.offsets[partition], replay.cut.ceiling)
+            if replay.done or not note.held_from[partition] <= replay.at < end:
+                continue
+            replay.begin(trusted=replay.at >= newest.complete_from[partition])
+            for batch in history.changes(partition, replay.at, end, version=newest.version):
+                replay.add(batch)
+                watch(_rows(replays))
+            replay.end(end)
+
+    def _add_log(self, replays: Replays, found: Trust, watch: Watch) -> None:
+        ranges: dict[int, tuple[int, int]] = {}
+        for partition, replay in replays.items():
+            if not replay.done:
+                replay.begin(trusted=_trusted(found, partition, replay, replay.at))
+                ranges[partition] = (replay.at, replay.cut.ceiling)
         for batch in read_range(self._admin.connection, self._topic, ranges):
-            verdict = self._judge.verdict(batch)
-            of_partition = rows[batch.partition]
-            of_partition.update(verdict.puts)
-            for key in verdict.deletes:
-                of_partition.pop(key, None)
-        return rows
+            replays[batch.partition].add(batch)
+            watch(_rows(replays))
+        for partition in ranges:
+            replays[partition].end(ranges[partition][1])
+        for partition in replays.keys() - ranges.keys():
+            replays[partition].relied = False  # on the log
+
+    # -- whether it still holds ----------------------------------------------------------------
+
+    def _check_again(self, before: TopicFacts, known: Known, replays: Replays, what: str) -> None:
+        """The cleaner may have moved while the log was read; only what holds now was true then."""
+        relied = {p: replay for p, replay in replays.items() if replay.relied}
+        after, now = self._look()
+        if after.topic_id != before.topic_id or after.starts != before.starts:
+            raise known.gone(what, now.at_ms)
+        if not relied:
+            return
+        found = trust(self._admin, self._topic, [*known.looks, now])
+        slow = may_have_missed_deletes(after.at_ms - before.at_ms, before.delete_retention_ms)
+        if slow or not all(_trusted(found, p, each, each.began_at) for p, each in relied.items()):
+            raise known.gone(what, found.since_ms)
+
+    @staticmethod
+    def _past(replays: Replays) -> Past:
+        position = Position({p: replay.at for p, replay in replays.items()})
+        return Past(position, {p: replay.rows for p, replay in replays.items()})
+
+
+def _routes(known: Known, cuts: dict[int, Cut]) -> list[Route]:
+    """The ways to a past state, the cheapest first."""
+    base, history = known.base_of(cuts), bool(known.history)
+    routes = [] if base is None else [Route(base, history)]
+    return [*routes, *([Route(None, True)] if history else []), Route(None, False)]
+
+
+def _trusted(found: Trust, partition: int, replay: Replay, start: int) -> bool:
+    """Whether the log has all that the replay needs of it from ``start`` on, gaps or not."""
+    if found.holds(partition, start):
+        return True
+    # From its start, a log also tells each state since the cleaner was last there: what it
+    # removed below was followed by another record of its key, below as well.
+    cut = replay.cut
+    if not replay.from_start or start > 0:
+        return False
+    if cut.time_ms is None:
+        return found.holds(partition, cut.ceiling)
+    return cut.time_ms >= found.since_ms
+
+
+def _rows(replays: Replays) -> int:
+    return sum(len(replay.rows) for replay in replays.values())

@@ -153,7 +153,14 @@ class Lifecycle:
     def as_of(self, moment: Moment) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
-        travel = TimeTravel(parts.admin, config.topic, parts.judge, config.snapshots, config.clock)
+        travel = TimeTravel(
+            parts.admin,
+            config.topic,
+            parts.judge,
+            config.snapshots,
+            clock=config.clock,
+            seen=parts.tailer.looks.of,
+        )
         return PastTable(travel.at(moment), parts.decoder, parts.judge.partitions)
 
     def close(self) -> None:

@@ -1,0 +1,139 @@
+"""Keeps every change of a topic: appends what is new to its history, exactly once."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.errors import SnapshotError
+from lastword.follow.facts import look_up
+from lastword.follow.looks import look_at
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.pipelines.history_task import HistoryTask
+from lastword.pipelines.topic_frame import topic_frame
+from lastword.snapshots.location import Location
+from lastword.snapshots.trust import trust
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lastword.snapshots.history import HistoryCommit, HistoryNote
+    from lastword.snapshots.history_planning import HistoryPlan
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class HistoryReport:
+    """What was appended; ``records`` were read from the topic."""
+
+    commit: HistoryCommit
+    records: int
+    seconds: float
+
+
+class HistoryJob:
+    """The history of one topic; ``run`` takes it from where it ended to the end of the topic.
+
+    Rows and positions are one Delta commit. Killed at any moment, it has appended all or nothing.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        connection: Connection,
+        location: Location,
+        *,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        from lastword.snapshots.history import History  # noqa: PLC0415 - loads deltalake
+
+        self._spark = spark
+        self._connection = connection
+        self._location = location
+        self._codecs = (key_codec(key).name, codec(value).name)
+        self._clock = clock
+        self._history = History(location.history)
+
+    def run(self) -> HistoryReport:
+        """Append what is new; raises SnapshotError when that cannot be, and nothing has changed."""
+        started = self._clock.monotonic()
+        note, plan = self._plan()
+        records = self._write(note, plan)
+        newest = next(iter(self._history.commits()), None)
+        if newest is None or newest.note.run_id != note.run_id:
+            raise SnapshotError(
+                f"another job has appended to the history of {note.topic} meanwhile",
+                hint="one job per topic and place is enough; nothing is lost or doubled",
+            )
+        return HistoryReport(newest, records, self._clock.monotonic() - started)
+
+    def _plan(self) -> tuple[HistoryNote, HistoryPlan]:
+        from lastword.snapshots.history import HistoryNote  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.history_planning import (  # noqa: PLC0415
+            plan_history,
+            require_same_log,
+        )
+
+        topic = self._location.topic
+        newest = next(iter(self._history.commits()), None)
+        with Admin(self._connection) as admin:
+            facts = look_up(admin, topic, self._clock.now_ms())
+            now = look_at(facts, self._clock.now_ms())
+            require_same_log(newest, facts, self._history.uri, self._codecs)
+            looks = [now] if newest is None else [newest.look, now]
+            plan = plan_history(newest, facts, trust(admin, topic, looks))
+        note = HistoryNote(
+            number=plan.number,
+            run_id=uuid.uuid4().hex,
+            topic=topic,
+            topic_id=facts.topic_id,
+            cluster_id=facts.cluster_id,
+            starts=plan.starts,
+            offsets=plan.ends,
+            held_from=plan.held_from,
+            complete_from=plan.complete_from,
+            captured_at_ms=now.at_ms,
+            known_at_ms=now.known_at_ms,
+            compaction_lag_ms=now.compaction_lag_ms,
+            key_codec=self._codecs[0],
+            value_codec=self._codecs[1],
+        )
+        return note, plan
+
+    def _write(self, note: HistoryNote, plan: HistoryPlan) -> int:
+        from lastword.snapshots.history import APPLICATION, encode_history_note  # noqa: PLC0415
+        from lastword.snapshots.layout import history_columns  # noqa: PLC0415
+
+        records = self._spark.sparkContext.accumulator(0)
+        columns = history_columns(*self._codecs)
+        parts = [
+            topic_frame(
+                self._spark,
+                self._connection,
+                note.topic,
+                partition=partition,
+                start=plan.starts[partition],
+                end=plan.ends[partition],
+            ).mapInArrow(HistoryTask(partition, *self._codecs, records.add), columns)
+            for partition in plan.changed
+        ]
+        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
+        writer = rows.write.format("delta").mode("append").partitionBy("date")
+        writer = writer.option("userMetadata", encode_history_note(note))
+        # Of two jobs that append the same, and of a commit that is tried twice, Delta takes one.
+        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(note.number))
+        writer.save(self._location.history)
+        return int(records.value)
+
+
+def _union(above: DataFrame, below: DataFrame) -> DataFrame:
+    return above.unionAll(below)

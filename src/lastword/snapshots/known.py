@@ -1,0 +1,97 @@
+"""What is known of a topic's past: its snapshots, its history, and the looks at its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lastword.errors import MomentGoneError
+from lastword.follow.facts import TopicFacts
+from lastword.follow.looks import Look
+from lastword.records import Position
+from lastword.snapshots.location import Location
+from lastword.snapshots.replay import Cut
+from lastword.snapshots.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lastword.snapshots.history import HistoryCommit
+
+
+@dataclass(frozen=True)
+class Known:
+    """All of it is of one log, the newest first. Moments are resolved by these positions alone."""
+
+    now: Look
+    snapshots: Sequence[Snapshot]
+    history: Sequence[HistoryCommit]
+    seen: Sequence[Look]
+
+    @property
+    def looks(self) -> list[Look]:
+        """Every look, the oldest first; the last one is of now."""
+        recorded = [each.look for each in self.snapshots] + [each.look for each in self.history]
+        return [*sorted([*recorded, *self.seen], key=lambda look: look.at_ms), self.now]
+
+    def snapshot_at(self, position: Position) -> Snapshot | None:
+        """One that was cut exactly there."""
+        wanted = position.offsets.items()
+        return next((each for each in self.snapshots if wanted <= each.note.offsets.items()), None)
+
+    def snapshot_of(self, time_ms: int) -> Snapshot | None:
+        """The one that has this very time."""
+        found = (each for each in self.snapshots if each.note.captured_at_ms == time_ms)
+        return next(found, None)
+
+    def base_of(self, cuts: dict[int, Cut]) -> Snapshot | None:
+        """The newest one to which only changes before the cuts have to be added."""
+        for snapshot in self.snapshots:
+            offsets = snapshot.note.offsets
+            if all(offsets[p] <= _certain(cut) for p, cut in cuts.items()):
+                return snapshot
+        return None
+
+    def cuts_at(self, time_ms: int) -> dict[int, Cut]:
+        """Between the last position known to have been reached by then, and the next one."""
+        looks = self.looks
+        reached = [look.ends for look in looks if look.known_at_ms <= time_ms]
+        beyond = [look.ends for look in looks if look.at_ms >= time_ms]
+        floor = reached[-1] if reached else {}
+        ceiling = beyond[0] if beyond else self.now.ends
+        return {p: Cut(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
+
+    def gone(self, what: str, since_ms: int) -> MomentGoneError:
+        """The refusal, which names the earliest moment that can be had."""
+        earliest_ms = min([since_ms, *(each.note.captured_at_ms for each in self.snapshots)])
+        earliest = datetime.fromtimestamp(earliest_ms / 1000, UTC).isoformat()
+        return MomentGoneError(
+            f"{what} cannot be answered exactly: compaction may have removed what it was; the "
+            f"earliest moment that can be is {earliest}",
+            hint="keep more: snapshots with --history, or a larger min.compaction.lag.ms",
+        )
+
+
+def read_known(
+    location: Location | None, facts: TopicFacts, now: Look, seen: Iterable[Look]
+) -> Known:
+    """Look up what there is of this very log, however old: each is exact at its own position."""
+    if location is None:
+        return Known(now, (), (), tuple(seen))
+    from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+    from lastword.snapshots.history import History  # noqa: PLC0415
+
+    snapshots = [
+        each
+        for each in Catalog(location.snapshots).snapshots()
+        if each.note.topic_id == facts.topic_id
+        and each.note.cluster_id == facts.cluster_id
+        and len(each.note.offsets) == facts.partitions
+        and each.sound
+    ]
+    return Known(now, snapshots, History(location.history).of(facts), tuple(seen))
+
+
+def _certain(cut: Cut) -> int:
+    """Up to where everything is before the cut."""
+    return cut.ceiling if cut.time_ms is None else cut.floor
