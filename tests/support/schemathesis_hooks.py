@@ -1,8 +1,9 @@
 """What a schema cannot say, said to schemathesis: see SCHEMATHESIS_HOOKS in its documentation.
 
-Two parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
-table has or will have, or the answer is 503 after a long wait; and with ``encoding=base64url``
-whatever names a key must be written in it.
+Three parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
+table has or will have, or the answer is 503 after a long wait; a moment in ``as_of`` must be past,
+and is not of now, as other parameters are; and with ``encoding=base64url`` whatever names a key
+must be written in it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import schemathesis
 from lastword.service.keys import to_base64url
 
 _VERSIONS = re.compile(r"[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}")
+_MOMENT = re.compile(r"[0-9]{1,15}|[0-9:,]{3,}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.+-]{2,24}Z?)?")
 _KEYS = ("key", "from", "to", "prefix")
 
 
@@ -25,6 +27,11 @@ def before_call(_context: Any, case: Any, _arguments: Any) -> None:
     asked = query.get("at_least")
     if isinstance(asked, str) and _VERSIONS.fullmatch(asked):
         query["at_least"] = "0:0"
+    as_of = query.get("as_of")
+    if isinstance(as_of, str) and _MOMENT.fullmatch(as_of):
+        query["as_of"] = "0:1,1:1,2:1"
+        for name in ("at_least", "stale"):
+            query.pop(name, None)
     if query.get("encoding") == "base64url":
         for place in (query, case.path_parameters or {}, *_records(case.body)):
             for name in _KEYS:

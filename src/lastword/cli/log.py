@@ -33,7 +33,7 @@ def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int
     records = 0
     for record in islice(_records(app, spec.topic, partition), limit):
         shown = describe_record(record, keys, values)
-        app.output.line(_as_line(shown), shown)
+        app.output.line(as_line(shown), shown)
         records += 1
     app.output.note(f"{records} record{'' if records == 1 else 's'}")
 
@@ -86,7 +86,8 @@ def describe_record(
     return shown
 
 
-def _as_line(shown: dict[str, object]) -> str:
+def as_line(shown: dict[str, object]) -> str:
+    """The same for people."""
     value = "(tombstone)" if shown["tombstone"] else as_text(shown["value"])
     key = "(no key)" if shown["key"] is None else as_text(shown["key"])
     problem = f"  ({as_text(shown['error'])})" if "error" in shown else ""

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "count": ("count", "Count the keys."),
     "watch": ("watch", "Print every change as it happens."),
     "log": ("log", "Print every record still in the log, superseded ones and tombstones included."),
+    "history": ("history", "Print every known change of a key, from its history and the log."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),
     "pipeline": ("pipeline", "Run data pipelines on Spark, and see how far they are."),

@@ -37,6 +37,11 @@ def root_for_reading(app: AppContext, spec: TableSpec) -> str | None:
     return root if there and can_read_snapshots() else None
 
 
+def location_for_reading(app: AppContext, spec: TableSpec) -> Location | None:
+    """The same, as the place of the one table."""
+    return None if root_for_reading(app, spec) is None else snapshot_location(app, spec)
+
+
 def require_deltalake() -> None:
     """Raise ConfigError unless snapshots can be read here."""
     if not can_read_snapshots():

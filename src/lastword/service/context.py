@@ -12,6 +12,7 @@ from lastword.service.compaction_state import CompactionState, LocalBrokers
 from lastword.service.config import ServiceConfig
 from lastword.service.fanout import Fanout
 from lastword.service.limits import Limits
+from lastword.service.past_states import PastStates
 from lastword.service.pool import Pool
 from lastword.service.problems import RefusedError
 from lastword.service.recorder import Recorder
@@ -51,6 +52,7 @@ class Context:
         self.reads = Pool("reads", _READ_THREADS, waiting)
         self.writes = Pool("writes", _WRITE_THREADS, waiting)
         self.log_passes = Pool("log", _LOG_THREADS, waiting)
+        self.past_states = PastStates(config.limits, clock)
         self.watching = 0
         self.replays = asyncio.Semaphore(_REPLAYS_MAX)
         self.openapi = b""

@@ -31,6 +31,7 @@ _VALUE_BODY = Content(
 _WRITTEN = Content("written, and readable here", shapes.Written, headers=("ETag",))
 _WRITE_PROBLEMS = (404, 408, 413, 415, 502, 503, 504)
 _READ_PROBLEMS = (404, 503)
+_PAST_PROBLEMS = (*_READ_PROBLEMS, 410, 507)
 
 _ONE_KEY = (
     Operation(
@@ -45,7 +46,7 @@ _ONE_KEY = (
         query=shapes.KeyQuery,
         answer=_VALUE,
         also={304: _NOT_MODIFIED},
-        problems=(*_READ_PROBLEMS, 500),
+        problems=(*_PAST_PROBLEMS, 500),
     ),
     Operation(
         id="put_key",
@@ -88,7 +89,7 @@ _MANY_KEYS = (
         handler=routes_pages.get_page,
         query=shapes.PageQuery,
         answer=Content("a page", shapes.Page),
-        problems=_READ_PROBLEMS,
+        problems=_PAST_PROBLEMS,
     ),
     Operation(
         id="put_batch",

@@ -23,6 +23,8 @@ class Limits:
     page_bytes           values in one page; a page may therefore hold fewer items than asked for
     at_least_s           how long a read waits for the position it asks for
     history_s            how long a search for the history of one key may read the log
+    as_of_s              how long reading a past state may take
+    as_of_bytes          keys and rows of a past state; and of all that are kept for later requests
     waiting_calls        calls that wait for a thread; further ones are told to come back
     watchers             open at once
     watcher_backlog_bytes  changes that wait for one watcher before it is cut off
@@ -38,6 +40,8 @@ class Limits:
     page_bytes: int = 4 << 20
     at_least_s: float = 10.0
     history_s: float = 10.0
+    as_of_s: float = 30.0
+    as_of_bytes: int = 256 << 20
     waiting_calls: int = 256
     watchers: int = 512
     watcher_backlog_bytes: int = 64 << 20

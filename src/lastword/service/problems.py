@@ -17,6 +17,7 @@ _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
     (errors.EncodeError, 400),
     (errors.ConfigError, 400),
     (errors.WatchLostError, 410),
+    (errors.MomentGoneError, 410),
     (errors.DecodeError, 500),
     (errors.IndeterminateError, 504),
     (errors.WriteFailedError, 502),

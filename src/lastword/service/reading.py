@@ -8,6 +8,7 @@ from lastword.errors import DecodeError
 from lastword.service.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
 from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
+from lastword.table.raw import RawEntry
 
 # Caches may keep a value, but must ask whether its version is still the current one.
 _REVALIDATE: Header = (b"cache-control", b"no-cache")
@@ -22,7 +23,13 @@ def read_key(
     served: ServedTable, key: bytes, headers: Mapping[bytes, bytes], *, allow_stale: bool = False
 ) -> Answer:
     """The value with its version as ETag; 304 when the caller has that version."""
-    entry, stale = served.raw.get(key, allow_stale=allow_stale)
+    return entry_answer(served, *served.raw.get(key, allow_stale=allow_stale), headers)
+
+
+def entry_answer(
+    served: ServedTable, entry: RawEntry | None, stale: bool, headers: Mapping[bytes, bytes]
+) -> Answer:
+    """The same for an entry that was read before."""
     if entry is None:
         raise key_not_found()
     etag = b'"%d:%d"' % entry.version

@@ -13,7 +13,7 @@ from lastword.records import Version
 from lastword.service.answers import OCTETS, Answer, document
 from lastword.service.operations import Call
 from lastword.service.problems import RefusedError, problem_of
-from lastword.service.reading import read_key
+from lastword.service.reading import entry_answer, read_key
 from lastword.service.served import ServedTable
 from lastword.service.shapes import (
     Batch,
@@ -28,6 +28,7 @@ from lastword.service.shapes import (
     Written,
 )
 from lastword.service.waiting import wait_for_versions
+from lastword.table.past import PastTable
 from lastword.writer.outcome import Outcome
 
 _read_batch = msgspec.json.Decoder(Batch).decode
@@ -36,8 +37,11 @@ _read_batch = msgspec.json.Decoder(Batch).decode
 async def get_key(call: Call) -> Answer:
     """The value of one key."""
     query: KeyQuery = call.query
-    await settle(call, query)
+    past = await past_state(call, query)
     key = key_in_path(call, query)
+    if past is not None:
+        return entry_answer(call.served, past.raw_entry(key), False, call.headers)
+    await settle(call, query)
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
 
@@ -90,6 +94,21 @@ async def count_keys(call: Call) -> Answer:
 
 
 # -- shared with the windows -------------------------------------------------------------------
+
+
+async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
+    """The past state that the read is of; None when it is of now."""
+    if query.as_of is UNSET:
+        return None
+    if query.at_least is not UNSET or query.stale == "true":
+        raise RefusedError(
+            400, "BadParameter", "as_of is of the past; at_least and stale are of now"
+        )
+    states, served = call.context.past_states, call.served
+    found = states.kept(served, query.as_of)
+    if found is None:
+        found = await call.context.log_passes.run(states.make, served, query.as_of)
+    return found
 
 
 async def settle(call: Call, query: ReadQuery) -> None:

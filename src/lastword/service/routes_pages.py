@@ -12,9 +12,16 @@ from lastword.service.answers import Answer, document
 from lastword.service.keys import Encoding, from_base64url, to_base64url
 from lastword.service.operations import Call
 from lastword.service.reading import read_key
-from lastword.service.routes_keys import refuse_conditions, settle, value_in_body, write
+from lastword.service.routes_keys import (
+    past_state,
+    refuse_conditions,
+    settle,
+    value_in_body,
+    write,
+)
 from lastword.service.served import ServedTable
 from lastword.service.shapes import Item, Page, PageQuery, ReadQuery, WindowsQuery
+from lastword.table.past import PastTable
 from lastword.table.raw import RawEntry
 from lastword.table.scan import Scan
 
@@ -25,8 +32,11 @@ _LOOKED_AT_PER_ITEM = 100
 async def get_page(call: Call) -> Answer:
     """Some of the keys, from one on."""
     query: PageQuery = call.query
-    await settle(call, query)
-    page = await call.context.reads.run(_keys, call.served, query, call.context.limits.page_bytes)
+    past = await past_state(call, query)
+    if past is None:
+        await settle(call, query)
+    page_bytes = call.context.limits.page_bytes
+    page = await call.context.reads.run(_keys, call.served, past, query, page_bytes)
     return document(page)
 
 
@@ -61,7 +71,7 @@ async def delete_window(call: Call) -> Answer:
     return await write(call, _window_in_path(call), None)
 
 
-def _keys(served: ServedTable, query: PageQuery, page_bytes: int) -> Page:
+def _keys(served: ServedTable, past: PastTable | None, query: PageQuery, page_bytes: int) -> Page:
     reverse = query.reverse == "true"
     low, high = served.bounds(
         _given(query.prefix), _given(query.from_), _given(query.to), query.encoding
@@ -74,7 +84,10 @@ def _keys(served: ServedTable, query: PageQuery, page_bytes: int) -> Page:
             low = at + b"\0" if low is None else max(low, at + b"\0")
     if low is not None and high is not None and high < low:
         high = low
-    scan = served.raw.scan(low, high, reverse=reverse, allow_stale=query.stale == "true")
+    if past is not None:
+        scan = past.raw_scan(low, high, reverse=reverse)
+    else:
+        scan = served.raw.scan(low, high, reverse=reverse, allow_stale=query.stale == "true")
     with scan:
         return _page(served, scan, islice(scan, query.limit), query.encoding, page_bytes)
 

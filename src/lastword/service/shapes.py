@@ -41,6 +41,18 @@ Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 197
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
 
 
+AsOf = Annotated[
+    str,
+    Meta(
+        pattern=r"^([0-9]{1,15}|[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}"
+        r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?)?)$",
+        description="as it was then: milliseconds since 1970, an ISO time, or a position "
+        "(PARTITION:OFFSET,...); 410 when that cannot be answered exactly any more",
+        examples=["2026-01-31T12:00:00Z"],
+    ),
+]
+
+
 class NoQuery(Struct, forbid_unknown_fields=True):
     """No parameters."""
 
@@ -56,6 +68,7 @@ class KeyQuery(ReadQuery):
     """How to read one key."""
 
     encoding: KeyEncoding = "text"
+    as_of: AsOf | UnsetType = UNSET
 
 
 class WriteQuery(Struct, forbid_unknown_fields=True):

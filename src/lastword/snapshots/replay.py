@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lastword.follow.judge import Judge
@@ -39,12 +40,14 @@ class Replay:
     rows: dict[bytes, bytes] = field(default_factory=dict)
     from_start: bool = True
     done: bool = field(init=False)
+    size_bytes: int = field(init=False)
     relied: bool = field(default=False, init=False)
     began_at: int = field(default=0, init=False)
     _trusted: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.done = self.at >= self.cut.ceiling
+        self.size_bytes = _size(self.rows)
 
     def begin(self, *, trusted: bool) -> None:
         """What comes now is ``trusted`` to be whole, or must have every offset to be so."""
@@ -65,9 +68,11 @@ class Replay:
         self._account(count, end)
         if count:
             verdict = self.judge.verdict(batch)
-            self.rows.update(verdict.puts)
             for key in verdict.deletes:
-                self.rows.pop(key, None)
+                self.size_bytes -= len(key) + len(row) if (row := self.rows.pop(key, None)) else 0
+            replaced = {key: self.rows[key] for key in verdict.puts.keys() & self.rows.keys()}
+            self.size_bytes += _size(verdict.puts) - _size(replaced)
+            self.rows.update(verdict.puts)
 
     def end(self, offset: int) -> None:
         """Nothing more comes below ``offset``."""
@@ -92,3 +97,7 @@ class Replay:
             if later or offset >= cut.ceiling:
                 return i
         return len(batch)
+
+
+def _size(rows: Mapping[bytes, bytes]) -> int:
+    return sum(map(len, rows)) + sum(map(len, rows.values()))

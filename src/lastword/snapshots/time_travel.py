@@ -23,8 +23,12 @@ from lastword.snapshots.snapshot import Snapshot
 from lastword.snapshots.trust import Trust, trust
 
 Replays = dict[int, Replay]
-Watch = Callable[[int], None]
-"""Called now and then with how many rows there are so far; may raise to give up."""
+Progress = Callable[[int], None]
+"""Called now and then with how many bytes of rows there are so far; may raise to give up."""
+
+
+def unwatched(_size_bytes: int) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -66,22 +70,20 @@ class TimeTravel:
         self._clock = clock
         self._seen = seen
 
-    def at(self, moment: Moment, watch: Watch = lambda _rows: None) -> Past:
+    def at(self, moment: Moment, progress: Progress = unwatched) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
         facts, now = self._look()
         known = read_known(self._location, facts, now, self._seen(facts.topic_id))
         snapshot, cuts, what = self._resolve(moment, known)
         if snapshot is not None:
-            return self._past(
-                self._begin(snapshot, {p: Cut(cut.ceiling) for p, cut in cuts.items()})
-            )
+            return self._past(self._begin(snapshot, cuts, progress))
         if facts.deletes_old_segments or any(facts.starts.values()):
             # Which rows had left such a log by age at that moment, nothing tells.
             raise known.gone(what, known.now.at_ms)
         found = trust(self._admin, self._topic, known.looks)
         for route in _routes(known, cuts):
             try:
-                replays = self._replay(known, cuts, found, route, watch)
+                replays = self._replay(known, cuts, found, route, progress)
             except LostChangesError:
                 continue
             self._check_again(facts, known, replays, what)
@@ -124,15 +126,15 @@ class TimeTravel:
     # -- from where ----------------------------------------------------------------------------
 
     def _replay(
-        self, known: Known, cuts: dict[int, Cut], found: Trust, route: Route, watch: Watch
+        self, known: Known, cuts: dict[int, Cut], found: Trust, route: Route, progress: Progress
     ) -> Replays:
-        replays = self._begin(route.base, cuts)
+        replays = self._begin(route.base, cuts, progress)
         if route.history:
-            self._add_history(known, replays, watch)
-        self._add_log(replays, found, watch)
+            self._add_history(known, replays, progress)
+        self._add_log(replays, found, progress)
         return replays
 
-    def _begin(self, base: Snapshot | None, cuts: Mapping[int, Cut]) -> Replays:
+    def _begin(self, base: Snapshot | None, cuts: Mapping[int, Cut], progress: Progress) -> Replays:
         if base is None:
             return {p: Replay(self._judge, cut) for p, cut in cuts.items()}
         from lastword.snapshots.reading import read_batches  # noqa: PLC0415 - loads deltalake
@@ -147,9 +149,10 @@ class TimeTravel:
                 rows.update(store_rows(batch))
             at = base.note.offsets[partition]
             replays[partition] = Replay(self._judge, cut, at, rows, from_start=False)
+            progress(_size(replays))
         return replays
 
-    def _add_history(self, known: Known, replays: Replays, watch: Watch) -> None:
+    def _add_history(self, known: Known, replays: Replays, progress: Progress) -> None:
         from lastword.snapshots.history import History  # noqa: PLC0415 - loads deltalake
 
         if self._location is None:
@@ -163,10 +166,10 @@ class TimeTravel:
             replay.begin(trusted=replay.at >= newest.complete_from[partition])
             for batch in history.changes(partition, replay.at, end, version=newest.version):
                 replay.add(batch)
-                watch(_rows(replays))
+                progress(_size(replays))
             replay.end(end)
 
-    def _add_log(self, replays: Replays, found: Trust, watch: Watch) -> None:
+    def _add_log(self, replays: Replays, found: Trust, progress: Progress) -> None:
         ranges: dict[int, tuple[int, int]] = {}
         for partition, replay in replays.items():
             if not replay.done:
@@ -174,7 +177,7 @@ class TimeTravel:
                 ranges[partition] = (replay.at, replay.cut.ceiling)
         for batch in read_range(self._admin.connection, self._topic, ranges):
             replays[batch.partition].add(batch)
-            watch(_rows(replays))
+            progress(_size(replays))
         for partition in ranges:
             replays[partition].end(ranges[partition][1])
         for partition in replays.keys() - ranges.keys():
@@ -222,5 +225,5 @@ def _trusted(found: Trust, partition: int, replay: Replay, start: int) -> bool:
     return cut.time_ms >= found.since_ms
 
 
-def _rows(replays: Replays) -> int:
-    return sum(len(replay.rows) for replay in replays.values())
+def _size(replays: Replays) -> int:
+    return sum(replay.size_bytes for replay in replays.values())

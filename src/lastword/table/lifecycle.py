@@ -10,7 +10,7 @@ from lastword.follow.progress import RestoreListener
 from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.snapshots.moments import Moment
-from lastword.snapshots.time_travel import TimeTravel
+from lastword.snapshots.time_travel import Progress, TimeTravel
 from lastword.table.config import TableConfig
 from lastword.table.parts import Parts, assemble
 from lastword.table.past import PastTable
@@ -150,7 +150,7 @@ class Lifecycle:
             raise
         return watch
 
-    def as_of(self, moment: Moment) -> PastTable:
+    def as_of(self, moment: Moment, progress: Progress) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
         travel = TimeTravel(
@@ -161,7 +161,7 @@ class Lifecycle:
             clock=config.clock,
             seen=parts.tailer.looks.of,
         )
-        return PastTable(travel.at(moment), parts.decoder, parts.judge.partitions)
+        return PastTable(travel.at(moment, progress), parts.decoder, parts.judge.partitions)
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""

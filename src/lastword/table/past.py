@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lastword.errors import ConfigError
 from lastword.kafka.partitioner import partition_for
 from lastword.records import Position
 from lastword.snapshots.time_travel import Past
+from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry
+from lastword.table.raw import RawEntry, raw_entry
+from lastword.table.scan import Scan
 
 
 class PastTable:
@@ -22,20 +25,19 @@ class PastTable:
 
     def __init__(self, past: Past, decoder: Decoder, partitions: int) -> None:
         self.position: Position = past.position
-        self._rows = past.rows
+        self._stores = {p: _filled(rows) for p, rows in past.rows.items()}
         self._decoder = decoder
         self._partitions = partitions
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        return sum(store.size_bytes() for store in self._stores.values())
 
     def entry(self, key: Any) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
         raw = self._decoder.key.encode(key)
-        partition = partition_for(raw, self._partitions, self._decoder.key.suffix_bytes)
-        if partition not in self._rows:
-            raise ConfigError(
-                f"{key!r} is in partition {partition}, which {self.position} does not name",
-                hint="give a position of all partitions, or a time",
-            )
-        row = self._rows[partition].get(raw)
+        partition, row = self._row(raw)
         return None if row is None else self._decoder.entry(partition, raw, row)
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -53,15 +55,43 @@ class PastTable:
         return self.entry(key) is not None
 
     def __len__(self) -> int:
-        return sum(len(rows) for rows in self._rows.values())
+        return sum(store.count() for store in self._stores.values())
 
     def __iter__(self) -> Iterator[Any]:
         return (key for key, _ in self.items())
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Every key and value in key order."""
-        raws = sorted((raw, p, row) for p, rows in self._rows.items() for raw, row in rows.items())
-        for raw, partition, row in raws:
-            entry = self._decoder.entry(partition, raw, row)
-            if entry is not None:
-                yield entry.key, entry.value
+        scans = {p: store.scan() for p, store in self._stores.items()}
+        entries = Scan(
+            scans, self._decoder.entry, reverse=False, position=self.position, stale=False
+        )
+        return ((entry.key, entry.value) for entry in entries)
+
+    def raw_entry(self, key: bytes) -> RawEntry | None:
+        """The entry in bytes, for whoever passes it on; or None."""
+        partition, row = self._row(key)
+        return None if row is None else raw_entry(partition, key, row)
+
+    def raw_scan(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Scan[RawEntry]:
+        """Entries with ``start <= key < end`` in the order of their bytes."""
+        scans = {p: store.scan(start, end, reverse=reverse) for p, store in self._stores.items()}
+        return Scan(scans, raw_entry, reverse=reverse, position=self.position, stale=False)
+
+    def _row(self, key: bytes) -> tuple[int, bytes | None]:
+        partition = partition_for(key, self._partitions, self._decoder.key.suffix_bytes)
+        if partition not in self._stores:
+            raise ConfigError(
+                f"the key is in partition {partition}, which {self.position} does not name",
+                hint="give a position of all partitions, or a time",
+            )
+        return partition, self._stores[partition].get(key)
+
+
+def _filled(rows: Mapping[bytes, bytes]) -> MemoryStore:
+    store = MemoryStore()
+    store.open()
+    store.apply(rows, (), b"past")
+    return store

@@ -67,10 +67,7 @@ class RawTable:
         follower = self._followers[partition]
         stale = follower.stale
         row = follower.store.get(key)
-        entry = None
-        if row is not None:
-            offset, timestamp_ms, headers, value = decode_row(row)
-            entry = RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)
+        entry = None if row is None else raw_entry(partition, key, row)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return entry, stale
 
@@ -99,7 +96,7 @@ class RawTable:
                 if partition is None or p == partition
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Scan(scans, _entry, reverse=reverse, position=position, stale=stale)
+        return Scan(scans, raw_entry, reverse=reverse, position=position, stale=stale)
 
     def put(self, key: bytes, value: bytes | None) -> Version:
         """Write a value, or a tombstone for None; readable here when it returns."""
@@ -152,6 +149,7 @@ class RawTable:
         return None
 
 
-def _entry(partition: int, key: bytes, row: bytes) -> RawEntry:
+def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
+    """What a store's row says."""
     offset, timestamp_ms, headers, value = decode_row(row)
     return RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)

@@ -19,6 +19,7 @@ from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
 from lastword.snapshots.location import Location
 from lastword.snapshots.moments import Moment
+from lastword.snapshots.time_travel import Progress, unwatched
 from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
@@ -221,12 +222,13 @@ class Table:
         """Keys that begin with ``prefix``, and their values."""
         return self.query.pairs(prefix=prefix, reverse=reverse)
 
-    def as_of(self, moment: Moment) -> PastTable:
+    def as_of(self, moment: Moment, *, progress: Progress = unwatched) -> PastTable:
         """The table as it was: at a time (milliseconds or a datetime), a position, or a version.
 
-        Answered exactly, from the log or from a snapshot, or refused with MomentGoneError.
+        Answered exactly, from snapshots, history and the log, or refused with MomentGoneError.
+        ``progress`` is told how many bytes there are so far, and may raise to give up.
         """
-        return self._lifecycle.as_of(moment)
+        return self._lifecycle.as_of(moment, progress)
 
     def watch(self, start: Position | None = None) -> Watch:
         """Puts and deletes from now on, or from ``start`` (where it names a partition)."""

@@ -22,6 +22,7 @@ COMMANDS = {
     "lastword count": "count {topic}",
     "lastword watch": "watch {topic} --from beginning --limit 1",
     "lastword log": "log {topic}",
+    "lastword history": "history {topic} key",
     "lastword topic list": "topic list",
     "lastword topic create": "topic create {topic}-new",
     "lastword topic delete": "topic delete {topic} --yes",

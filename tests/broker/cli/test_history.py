@@ -1,0 +1,55 @@
+"""`lastword history`: what is known of a key, and where something may be missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.kafka.connection import Connection
+from lastword.snapshots.location import Location
+from tests.support.real_topic import EAGER_COMPACTION, RealTopic
+from tests.support.snapshots import keep_history_without_spark, take_without_spark
+
+if TYPE_CHECKING:
+    from conftest import Lastword
+
+
+def test_changes_come_from_the_history_and_the_log_and_gaps_are_told(
+    lastword: Lastword, broker: EmbeddedBroker, topic_name: str, tmp_path: Path
+) -> None:
+    connection = Connection(bootstrap_servers=broker.bootstrap_servers)
+    topic = RealTopic(connection, topic_name).create(settings=EAGER_COMPACTION)
+    location = Location(str(tmp_path / "home" / "snapshots"), topic_name)
+    topic.produce((b"a", b"1"), (b"b", b"1"), (b"a", b"2"))
+    topic.compact_until(lambda log: (b"a", b"1") not in [each[2:] for each in log], "a is cleaned")
+    take_without_spark(connection, location)
+    keep_history_without_spark(connection, location)
+    topic.produce((b"a", b"3"), (b"a", None))
+    keep_history_without_spark(connection, location)
+    topic.produce((b"a", b"4"))
+    topic.compact_until(lambda log: (b"a", b"3") not in [each[2:] for each in log], "a is cleaned")
+
+    found = lastword.json("history", topic_name, "a")
+    assert [None if each["tombstone"] else each["value"] for each in found] == [2, 3, None, 4]
+    assert [each["offset"] for each in found] == sorted(each["offset"] for each in found)
+    assert found[0]["may_lack_some_before"]
+    assert [
+        each["value"] for each in lastword.json("history", topic_name, "a", "--limit", "1")
+    ] == [4]
+    told = lastword("history", topic_name, "a")
+    assert "changes may be missing here" in told.stderr
+    assert "(tombstone)" in told.stdout
+
+
+def test_a_log_that_has_every_offset_lacks_nothing(lastword: Lastword, topic: str) -> None:
+    lastword.ok("put", topic, "a", "1")
+    lastword.ok("delete", topic, "a")
+    told = lastword("history", topic, "a")
+    assert told.exit_code == 0
+    assert "missing" not in told.stderr and "compaction" not in told.stderr
+    assert [each["may_lack_some_before"] for each in lastword.json("history", topic, "a")] == [
+        False
+    ] * 2
+    unknown = lastword("history", topic, "nobody")
+    assert unknown.exit_code == 1
