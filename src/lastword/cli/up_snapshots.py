@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lastword.cli.context import AppContext
 from lastword.cli.snapshot import print_report
@@ -13,9 +13,6 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
 from lastword.errors import LastwordError
 from lastword.pipelines.extra import require_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 class ContinuousSnapshots:
@@ -40,7 +37,7 @@ class ContinuousSnapshots:
         """Take no further one; the one at work is finished."""
         self._stopping.set()
 
-    def run(self, spark: SparkSession) -> None:
+    def run(self, spark: Any) -> None:
         """Returns once ``stop`` was called."""
         from lastword.pipelines.history_job import HistoryJob
         from lastword.pipelines.snapshot_job import SnapshotJob
