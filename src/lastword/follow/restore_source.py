@@ -22,14 +22,15 @@ _BEING_FILLED = b"being filled"
 class Offer:
     """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
 
-    ``rows`` are chunks of rows as a store keeps them; taking them may raise SnapshotError.
+    ``rows`` gives chunks of about so many bytes, of rows as a store keeps them; taking them may
+    raise SnapshotError.
     """
 
     name: str
     next_offset: int
     caught_up_at_ms: int
     delete_retention_ms: int
-    rows: Callable[[], Iterator[Mapping[bytes, bytes]]]
+    rows: Callable[[int], Iterator[Mapping[bytes, bytes]]]
 
 
 class RestoreSource(Protocol):
@@ -48,7 +49,7 @@ def fill(follower: PartitionFollower, facts: TopicFacts, source: RestoreSource) 
     store, partition = follower.store, follower.partition
     for offer in source.offers(partition, facts):
         try:
-            for rows in offer.rows():
+            for rows in offer.rows(store.capabilities.restore_batch_bytes):
                 store.apply(rows, (), _BEING_FILLED)
                 yield len(rows)
         except SnapshotError as error:
