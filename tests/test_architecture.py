@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"broker", "kafka"}),
     frozenset({"topics"}),
     frozenset({"follow"}),
-    frozenset({"writer", "snapshots"}),
+    frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),
     frozenset({"service"}),

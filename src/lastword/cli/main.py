@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "broker": ("broker", "Start, stop and inspect the local broker."),
     "state": ("state", "Show the local state directory."),
     "wipe": ("wipe", "Delete the local state of a table; it is rebuilt from the topic."),
+    "bench": ("bench", "Compare compacted and standard topics on this cluster."),
     "estimate": ("estimate", "Estimate compaction, a Bloom filter or a restore."),
     "completion": ("completion", "Print the shell completion script."),
 }

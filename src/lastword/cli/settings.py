@@ -140,6 +140,12 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         None,
         "keep the last values of each key: how many, or for how long (7d); default: none",
     ),
+    Setting(
+        "snapshot_every",
+        str,
+        None,
+        "how often `lastword up` takes a snapshot: 15m, 1h, ...; default: never",
+    ),
     Setting("mount", str, None, "the path at which the service has the table, such as /users"),
     Setting(
         "window",

@@ -110,7 +110,7 @@ def create(
         while True:
             began = SYSTEM_CLOCK.monotonic()
             report = job.run(full=full)
-            _print_report(app, report, changes.run() if keeps_history else None)
+            print_report(app, report, changes.run() if keeps_history else None)
             if interval_s is None or stop.wait(_rest(began, interval_s)):
                 return
 
@@ -176,7 +176,8 @@ def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-def _print_report(app: AppContext, report: SnapshotReport, history: HistoryReport | None) -> None:
+def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport | None) -> None:
+    """Say what a snapshot came to, and the history beside it."""
     note = report.snapshot.note
     kept = "" if history is None else f"; {history.records:,} changes appended to the history"
     app.output.line(

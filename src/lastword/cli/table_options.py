@@ -37,6 +37,7 @@ class TableSpec:
     mount: str | None = None
     window: str | None = None
     versions: str | None = None
+    snapshot_every: str | None = None
 
     @property
     def key_codec(self) -> CodecSpec:
@@ -74,6 +75,7 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         mount=_text(values["mount"]),
         window=_text(values["window"]),
         versions=_text(values["versions"]),
+        snapshot_every=_text(values["snapshot_every"]),
     )
 
 

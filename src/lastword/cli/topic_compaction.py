@@ -36,7 +36,7 @@ def compaction(app: AppContext, name: str, why: bool, fast: bool) -> None:
     for a broker on this machine only; of others it is unknown.
     """
     with Admin(app.connection) as admin:
-        nodes = _local_nodes(app, admin.cluster_id())
+        nodes = local_nodes(app, admin.cluster_id())
         survey = None if fast else survey_with_progress(app, admin, name)
         found = compaction_of(admin, name, local_nodes=nodes, survey=survey)
         reasons = diagnose_topic(admin, name, found, local_nodes=nodes) if why else []
@@ -51,7 +51,7 @@ def compaction(app: AppContext, name: str, why: bool, fast: bool) -> None:
             app.output.line(f"  remedy: {reason.remedy}", {})
 
 
-def _local_nodes(app: AppContext, cluster_id: str) -> Sequence[NodeInfo]:
+def local_nodes(app: AppContext, cluster_id: str) -> Sequence[NodeInfo]:
     """The brokers on this machine, if they are those of the cluster that was asked about."""
     running = find_running(app.home)
     if running is None or running.cluster_id != cluster_id:

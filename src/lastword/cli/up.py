@@ -17,7 +17,8 @@ from lastword.cli.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.local_broker import local_broker
 from lastword.cli.opening import open_table
 from lastword.cli.table_options import TableSpec, table_spec
-from lastword.cli.up_pipelines import PipelineRunner, pipelines_of
+from lastword.cli.up_pipelines import SparkRunner, pipelines_of
+from lastword.cli.up_snapshots import snapshots_of
 from lastword.cli.watch import print_change
 from lastword.errors import LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
@@ -37,7 +38,8 @@ def up(app: AppContext, port: int | None) -> None:
 
     Starts the local broker unless a cluster is named or one runs already, creates the topics of
     the tables that are missing, opens the tables, prints every change, serves the tables and
-    the dashboard over HTTP, and then starts Spark for the pipelines.
+    the dashboard over HTTP, and then starts Spark for the pipelines and for the snapshots of tables
+    that have a snapshot_every.
 
     Without tables and pipelines in lastword.toml, it is a demo: the table user-profiles, served
     at /users, and a pipeline that counts the updates of each user into a table at /updates.
@@ -47,11 +49,11 @@ def up(app: AppContext, port: int | None) -> None:
     stopping = threading.Event()
     watchers: list[_Watcher] = []
     pipelines = pipelines_of(app)
-    runner = PipelineRunner(app, pipelines)
+    specs = _specs(app, pipelines)
+    runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
     with _killed_as_by_ctrl_c(), ExitStack() as running:
         try:
             _ensure_broker(app, running)
-            specs = _specs(app, pipelines)
             _create_missing_topics(app, specs, pipelines)
             tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
             for spec, table in zip(specs, tables, strict=True):

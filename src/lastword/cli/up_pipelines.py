@@ -1,4 +1,4 @@
-"""The pipelines of ``lastword up``: on one Spark session, beside the tables, until it ends."""
+"""What ``lastword up`` runs on Spark beside the tables: pipelines and snapshots, on one session."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lastword.cli.demo import demo_pipeline
 from lastword.cli.pipeline import load_pipeline
 from lastword.cli.pipeline_batches import print_batch
 from lastword.cli.progress import announcement
+from lastword.cli.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError
 from lastword.pipelines import Pipeline, PipelineState
 from lastword.pipelines.extra import require_spark, spark_is_installed
@@ -32,29 +33,39 @@ def pipelines_of(app: AppContext) -> list[Pipeline]:
     return [demo_pipeline()]
 
 
-class PipelineRunner:
-    """Starts Spark and runs the pipelines on threads: everything else is there meanwhile.
+class SparkRunner:
+    """Starts Spark and runs everything on threads: the rest of ``up`` is there meanwhile.
 
     One that fails is told at once and leaves the others alone; ``raise_failure`` is for the end.
     """
 
-    def __init__(self, app: AppContext, pipelines: Sequence[Pipeline]) -> None:
+    def __init__(
+        self,
+        app: AppContext,
+        pipelines: Sequence[Pipeline],
+        snapshots: Sequence[ContinuousSnapshots] = (),
+    ) -> None:
         self._app = app
         self._pipelines = pipelines
+        self._snapshots = snapshots
         self._stopping = False
         self._background = ThreadPoolExecutor(1, "spark")
         self._run: Future[None] | None = None
 
     def start(self) -> None:
         """Returns at once; a line says when a pipeline runs."""
-        if self._pipelines:
-            names = ", ".join(pipeline.application_id for pipeline in self._pipelines)
-            self._app.output.note(f"starting Spark for {names}, which takes some seconds")
+        names = [pipeline.application_id for pipeline in self._pipelines]
+        names += [f"snapshots of {each.name}" for each in self._snapshots]
+        if names:
+            what = ", ".join(names)
+            self._app.output.note(f"starting Spark for {what}, which takes some seconds")
             self._run = self._background.submit(self._run_all)
 
     def stop(self) -> None:
-        """Stop the pipelines and Spark; what is not committed, the next run does."""
+        """Stop everything and Spark; what is not committed, the next run does."""
         self._stopping = True
+        for snapshots in self._snapshots:
+            snapshots.stop()
         for pipeline in self._pipelines:
             pipeline.stop()
         self._background.shutdown()
@@ -69,9 +80,11 @@ class PipelineRunner:
         from lastword.pipelines.spark_session import session_for
 
         report = announcement(self._app.output, "fetching Spark's Kafka jars (once)")
-        with session_for("lastword-up", home=self._app.home, progress=report) as spark:
-            with ThreadPoolExecutor(len(self._pipelines), "pipeline") as pool:
+        delta = bool(self._snapshots)
+        with session_for("lastword-up", home=self._app.home, delta=delta, progress=report) as spark:
+            with ThreadPoolExecutor(len(self._pipelines) + len(self._snapshots), "spark") as pool:
                 runs = [pool.submit(self._run_one, spark, each) for each in self._pipelines]
+                runs += [pool.submit(each.run, spark) for each in self._snapshots]
             for run in runs:
                 run.result()
 

@@ -57,10 +57,21 @@ class VersionKeeper:
         self._changes, self._expired = {}, NO_CHANGES
         self._expire_from = b""
 
-    def take(self, batch: Batch, expected: int, compaction_lag_ms: int) -> None:
+    def see_lag(self, lag_ms: int, at_ms: int) -> None:
+        """The topic's ``min.compaction.lag.ms`` at that time.
+
+        One that was raised protects only what was written since: Kafka does not tell when that
+        was, and the cleaner may have been there under the smaller one.
+        """
+        if lag_ms > self.note.lag_ms:
+            self._change_note(lag_ms=lag_ms, lag_since_ms=at_ms)
+        elif lag_ms < self.note.lag_ms:
+            self._change_note(lag_ms=lag_ms)
+
+    def take(self, batch: Batch, expected: int) -> None:
         """Collect the changes of a batch; ``expected`` is the offset that comes next."""
         if batch.next_offset - expected != len(batch):
-            self._meet_gap(batch, expected, compaction_lag_ms)
+            self._meet_gap(batch, expected)
         time_ms, i = self.note.time_ms, 0
         validate = self._judge.validate
         for record in self._judge.records_of_table(batch):
@@ -78,9 +89,9 @@ class VersionKeeper:
         self._change_note(time_ms=max(time_ms, max(batch.timestamps, default=NEVER_MS)))
         self._reach(batch.next_offset)
 
-    def pass_by(self, offset: int, expected: int, compaction_lag_ms: int) -> None:
+    def pass_by(self, offset: int, expected: int) -> None:
         """The log was read up to ``offset``, without a record from ``expected`` on."""
-        if offset > expected and not self._untouched(self.note.time_ms, compaction_lag_ms):
+        if offset > expected and not self._untouched(self.note.time_ms):
             self.lose_track()
         self._reach(offset)
 
@@ -152,19 +163,20 @@ class VersionKeeper:
         period_ms = self._keep.period_ms
         return period_ms is not None and last.seen_from_ms <= now_ms - period_ms
 
-    def _meet_gap(self, batch: Batch, expected: int, compaction_lag_ms: int) -> None:
+    def _meet_gap(self, batch: Batch, expected: int) -> None:
         pairs = zip(batch.offsets, batch.timestamps, strict=True)
         time_ms = self.note.time_ms
         for i, (offset, timestamp_ms) in enumerate(pairs):
             if offset != expected + i:
                 break
             time_ms = max(time_ms, timestamp_ms)
-        if not self._untouched(time_ms, compaction_lag_ms):
+        if not self._untouched(time_ms):
             self.lose_track()
 
-    def _untouched(self, time_ms: int, compaction_lag_ms: int) -> bool:
-        since_ms = untouched_since_ms(self._clock.now_ms(), compaction_lag_ms)
-        return since_ms is not None and time_ms >= since_ms
+    def _untouched(self, time_ms: int) -> bool:
+        """Whether the cleaner cannot have been where a record of that time is, or after it."""
+        since_ms = untouched_since_ms(self._clock.now_ms(), self.note.lag_ms)
+        return since_ms is not None and time_ms >= max(since_ms, self.note.lag_since_ms)
 
     def _reach(self, position: int) -> None:
         note = self.note

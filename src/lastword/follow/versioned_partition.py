@@ -31,7 +31,8 @@ class VersionedFollower(PartitionFollower):
         """Forget everything, the past as well."""
         start = super().rebuild(facts, reason)
         self.versions.begin(VersionsNote())
-        self.versions.pass_by(start.offset, 0, facts.compaction_lag_ms)
+        self.versions.see_lag(facts.compaction_lag_ms, facts.at_ms)
+        self.versions.pass_by(start.offset, 0)
         return start
 
     def adopt(self, checkpoint: Checkpoint) -> None:
@@ -47,21 +48,23 @@ class VersionedFollower(PartitionFollower):
         if checkpoint.versions is None:
             raise RuntimeError("a versioned store has a note in its checkpoint")
         self.versions.begin(checkpoint.versions)
+        self.versions.see_lag(facts.compaction_lag_ms, facts.at_ms)
         return super()._resume(checkpoint, facts)
 
     def accept(self, batch: Batch, *, gather: bool) -> Verdict:
         """Take a batch in, every change of it."""
-        self.versions.take(batch, self.gathered, self._known.compaction_lag_ms)
+        self.versions.take(batch, self.gathered)
         return super().accept(batch, gather=gather)
 
     def advance(self, offset: int) -> None:
         """The log was read up to ``offset``, though no record may have come from there."""
-        self.versions.pass_by(offset, self.gathered, self._known.compaction_lag_ms)
+        self.versions.pass_by(offset, self.gathered)
         super().advance(offset)
 
     def note_facts(self, facts: TopicFacts) -> None:
         """A new look at the topic, after which the past may be known again."""
         super().note_facts(facts)
+        self.versions.see_lag(facts.compaction_lag_ms, facts.at_ms)
         unsure_at_ms = self.versions.note.unsure_at_ms
         if unsure_at_ms is not None and facts.at_ms > unsure_at_ms:
             self.look_back(facts.ends[self.partition])

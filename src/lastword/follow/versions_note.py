@@ -17,7 +17,8 @@ class VersionsNote(msgspec.Struct, frozen=True, array_like=True):
     ``time_ms`` is the latest timestamp read. Every moment from ``known_from`` on, or since
     ``known_since_ms``, can be answered, unless a gap was read at ``unsure_at_ms`` and the end of
     the log has not been asked for since. Keys without a past may have lost one that ended below
-    ``forgotten_below``, or until ``forgotten_until_ms``.
+    ``forgotten_below``, or until ``forgotten_until_ms``. No look at the topic since
+    ``lag_since_ms`` has found a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
     """
 
     time_ms: int = NEVER_MS
@@ -26,6 +27,8 @@ class VersionsNote(msgspec.Struct, frozen=True, array_like=True):
     unsure_at_ms: int | None = None
     forgotten_below: int = 0
     forgotten_until_ms: int = NEVER_MS
+    lag_ms: int = 0
+    lag_since_ms: int = NEVER_MS
 
     def knows(self, cut: Cut) -> bool:
         """Whether every change around that moment was seen."""

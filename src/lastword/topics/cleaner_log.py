@@ -44,6 +44,17 @@ def last_run(log_file: Path, topic: str, partition: int) -> CleanerRun | None:
     return None
 
 
+def all_runs(log_file: Path, topic: str, partition: int) -> list[CleanerRun]:
+    """Every run on the partition that the log still tells of, the oldest first."""
+    found = [
+        _run(run)
+        for path in _newest_first(log_file)
+        for run in _RUN.finditer(_read(path))
+        if run["log"] == f"{topic}-{partition}"
+    ]
+    return sorted(found)
+
+
 def was_marked_uncleanable(log_file: Path, topic: str, partition: int) -> bool:
     """Whether an error made the cleaner give up on the partition since the broker started."""
     mark = _UNCLEANABLE.format(log=f"{topic}-{partition}")

@@ -40,14 +40,9 @@ class World:
         self.restart()
 
     def step(self) -> None:
-        actions = {self.write: 6, self.wait: 3, self.clean: 4, self.read_some: 6, self.look: 3}
-        actions |= {
-            self.ask: 3,
-            self.hear: 3,
-            self.restart: 1,
-            self.lose_the_store: 1,
-            self.expire: 2,
-        }
+        actions = {self.write: 6, self.wait: 3, self.clean: 4, self.read_some: 6}
+        actions |= {self.look: 3, self.ask: 3, self.hear: 3, self.change_the_lag: 2}
+        actions |= {self.restart: 1, self.lose_the_store: 1, self.expire: 2}
         (action,) = self.dice.choices(list(actions), list(actions.values()))
         action()
 
@@ -102,6 +97,12 @@ class World:
 
     def look(self) -> None:
         self.follower.note_facts(self.topic.look(len(self.log)))
+
+    def change_the_lag(self) -> None:
+        """And have it seen: a table cannot know of settings that come and go between looks."""
+        self.lag_ms = self.dice.choice([0, 2_000])
+        self.asked = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
+        self.hear()
 
     def ask(self) -> None:
         """A look at the topic that is heard of later, when more was read."""

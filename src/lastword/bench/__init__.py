@@ -1,0 +1,1 @@
+"""Measures what compaction does to a topic, beside topics that only delete."""

@@ -1,0 +1,269 @@
+"""The same stream into topics of three policies: what each stores, and what a restore takes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import astuple, dataclass, field
+
+from lastword.bench.stream import ChangeStream
+from lastword.broker.info import NodeInfo
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.follow.catch_up import catch_up
+from lastword.follow.facts import look_up
+from lastword.kafka.admin import Admin
+from lastword.kafka.log_dirs import replica_sizes
+from lastword.kafka.producer import BATCH_BYTES_MAX, RecordProducer
+from lastword.stores.memory import MemoryStore
+from lastword.topics.cleaner_log import all_runs
+
+POLICIES = ("compact", "compact,delete", "delete")
+SAMPLE_S = 1.0
+QUIET_S = 20.0
+"""Cleaners look for work every 15 seconds: sizes that stay the same for longer are final."""
+
+_SEGMENTS = 32
+_SEGMENT_BYTES_MIN = 1 << 20
+_RECORD_OVERHEAD_BYTES = 20
+_WRITE_TIMEOUT_S = 60.0
+
+Progress = Callable[[int, int, str], None]
+"""Called with how much is done, how much there is, and what is being done now."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to write and for how long to look on."""
+
+    stream: ChangeStream
+    partitions: int
+    write_s: float
+    watch_s: float
+    retention_ms: int
+
+    def settings(self, policy: str) -> dict[str, str]:
+        """Topic settings under which a cleaner shows in minutes what it does in weeks."""
+        record_bytes = self.stream.value_bytes + _RECORD_OVERHEAD_BYTES
+        log_bytes = self.stream.records * record_bytes // self.partitions
+        return {
+            "cleanup.policy": policy,
+            "segment.bytes": str(max(_SEGMENT_BYTES_MIN, log_bytes // _SEGMENTS)),
+            "min.cleanable.dirty.ratio": "0.1",
+            "min.insync.replicas": "1",
+            "retention.ms": str(self.retention_ms if "delete" in policy else -1),
+        }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How much a topic stored, so many seconds after the first record."""
+
+    at_s: float
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """A run of the cleaner: when it ended, and how many records the log had before and after."""
+
+    at_s: float
+    records_before: int
+    records_after: int
+
+
+@dataclass
+class Outcome:
+    """What became of one topic; the runs of the cleaner are None where they cannot be known."""
+
+    policy: str
+    topic: str
+    samples: list[Sample] = field(default_factory=list)
+    records_written: int = 0
+    written_s: float = 0.0
+    records_read: int = 0
+    restore_s: float = 0.0
+    rows: int = 0
+    cleanings: list[Cleaning] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """What it stores at the end."""
+        return self.samples[-1].size_bytes if self.samples else 0
+
+
+class TopicsBench:
+    """Creates three topics, writes, looks on, restores, and deletes the topics again."""
+
+    def __init__(
+        self,
+        admin: Admin,
+        plan: Plan,
+        progress: Progress,
+        *,
+        local_nodes: Sequence[NodeInfo] = (),
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._admin = admin
+        self._plan = plan
+        self._progress = progress
+        self._nodes = local_nodes
+        self._clock = clock
+        self._began = 0.0
+        self._began_ms = 0
+
+    def run(self) -> list[Outcome]:
+        """One outcome for each policy, in the order of POLICIES."""
+        run_id = uuid.uuid4().hex[:8]
+        outcomes = [
+            Outcome(policy, f"lastword-bench-{run_id}-{policy.replace(',', '-')}")
+            for policy in POLICIES
+        ]
+        with self._topics(outcomes):
+            self._began, self._began_ms = self._clock.monotonic(), self._clock.now_ms()
+            self._write(outcomes)
+            self._watch(outcomes)
+            for number, outcome in enumerate(outcomes):
+                self._progress(number, len(outcomes), f"restoring {outcome.policy}")
+                outcome.cleanings = self._cleanings(outcome.topic)
+                self._restore(outcome)
+        return outcomes
+
+    @contextmanager
+    def _topics(self, outcomes: Sequence[Outcome]) -> Iterator[None]:
+        with ExitStack() as created:
+            for each in outcomes:
+                settings = self._plan.settings(each.policy)
+                partitions = self._plan.partitions
+                self._admin.create(
+                    each.topic, partitions=partitions, replication=1, settings=settings
+                )
+                created.callback(self._admin.delete, each.topic)
+            yield
+
+    def _write(self, outcomes: Sequence[Outcome]) -> None:
+        plan, written = self._plan, 0
+        with ExitStack() as opened:
+            producers = []
+            for each in outcomes:
+                producer = RecordProducer(
+                    self._admin.connection,
+                    each.topic,
+                    batch_bytes=BATCH_BYTES_MAX,
+                    timeout_s=_WRITE_TIMEOUT_S,
+                    clock=self._clock,
+                )
+                opened.callback(producer.close)
+                producers.append(producer)
+            for batch in plan.stream.batches():
+                for producer, outcome in zip(producers, outcomes, strict=True):
+                    for delivery in producer.send(batch):
+                        if delivery.error is not None:
+                            raise delivery.error
+                    outcome.records_written += len(batch)
+                    outcome.written_s = self._elapsed()
+                written += len(batch)
+                self._progress(written, plan.stream.records, "writing")
+                self._keep_pace(outcomes, written / plan.stream.records)
+
+    def _keep_pace(self, outcomes: Sequence[Outcome], share: float) -> None:
+        """Spread the writing over its time, and look at the sizes meanwhile."""
+        due = self._began + share * self._plan.write_s
+        while True:
+            if self._elapsed() - self._last_sample_s(outcomes) >= SAMPLE_S:
+                self._sample(outcomes)
+            left = due - self._clock.monotonic()
+            if left <= 0:
+                return
+            self._clock.sleep(min(left, SAMPLE_S / 4))
+
+    def _watch(self, outcomes: Sequence[Outcome]) -> None:
+        """Until nothing has changed for a while, or the time is over."""
+        started = changed = self._clock.monotonic()
+        self._sample(outcomes)
+        while (now := self._clock.monotonic()) - started < self._plan.watch_s:
+            if now - changed >= QUIET_S:
+                return
+            self._progress(int(now - started), int(self._plan.watch_s), "watching the cleaner")
+            self._clock.sleep(SAMPLE_S)
+            before = [each.size_bytes for each in outcomes]
+            self._sample(outcomes)
+            if before != [each.size_bytes for each in outcomes]:
+                changed = now
+
+    def _sample(self, outcomes: Sequence[Outcome]) -> None:
+        at_s = round(self._elapsed(), 2)
+        for each in outcomes:
+            sizes = replica_sizes(self._admin.connection, each.topic, self._plan.partitions)
+            each.samples.append(Sample(at_s, sum(size.size_bytes for size in sizes)))
+
+    def _cleanings(self, topic: str) -> list[Cleaning] | None:
+        """From the logs of brokers on this machine: Kafka tells clients nothing of it."""
+        if not self._nodes:
+            return None
+        runs = [
+            run
+            for node in self._nodes
+            for partition in range(self._plan.partitions)
+            for run in all_runs(node.log_file, topic, partition)
+        ]
+        return [
+            Cleaning((run.ended_ms - self._began_ms) / 1000, run.records_before, run.records_after)
+            for run in sorted(runs)
+        ]
+
+    def _restore(self, outcome: Outcome) -> None:
+        """Bring an empty table to the end of the log, as a new instance would."""
+        started = self._clock.monotonic()
+        facts = look_up(self._admin, outcome.topic, self._clock.now_ms())
+        for partition in range(facts.partitions):
+            store = MemoryStore()
+            store.open()
+            outcome.records_read += catch_up(
+                self._admin.connection,
+                outcome.topic,
+                partition,
+                store,
+                facts=facts,
+                until=facts.stable_ends[partition],
+                clock=self._clock,
+            )
+            outcome.rows += store.count()
+            store.close()
+        outcome.restore_s = self._clock.monotonic() - started
+
+    def _elapsed(self) -> float:
+        return self._clock.monotonic() - self._began
+
+    @staticmethod
+    def _last_sample_s(outcomes: Sequence[Outcome]) -> float:
+        return outcomes[0].samples[-1].at_s if outcomes[0].samples else -SAMPLE_S
+
+
+def as_object(plan: Plan, outcomes: Sequence[Outcome]) -> Mapping[str, object]:
+    """Everything that was measured, in the documented JSON shape."""
+    return {
+        "records": plan.stream.records,
+        "keys": plan.stream.keys,
+        "live_keys": plan.stream.live_keys(),
+        "value_bytes": plan.stream.value_bytes,
+        "partitions": plan.partitions,
+        "write_s": plan.write_s,
+        "retention_ms": plan.retention_ms,
+        "topics": [
+            {
+                "policy": each.policy,
+                "size_bytes": each.size_bytes,
+                "records_written": each.records_written,
+                "records_read": each.records_read,
+                "restore_s": round(each.restore_s, 4),
+                "rows": each.rows,
+                "written_s": round(each.written_s, 2),
+                "cleanings": None
+                if each.cleanings is None
+                else [astuple(c) for c in each.cleanings],
+                "samples": [[sample.at_s, sample.size_bytes] for sample in each.samples],
+            }
+            for each in outcomes
+        ],
+    }
