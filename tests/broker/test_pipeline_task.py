@@ -20,7 +20,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
 from lastword.kafka.membership import Membership
-from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
+from lastword.kafka.transaction_writer import NOW, TransactionWriter
 from lastword.pipelines import task
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.own_topics import ensure_topic
@@ -117,7 +117,7 @@ def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
     dead = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
     dead.take_over()
     dead._producer.begin_transaction()
-    dead._produce_all([Output(Place(worker.changelog, 1), b"a", b"99", NOW)])
+    dead._produce_all({Place(worker.changelog, 1): [(b"a", b"99", NOW, ())]})
     assert worker.run((1, "a"))["records"] == 1
     assert worker.table == {b"a": b"2"}
 
@@ -204,7 +204,7 @@ def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> Non
 
     def commit(length: int) -> None:
         positions = {place: Committed(0, "x" * length)}
-        writer.write([], lambda _: positions, worker.membership.metadata)
+        writer.write({}, lambda _: positions, worker.membership.metadata)
 
     commit(4_000)
     with pytest.raises(ConfigError, match="more than the brokers take"):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.errors import WatchLostError
+from lastword.errors import SnapshotError, WatchLostError
 from lastword.kafka.connection import Connection
+from lastword.records import Position
+from lastword.snapshots.location import Location
 from lastword.table.state import TableState
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.snapshots import keep_history_without_spark, take_without_spark
 from tests.support.stores import GatedStore
 from tests.support.tables import Tables
 from tests.support.watching import take
@@ -151,3 +155,28 @@ def test_a_log_that_lost_its_tail_and_grew_again_is_noticed_by_its_leader_epoch(
     wait_until(lambda: agrees(live, log.topic), "the live table is rebuilt too")
     assert b"lost-0" not in live
     assert b"kept-0" in live
+
+
+def test_snapshots_and_history_of_a_log_that_lost_its_tail_are_not_used_for_the_one_that_grew_again(
+    own_broker: EmbeddedBroker, topic_name: str, tables: Tables, tmp_path: Path
+) -> None:
+    log = CutLog(own_broker, topic_name)
+    location = Location(str(tmp_path / "snapshots"), topic_name)
+    log.topic.produce(*((b"kept-%d" % n, b"1") for n in range(5)))
+    take_without_spark(log.connection, location)
+    size = log.size()
+    log.topic.produce(*((b"lost-%d" % n, b"1") for n in range(5)))
+    take_without_spark(log.connection, location, number=1)
+    keep_history_without_spark(log.connection, location)
+    log.cut(size)
+    log.topic.produce(*((b"new-%d" % n, b"2") for n in range(8)))
+    given: dict[str, Any] = {"connection": log.connection, "snapshots": location.root} | RAW
+    table = tables.open(topic_name, **given)
+    assert agrees(table, log.topic)
+    # The offset 10 was the end of the lost log, and lies in the middle of this one.
+    past = dict(table.as_of(Position({0: 10})).items())
+    assert past == {b"kept-%d" % n: b"1" for n in range(5)} | {
+        b"new-%d" % n: b"2" for n in range(5)
+    }
+    with pytest.raises(SnapshotError, match="has lost its tail"):
+        keep_history_without_spark(log.connection, location)

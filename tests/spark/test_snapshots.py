@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
 from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import MomentGoneError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
+from lastword.pipelines import past_frame
+from lastword.records import Position
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.location import Location
+from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
-from tests.support.snapshots import changes_of, job, rows_of
+from tests.support.snapshots import changes_of, history_job, job, rows_of
 
 
 @pytest.fixture
@@ -82,6 +87,49 @@ def test_the_commands_take_list_and_show_snapshots(
     assert [row.date for row in history.select("date").distinct().collect()] == [today()]
     deleted = history.where("value IS NULL").select("decoded_key").collect()
     assert [row.decoded_key for row in deleted] == ["b"]
+
+
+def test_a_past_table_is_a_frame_that_snapshots_and_history_prove(
+    spark: SparkSession, connection: Connection, topic: RealTopic, location: Location
+) -> None:
+    """Below the snapshot, on it, after it and beyond the history; strays belong to no table."""
+    noted: list[tuple[Position, int, Mapping[bytes, bytes]]] = []
+
+    def write(*changes: tuple[bytes, bytes | None]) -> None:
+        topic.produce(*changes)
+        position = Position({p: topic.end(p) for p in range(3)})
+        state = {key: value for key, value in topic.fold().items() if key != b"stray"}
+        at_ms = SYSTEM_CLOCK.now_ms()
+        noted.append((position, at_ms, state))
+        wait_until(lambda: SYSTEM_CLOCK.now_ms() > at_ms, "the next millisecond")
+
+    def frame(moment: Position | int) -> dict[bytes, bytes]:
+        rows = past_frame(
+            spark,
+            topic.name,
+            moment,
+            connection=connection,
+            snapshots=location.root,
+            key="bytes",
+        ).collect()
+        found = {bytes(row.key): bytes(row.value) for row in rows}
+        assert len(found) == len(rows)
+        return found
+
+    topic.produce((b"stray", b"1"), partition=(_home(b"stray") + 1) % 3)
+    write(*((b"key-%d" % n, b"1") for n in range(20)))
+    write((b"key-1", None), (b"key-2", b"2"))
+    job(spark, connection, location).run()
+    write((b"key-2", None), (b"key-3", b"3"), (b"", b"no key"))
+    write((b"key-2", b"4"), (b"key-1", b"4"))
+    history_job(spark, connection, location).run()
+    (_, first_ms, first), (snapshot_at, _, second), (third_at, third_ms, third), _ = noted
+    assert frame(first_ms) == first
+    assert frame(snapshot_at) == second
+    assert frame(third_at) == frame(third_ms) == third
+    write((b"key-3", None))
+    with pytest.raises(MomentGoneError):
+        frame(noted[-1][0])
 
 
 def today() -> date:

@@ -69,6 +69,7 @@ def take_without_spark(connection: Connection, location: Location, **changes: An
         keep_ms=86_400_000,
         known_at_ms=SYSTEM_CLOCK.now_ms(),
         compaction_lag_ms=facts.compaction_lag_ms,
+        leader_epochs=dict(facts.leader_epochs),
     )
     batches: list[pa.RecordBatch] = []
     for partition in range(facts.partitions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lastword.kafka.admin import Admin
 
@@ -28,6 +28,7 @@ class TopicFacts:
     ends: Mapping[int, int]
     stable_ends: Mapping[int, int]
     compaction_lag_ms: int = 0
+    leader_epochs: Mapping[int, int] = field(default_factory=dict)
 
 
 def look_up(
@@ -50,6 +51,7 @@ def look_up(
         deletes_old_segments = settings_from.deletes_old_segments
         lag_ms = settings_from.compaction_lag_ms
     partitions = range(info.partitions)
+    stable_ends = admin.stable_ends(topic, partitions)
     return TopicFacts(
         at_ms=at_ms,
         cluster_id=cluster_id,
@@ -59,6 +61,7 @@ def look_up(
         deletes_old_segments=deletes_old_segments,
         starts=admin.start_offsets(topic, partitions),
         ends=admin.end_offsets(topic, partitions),
-        stable_ends=admin.stable_offsets(topic, partitions),
+        stable_ends={p: end.offset for p, end in stable_ends.items()},
         compaction_lag_ms=lag_ms,
+        leader_epochs={p: end.leader_epoch for p, end in stable_ends.items()},
     )

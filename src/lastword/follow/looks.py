@@ -6,6 +6,7 @@ looks at it, and what a log lost before the first look is not known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from lastword.follow.facts import TopicFacts
@@ -32,13 +33,14 @@ class Looks:
     """The looks of one process, one after the other; of a long time with one setting, two."""
 
     def __init__(self) -> None:
-        self._topic_id: str | None = None
+        self._log: tuple[str, Mapping[int, int]] | None = None
         self._looks: tuple[Look, ...] = ()
 
     def note(self, facts: TopicFacts, known_at_ms: int) -> None:
         """Add one; its settings must be as fresh as its offsets."""
-        if facts.topic_id != self._topic_id:
-            self._topic_id, self._looks = facts.topic_id, ()
+        # With a new leader the log may have lost its tail: what was seen of it may be void.
+        if self._log != (log := (facts.topic_id, facts.leader_epochs)):
+            self._log, self._looks = log, ()
         before = self._looks
         lag_ms = facts.compaction_lag_ms
         if len(before) > 1 and before[-1].compaction_lag_ms == before[-2].compaction_lag_ms:
@@ -47,4 +49,4 @@ class Looks:
 
     def of(self, topic_id: str) -> tuple[Look, ...]:
         """Those at the topic with this id, the oldest first."""
-        return self._looks if topic_id == self._topic_id else ()
+        return self._looks if self._log is not None and self._log[0] == topic_id else ()

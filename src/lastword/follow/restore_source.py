@@ -22,12 +22,15 @@ _BEING_FILLED = b"being filled"
 class Offer:
     """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
 
+    ``leader_epoch`` tells a log that was cut since, and has grown again; -1 if it is not known.
+
     ``rows`` gives chunks of about so many bytes, of rows as a store keeps them; taking them may
     raise SnapshotError.
     """
 
     name: str
     next_offset: int
+    leader_epoch: int
     caught_up_at_ms: int
     delete_retention_ms: int
     rows: Callable[[int], Iterator[Mapping[bytes, bytes]]]
@@ -67,7 +70,7 @@ def _checkpoint(offer: Offer, facts: TopicFacts) -> Checkpoint:
         topic_id=facts.topic_id,
         partitions=facts.partitions,
         next_offset=offer.next_offset,
-        leader_epoch=-1,
+        leader_epoch=offer.leader_epoch,
         caught_up_at_ms=offer.caught_up_at_ms,
         delete_retention_ms=offer.delete_retention_ms,
     )

@@ -60,6 +60,13 @@ class Setting(NamedTuple):
     source: str
 
 
+class LogEnd(NamedTuple):
+    """A place in a log; ``leader_epoch`` is -1 when the broker does not tell."""
+
+    offset: int
+    leader_epoch: int
+
+
 class BrokerInfo(NamedTuple):
     """One broker and the address it gives to clients."""
 
@@ -156,7 +163,11 @@ class Admin:
 
     def stable_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The start of each partition's first open transaction, or its end when none is open."""
-        return self._offsets(
+        return {p: end.offset for p, end in self.stable_ends(topic, partitions).items()}
+
+    def stable_ends(self, topic: str, partitions: Iterable[int]) -> dict[int, LogEnd]:
+        """The same, with the epoch of the leader that the log had there at the latest."""
+        return self._ends(
             topic, partitions, OffsetSpec.latest(), isolation=IsolationLevel.READ_COMMITTED
         )
 
@@ -264,13 +275,17 @@ class Admin:
             if entry.value is not None
         }
 
-    def _offsets(
+    def _offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
+        ends = self._ends(topic, partitions, spec, IsolationLevel.READ_UNCOMMITTED)
+        return {p: end.offset for p, end in ends.items()}
+
+    def _ends(
         self,
         topic: str,
         partitions: Iterable[int],
         spec: OffsetSpec,
-        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-    ) -> dict[int, int]:
+        isolation: IsolationLevel,
+    ) -> dict[int, LogEnd]:
         partitions = set(partitions)
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         if not wanted:
@@ -288,7 +303,12 @@ class Admin:
             # only by chance.
             self._check_partitions(topic, partitions)
             raise
-        return {place.partition: answer.offset for place, answer in answers.items()}
+        return {
+            place.partition: LogEnd(
+                answer.offset, -1 if answer.leader_epoch is None else answer.leader_epoch
+            )
+            for place, answer in answers.items()
+        }
 
     def _check_partitions(self, topic: str, partitions: set[int]) -> None:
         count = self.describe(topic).partitions

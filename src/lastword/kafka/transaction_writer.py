@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
@@ -17,10 +17,11 @@ from lastword.errors import (
 )
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
-from lastword.records import NO_HEADERS, Headers
+from lastword.records import Headers
 
 TRANSACTION_TIMEOUT_MS = 60_000
 _CALL_S = 60.0
+_ROOM_S = 0.05
 
 PositionsAt = Callable[[Mapping[Place, int]], Mapping[Place, Committed]]
 """(next offset of each place written) -> the positions to commit with the records."""
@@ -38,14 +39,8 @@ NOW = 0
 """As a timestamp: the moment of writing. librdkafka cannot write the first millisecond of 1970."""
 
 
-class Output(NamedTuple):
-    """A record for a given partition; a value of None is a tombstone."""
-
-    place: Place
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers = NO_HEADERS
+Output = tuple[bytes | None, bytes | None, int, Headers]
+"""A record to be written: key, value (None is a tombstone), timestamp in ms, and headers."""
 
 
 class TransactionWriter:
@@ -73,7 +68,10 @@ class TransactionWriter:
         self._call(lambda: self._producer.init_transactions(_CALL_S))
 
     def write(
-        self, outputs: Sequence[Output], positions_at: PositionsAt, group_metadata: bytes
+        self,
+        outputs: Mapping[Place, Sequence[Output]],
+        positions_at: PositionsAt,
+        group_metadata: bytes,
     ) -> dict[Place, int]:
         """Commit records and positions together; returns the next offset of each place written.
 
@@ -102,36 +100,45 @@ class TransactionWriter:
             raise
         return ends
 
-    def _produce_all(self, outputs: Sequence[Output]) -> dict[Place, int]:
+    def _produce_all(self, outputs: Mapping[Place, Sequence[Output]]) -> dict[Place, int]:
         """Send everything and wait for it; only the last record of each place is asked about."""
         ends: dict[Place, int] = {}
-        last = {output.place: i for i, output in enumerate(outputs)}
-        for i, output in enumerate(outputs):
-            watched = _report_into(ends, output.place) if last[output.place] == i else None
-            self._produce(output, watched)
+        written = {place: records for place, records in outputs.items() if records}
+        for place, records in written.items():
+            self._produce(place, records[:-1], None)
+            self._produce(place, records[-1:], _report_into(ends, place))
         self._call(lambda: self._producer.flush(_CALL_S))
-        if len(ends) != len(last):
+        if len(ends) != len(written):
             raise ConnectionFailedError("not every record of the transaction was acknowledged")
         return ends
 
-    def _produce(self, output: Output, on_delivery: Callable[..., None] | None) -> None:
-        while True:
+    def _produce(
+        self, place: Place, records: Sequence[Output], on_delivery: Callable[..., None] | None
+    ) -> None:
+        """By position and with nothing looked up anew: this runs once for every update."""
+        produce, (topic, partition) = self._producer.produce, place
+        for key, value, timestamp_ms, headers in records:
+            given = list(headers) if headers else None
             try:
-                self._producer.produce(
-                    output.place.topic,
-                    key=output.key,
-                    value=output.value,
-                    partition=output.place.partition,
-                    timestamp=output.timestamp_ms,
-                    headers=list(output.headers),
-                    on_delivery=on_delivery,
-                )
+                produce(topic, value, key, partition, on_delivery, None, timestamp_ms, given)
             except BufferError:
-                self._producer.poll(0.05)
+                self._produce_with_room(
+                    topic, value, key, partition, on_delivery, None, timestamp_ms, given
+                )
             except KafkaException as error:
                 raise self._failure(error.args[0]) from error
-            else:
-                return
+
+    def _produce_with_room(self, *record: Any) -> None:
+        """Once some of what is on its way has arrived."""
+        while True:
+            self._producer.poll(_ROOM_S)
+            try:
+                self._producer.produce(*record)
+            except BufferError:
+                continue
+            except KafkaException as error:
+                raise self._failure(error.args[0]) from error
+            return
 
     def _call(self, call: Callable[[], Any]) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lastword.pipelines.observer import BatchReport
+from lastword.pipelines.past_frame import past_frame
 from lastword.pipelines.pipeline import Pipeline
 from lastword.pipelines.rebuild import Rebuilt
 from lastword.pipelines.state import PipelineState
@@ -14,6 +15,7 @@ __all__ = [
     "PipelineState",
     "Rebuilt",
     "hopping",
+    "past_frame",
     "session",
     "tumbling",
 ]

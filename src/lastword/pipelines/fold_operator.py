@@ -43,23 +43,31 @@ class FoldOperator(Operator):
         """Fold each group into its row."""
         (state,) = states
         groups = self._group(events, turn)
-        folding = _Folding(self._fold, self._values, events, state, turn)
-        rows = list(groups)
-        for row, old in zip(rows, state.get_many(rows), strict=True):
-            try:
-                key = self._keys.decode(row[: -self._suffix] if self._suffix else row)
-            except DecodeError as error:
-                for i in groups[row]:
-                    turn.quarantine(events, i, error)
-                continue
-            if self._every_update or not folding.at_once(row, key, old, groups[row]):
-                folding.one_by_one(row, key, old, groups[row])
+        _Folding(self._fold, self._values, events, state, turn).run(
+            groups, self._decode_keys(groups, events, turn), every_update=self._every_update
+        )
         return Events.none()
 
     def _group(self, events: Events, turn: Turn) -> Groups:
         if self._windows is None:
             return by_key(events, turn, takes_nulls=self._fold.takes_nulls)
         return by_window(events, turn, self._windows)
+
+    def _decode_keys(self, groups: Groups, events: Events, turn: Turn) -> list[Any]:
+        """The user's keys; _UNREADABLE for those whose records are quarantined."""
+        decode, end = self._keys.decode, -self._suffix or None
+        keys: list[Any] = []
+        for group, row in enumerate(groups.rows):
+            try:
+                keys.append(decode(row[:end]))
+            except DecodeError as error:
+                keys.append(_UNREADABLE)
+                for i in groups.indexes(group):
+                    turn.quarantine(events, i, error)
+        return keys
+
+
+_UNREADABLE = object()
 
 
 @dataclass(slots=True)
@@ -72,20 +80,28 @@ class _Folding:
     state: StateView
     turn: Turn
 
-    def at_once(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> bool:
-        """Fold a whole group; False when the user's function failed somewhere in it."""
-        values, timestamps = self.events.values, self.events.timestamps
-        before = self._decoded(old)
-        try:
-            after = self.fold.apply(key, before, [values[i] for i in indexes])
-            encoded = None if after is None else self.values.encode(after)
-        except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
-            return False
-        if encoded is not None or old is not None:
-            self._put(row, encoded, max(map(timestamps.__getitem__, indexes)))
-        return True
+    def run(self, groups: Groups, keys: list[Any], *, every_update: bool) -> None:
+        """Every group at once where that can be; where the user's function fails, one by one."""
+        apply, encode = self.fold.apply, self.values.encode
+        values = [self.events.values[i] for i in groups.order]
+        olds = self.state.get_many(groups.rows)
+        for group, (row, key, old) in enumerate(zip(groups.rows, keys, olds, strict=True)):
+            if key is _UNREADABLE:
+                continue
+            if every_update:
+                self._one_by_one(row, key, old, groups.indexes(group))
+                continue
+            before = self._decoded(old)
+            try:
+                after = apply(key, before, values[groups.starts[group] : groups.starts[group + 1]])
+                encoded = None if after is None else encode(after)
+            except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
+                self._one_by_one(row, key, old, groups.indexes(group))
+                continue
+            if encoded is not None or old is not None:
+                self._put(row, encoded, groups.latest_ms[group])
 
-    def one_by_one(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> None:
+    def _one_by_one(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> None:
         """Fold record by record; one that fails is quarantined and changes nothing."""
         latest_ms = -1
         for i in indexes:

@@ -17,6 +17,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.history_task import HistoryTask
 from lastword.pipelines.topic_frame import topic_frame
+from lastword.snapshots.lineage import why_torn
 from lastword.snapshots.location import Location
 from lastword.snapshots.trust import trust
 
@@ -88,7 +89,9 @@ class HistoryJob:
         with Admin(self._connection) as admin:
             facts = look_up(admin, topic, self._clock.now_ms())
             now = look_at(facts, self._clock.now_ms())
-            require_same_log(newest, facts, self._history.uri, self._codecs)
+            if newest is not None:
+                torn = why_torn(self._connection, facts, newest.note)
+                require_same_log(newest, facts, self._history.uri, self._codecs, torn=torn)
             looks = [now] if newest is None else [newest.look, now]
             plan = plan_history(newest, facts, trust(admin, topic, looks))
         note = HistoryNote(
@@ -104,6 +107,7 @@ class HistoryJob:
             captured_at_ms=now.at_ms,
             known_at_ms=now.known_at_ms,
             compaction_lag_ms=now.compaction_lag_ms,
+            leader_epochs=dict(facts.leader_epochs),
             key_codec=self._codecs[0],
             value_codec=self._codecs[1],
         )

@@ -45,7 +45,7 @@ class LruOperator(Operator):
         before = set(rows)
         used_at_ms: dict[bytes, int] = {}
         groups = by_key(events, turn, takes_nulls=self._fold.takes_nulls)
-        for i in sorted(i for indexes in groups.values() for i in indexes):
+        for i in sorted(groups.order):
             key = events.keys[i] or b""
             try:
                 value = self._folded(key, rows.get(key), events.values[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 
@@ -21,7 +22,7 @@ from lastword.pipelines.plan import (
     encode_note,
     join_notes,
 )
-from lastword.pipelines.state_view import StateView
+from lastword.pipelines.state_view import StateView, Update
 from lastword.pipelines.table_view import TableView
 from lastword.pipelines.task_input import TaskInput, decode, merged
 from lastword.pipelines.task_report import StoreSize
@@ -48,7 +49,7 @@ class PartitionRun:
         self._tables = tables
         self._note = join_notes(each.metadata for each in committed.values())
         self._stream_times = dict(self._note.stream_times)
-        self._outputs: list[Output] = []
+        self._outputs: defaultdict[Place, list[Output]] = defaultdict(list)
         self._positions: dict[Place, Committed] = {}
         self._flowed: dict[tuple[object, ...], Events] = {}
         self._states: list[tuple[PartitionState, StateView]] = []
@@ -143,7 +144,7 @@ class PartitionRun:
     def _log(self, state: PartitionState, view: StateView) -> None:
         if state.plan.changelog is not None and not state.plan.follows:
             place = Place(state.plan.changelog, self._partition)
-            self._outputs += [Output(place, key, value, at) for key, value, at in view.updates()]
+            self._outputs[place] += view.updates()
 
     def _send(self, sink: Sink, events: Events) -> None:
         """Into another topic, where each key has its own partition."""
@@ -153,8 +154,8 @@ class PartitionRun:
                 self.tally.keyless += 1
                 continue
             partition = self._partition if sink.aligned else partition_for(key, partitions)
-            place = Place(sink.topic, partition)
-            self._outputs.append(Output(place, key, events.values[i], events.timestamps[i]))
+            update = Update(key, events.values[i], events.timestamps[i])
+            self._outputs[Place(sink.topic, partition)].append(update)
             self.tally.updates += 1
 
     def _quarantine(self, bad: list[BadEvent]) -> None:
@@ -167,7 +168,7 @@ class PartitionRun:
                 ("lastword-offset", str(each.offset).encode()),
                 ("lastword-reason", each.reason.encode()),
             )
-            self._outputs.append(Output(place, each.key, raw, NOW, headers))
+            self._outputs[place].append((each.key, raw, NOW, headers))
 
     def _changelog_end(
         self, state: PartitionState, view: StateView, ends: Mapping[Place, int]

@@ -16,6 +16,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.snapshot_task import SnapshotTask
 from lastword.pipelines.topic_frame import topic_frame
+from lastword.snapshots.lineage import why_torn
 from lastword.snapshots.location import Location
 from lastword.snapshots.snapshot import APPLICATION, Kind, Snapshot, SnapshotNote, encode_note
 
@@ -79,12 +80,14 @@ class SnapshotJob:
         with Admin(self._connection) as admin:
             facts = look_up(admin, self._location.topic, self._clock.now_ms())
             known_at_ms = self._clock.now_ms()
+        newest = self._catalog.newest()
         plan = plan_snapshot(
-            self._catalog.newest(),
+            newest,
             facts,
             key_codec=self._key.name,
             value_codec=self._value.name,
             now_ms=self._clock.now_ms(),
+            torn=None if newest is None else why_torn(self._connection, facts, newest.note),
             full=full,
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
@@ -122,6 +125,7 @@ class SnapshotJob:
             keep_ms=self._keep_ms,
             known_at_ms=known_at_ms,
             compaction_lag_ms=facts.compaction_lag_ms,
+            leader_epochs=dict(facts.leader_epochs),
         )
 
     def _write(self, plan: SnapshotPlan, facts: TopicFacts, note: SnapshotNote) -> tuple[int, int]:

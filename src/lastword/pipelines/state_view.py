@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lastword.follow.rows import decode_row, encode_row
+from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, value_of
+from lastword.records import NO_HEADERS, Headers
 from lastword.stores.base import Store
 
 
 class Update(NamedTuple):
-    """A new value of a key, or None for a tombstone."""
+    """A new value of a key, or None for a tombstone; as a record that is to be written."""
 
     key: bytes
     value: bytes | None
     timestamp_ms: int
+    headers: Headers = NO_HEADERS
 
 
 class StateView:
@@ -35,9 +37,9 @@ class StateView:
         dirty = self._dirty
         rows = self._store.get_many(keys)
         if not dirty:
-            return [None if row is None else decode_row(row).value for row in rows]
+            return [None if row is None else value_of(row) for row in rows]
         return [
-            dirty[key].value if key in dirty else (None if row is None else decode_row(row).value)
+            dirty[key].value if key in dirty else (None if row is None else value_of(row))
             for key, row in zip(keys, rows, strict=True)
         ]
 
@@ -80,9 +82,9 @@ class StateView:
         """
         updates = self.updates()
         first_offset = max(0, end_offset - len(updates))
-        offsets = {update.key: first_offset + i for i, update in enumerate(updates)}
+        offsets = {update.key: offset for offset, update in enumerate(updates, first_offset)}
         puts = {
-            key: encode_row(offsets[key], update.timestamp_ms, None, update.value)
+            key: pack_prefix(PLAIN_ROW, offsets[key], update.timestamp_ms) + update.value
             for key, update in self._dirty.items()
             if update.value is not None
         }

@@ -61,7 +61,7 @@ class OpenWindows:
         Windows that had closed before are told already, and do not change but by expiring.
         """
         wanted: dict[bytes, tuple[bool, int]] = {}
-        for row, value, at_ms in updates:
+        for row, value, at_ms, _ in updates:
             closes_at_ms = self._windows.closes_at_ms(row)
             if closes_at_ms > before_ms:
                 wanted[_time(closes_at_ms) + row] = (value is not None, at_ms)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
 HEADERS = "headers"
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999. One record from beyond would close every window for good."""
 
 
 @dataclass(slots=True)
@@ -34,6 +36,19 @@ class RawRecords:
     def count_below(self, offset: int) -> int:
         """How many records are before ``offset``."""
         return bisect_left(self.offsets, offset)
+
+    def since(self, offset: int) -> RawRecords:
+        """The records from ``offset`` on."""
+        skip = self.count_below(offset)
+        if not skip:
+            return self
+        return RawRecords(
+            self.keys[skip:],
+            self.values[skip:],
+            self.offsets[skip:],
+            self.timestamps[skip:],
+            self.headers[skip:],
+        )
 
     def value_at(self, offset: int) -> bytes | None:
         """The raw value of the record at ``offset``."""
@@ -89,32 +104,47 @@ def _extend(records: RawRecords, columns: Mapping[str, Any]) -> None:
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
-    skip = records.count_below(floor)
+    read = codec(source.value).decode
+    raw = records.since(floor)
+    try:
+        values = [None if value is None else read(value) for value in raw.values]
+        timestamps = _event_times(source.timestamp, values, raw.timestamps)
+    except Exception:  # noqa: BLE001 - the user's codec and timestamp function: find out which
+        return _decode_one_by_one(source, raw, turn)
+    topics = [source.topic] * len(values)
+    return Events(topics, raw.keys, values, timestamps, raw.offsets, raw.headers)
+
+
+def _decode_one_by_one(source: SourcePlan, raw: RawRecords, turn: Turn) -> Events:
     read = codec(source.value).decode
     keep: list[int] = []
     values: list[Any] = []
     timestamps: list[int] = []
-    for i in range(skip, len(records.offsets)):
-        raw = records.values[i]
+    for i, value in enumerate(raw.values):
         try:
-            value = None if raw is None else read(raw)
-            timestamp_ms = event_time(source.timestamp, value, records.timestamps[i])
+            decoded = None if value is None else read(value)
+            timestamps.append(event_time(source.timestamp, decoded, raw.timestamps[i]))
         except Exception as error:  # noqa: BLE001 - the user's codec and timestamp function
             reason = f"{type(error).__name__}: {error}"
-            turn.bad.append(BadEvent(source.topic, records.offsets[i], records.keys[i], reason))
+            turn.bad.append(BadEvent(source.topic, raw.offsets[i], raw.keys[i], reason))
             turn.tally.quarantined += 1
         else:
             keep.append(i)
-            values.append(value)
-            timestamps.append(timestamp_ms)
+            values.append(decoded)
     return Events(
         [source.topic] * len(keep),
-        [records.keys[i] for i in keep],
+        [raw.keys[i] for i in keep],
         values,
         timestamps,
-        [records.offsets[i] for i in keep],
-        [records.headers[i] for i in keep] if records.headers else (),
+        [raw.offsets[i] for i in keep],
+        [raw.headers[i] for i in keep] if raw.headers else (),
     )
+
+
+def _event_times(field: Field | None, values: list[Any], records_ms: list[int]) -> list[int]:
+    if field is None and min(records_ms, default=0) >= 0 and max(records_ms, default=0) <= LAST_MS:
+        return records_ms
+    return [event_time(field, *each) for each in zip(values, records_ms, strict=True)]
 
 
 def event_time(field: Field | None, value: Any, record_ms: int) -> int:
@@ -123,7 +153,7 @@ def event_time(field: Field | None, value: Any, record_ms: int) -> int:
     Raises ValueError for what is no time: in windows it would stand for the largest or for none.
     """
     time_ms = record_ms if field is None or value is None else pick(field, value)
-    if not isinstance(time_ms, int) or isinstance(time_ms, bool) or time_ms < 0:
+    if not isinstance(time_ms, int) or isinstance(time_ms, bool) or not 0 <= time_ms <= LAST_MS:
         raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
     return time_ms
 

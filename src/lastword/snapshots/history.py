@@ -48,6 +48,7 @@ class HistoryNote(msgspec.Struct, frozen=True, kw_only=True):
     captured_at_ms: int
     known_at_ms: int
     compaction_lag_ms: int
+    leader_epochs: dict[int, int]
     key_codec: str
     value_codec: str
     application: str = APPLICATION

@@ -46,16 +46,21 @@ def plan_history(newest: HistoryCommit | None, facts: TopicFacts, found: Trust) 
 
 
 def require_same_log(
-    newest: HistoryCommit | None, facts: TopicFacts, uri: str, codecs: tuple[str, str]
+    newest: HistoryCommit,
+    facts: TopicFacts,
+    uri: str,
+    codecs: tuple[str, str],
+    *,
+    torn: str | None,
 ) -> None:
     """Raise rather than mix two logs, or lose one, in a table that is there to keep everything."""
-    if newest is None:
-        return
     note = newest.note
     if (note.topic_id, note.cluster_id) != (facts.topic_id, facts.cluster_id):
         reason = "another topic than the one that has the name now"
     elif len(note.offsets) != facts.partitions:
         reason = f"{len(note.offsets)} partitions, and the topic has {facts.partitions} now"
+    elif torn is not None:
+        reason = f"a log of which {torn}"
     elif any(at > facts.stable_ends[p] for p, at in note.offsets.items()):
         reason = "offsets that the topic has lost"
     elif (note.key_codec, note.value_codec) != codecs:

@@ -48,7 +48,7 @@ class KeyHistoryReader:
         """All that is known of ``key``, which is at home in ``partition``."""
         facts = look_up(self._admin, self._topic, self._clock.now_ms())
         now = look_at(facts, self._clock.now_ms())
-        known = read_known(self._location, facts, now, ())
+        known = read_known(self._admin.connection, self._location, facts, now)
         start, end = facts.starts[partition], facts.stable_ends[partition]
         changes: list[Record] = []
         complete_from = held_to = start

@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lastword.errors import MomentGoneError
+from lastword.errors import ConfigError, MomentGoneError
 from lastword.follow.facts import TopicFacts
 from lastword.follow.looks import Look
-from lastword.records import Position
+from lastword.kafka.connection import Connection
+from lastword.records import Position, Version
+from lastword.snapshots.lineage import not_torn
 from lastword.snapshots.location import Location
+from lastword.snapshots.moments import Moment, as_milliseconds
 from lastword.snapshots.replay import Cut
 from lastword.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from lastword.snapshots.history import HistoryCommit
+
+
+class Target(NamedTuple):
+    """A moment of one log: a snapshot that is of it, or where to cut each partition."""
+
+    snapshot: Snapshot | None
+    cuts: dict[int, Cut]
+    what: str
 
 
 @dataclass(frozen=True)
@@ -34,12 +45,41 @@ class Known:
         recorded = [each.look for each in self.snapshots] + [each.look for each in self.history]
         return [*sorted([*recorded, *self.seen], key=lambda look: look.at_ms), self.now]
 
-    def snapshot_at(self, position: Position) -> Snapshot | None:
+    def resolve(self, topic: str, moment: Moment) -> Target:
+        """Where ``moment`` is; raises ConfigError when it has not been yet."""
+        if isinstance(moment, Version):
+            moment = Position.after(moment)
+        if isinstance(moment, Position):
+            self._require_reached(topic, moment)
+            cuts = {p: Cut(at) for p, at in moment.offsets.items()}
+            return Target(self._snapshot_at(moment), cuts, f"{topic} at {moment}")
+        time_ms = as_milliseconds(moment)
+        if time_ms > self.now.known_at_ms:
+            raise ConfigError(
+                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
+            )
+        what = f"{topic} at {time_ms} ms"
+        snapshot = self._snapshot_of(time_ms)
+        if snapshot is not None:
+            return Target(snapshot, {p: Cut(at) for p, at in snapshot.note.offsets.items()}, what)
+        return Target(None, self._cuts_at(time_ms), what)
+
+    def _require_reached(self, topic: str, position: Position) -> None:
+        ends = self.now.ends
+        if not position.offsets or any(
+            p not in ends or at > ends[p] for p, at in position.offsets.items()
+        ):
+            raise ConfigError(
+                f"{topic} has not been at {str(position)!r} yet",
+                hint=f"it ends at {Position(ends)}",
+            )
+
+    def _snapshot_at(self, position: Position) -> Snapshot | None:
         """One that was cut exactly there."""
         wanted = position.offsets.items()
         return next((each for each in self.snapshots if wanted <= each.note.offsets.items()), None)
 
-    def snapshot_of(self, time_ms: int) -> Snapshot | None:
+    def _snapshot_of(self, time_ms: int) -> Snapshot | None:
         """The one that has this very time."""
         found = (each for each in self.snapshots if each.note.captured_at_ms == time_ms)
         return next(found, None)
@@ -52,7 +92,7 @@ class Known:
                 return snapshot
         return None
 
-    def cuts_at(self, time_ms: int) -> dict[int, Cut]:
+    def _cuts_at(self, time_ms: int) -> dict[int, Cut]:
         """Between the last position known to have been reached by then, and the next one."""
         looks = self.looks
         reached = [look.ends for look in looks if look.known_at_ms <= time_ms]
@@ -73,7 +113,11 @@ class Known:
 
 
 def read_known(
-    location: Location | None, facts: TopicFacts, now: Look, seen: Iterable[Look]
+    connection: Connection,
+    location: Location | None,
+    facts: TopicFacts,
+    now: Look,
+    seen: Iterable[Look] = (),
 ) -> Known:
     """Look up what there is of this very log, however old: each is exact at its own position."""
     if location is None:
@@ -89,7 +133,12 @@ def read_known(
         and len(each.note.offsets) == facts.partitions
         and each.sound
     ]
-    return Known(now, snapshots, History(location.history).of(facts), tuple(seen))
+    return Known(
+        now,
+        not_torn(connection, facts, snapshots),
+        not_torn(connection, facts, History(location.history).of(facts)),
+        tuple(seen),
+    )
 
 
 def _certain(cut: Cut) -> int:

@@ -36,16 +36,19 @@ def plan_snapshot(
     key_codec: str,
     value_codec: str,
     now_ms: int,
+    torn: str | None,
     full: bool,
 ) -> SnapshotPlan:
     """Cut at the last stable offset of each partition: below it nothing is undecided.
+
+    ``torn`` is why the newest one is not of this log any more, if it is not.
 
     Nothing from there on can have been cleaned when the facts were looked up, so a tombstone
     beyond the cut lives for at least ``delete.retention.ms`` after that.
     """
     # A log that has lost its tail may end before its last stable offset of a moment ago.
     ends = {p: max(facts.starts[p], facts.stable_ends[p]) for p in range(facts.partitions)}
-    reason = _why_full(newest, facts, key_codec, value_codec, now_ms, full=full)
+    reason = _why_full(newest, facts, (key_codec, value_codec), now_ms, full=full) or torn
     number = 0 if newest is None else newest.note.number + 1
     if newest is None or reason is not None:
         starts = dict(facts.starts)
@@ -65,8 +68,7 @@ def plan_snapshot(
 def _why_full(
     newest: Snapshot | None,
     facts: TopicFacts,
-    key_codec: str,
-    value_codec: str,
+    codecs: tuple[str, str],
     now_ms: int,
     *,
     full: bool,
@@ -75,7 +77,7 @@ def _why_full(
         return "it was asked for"
     if newest is None:
         return "it is the first one"
-    if (newest.note.key_codec, newest.note.value_codec) != (key_codec, value_codec):
+    if (newest.note.key_codec, newest.note.value_codec) != codecs:
         return "the codecs are others than those of the last one"
     reason = why_unusable(newest, facts, now_ms)
     if reason is None and any(

@@ -24,7 +24,7 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     ``captured_at_ms`` is just before the position was asked for. ``read_since_ms`` is the moment
     since which no tombstone may have gone unseen: where the reading of a full snapshot began, or
     the capture of the one that an incremental one builds on. ``known_at_ms`` is when the position
-    had been answered; notes from before that was kept, and the lag with it, have none.
+    had been answered. Older notes have neither that nor the lag and the epochs of the leaders.
     """
 
     number: int
@@ -42,6 +42,7 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     keep_ms: int
     known_at_ms: int = 0
     compaction_lag_ms: int = 0
+    leader_epochs: dict[int, int] = {}
     application: str = APPLICATION
     snapshot_format: int = SNAPSHOT_FORMAT
 

@@ -64,6 +64,7 @@ class SnapshotSource:
         return Offer(
             name=f"snapshot {note.number} of {note.topic}",
             next_offset=note.offsets[partition],
+            leader_epoch=note.leader_epochs.get(partition, -1),
             caught_up_at_ms=note.captured_at_ms,
             delete_retention_ms=note.delete_retention_ms,
             rows=lambda size: _chunks(read_batches(self._uri, snapshot.version, partition), size),

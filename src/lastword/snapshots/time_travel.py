@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.judge import Judge
 from lastword.follow.looks import Look, look_at
 from lastword.follow.retention import may_have_missed_deletes
 from lastword.kafka.admin import Admin
 from lastword.kafka.log_reader import read_range
-from lastword.records import Position, Version
+from lastword.records import Position
 from lastword.snapshots.known import Known, read_known
 from lastword.snapshots.location import Location
-from lastword.snapshots.moments import Moment, as_milliseconds
+from lastword.snapshots.moments import Moment
 from lastword.snapshots.replay import Cut, LostChangesError, Replay
 from lastword.snapshots.snapshot import Snapshot
 from lastword.snapshots.trust import Trust, trust
@@ -73,8 +72,9 @@ class TimeTravel:
     def at(self, moment: Moment, progress: Progress = unwatched) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
         facts, now = self._look()
-        known = read_known(self._location, facts, now, self._seen(facts.topic_id))
-        snapshot, cuts, what = self._resolve(moment, known)
+        seen = self._seen(facts.topic_id)
+        known = read_known(self._admin.connection, self._location, facts, now, seen)
+        snapshot, cuts, what = known.resolve(self._topic, moment)
         if snapshot is not None:
             return self._past(self._begin(snapshot, cuts, progress))
         if facts.deletes_old_segments or any(facts.starts.values()):
@@ -93,35 +93,6 @@ class TimeTravel:
     def _look(self) -> tuple[TopicFacts, Look]:
         facts = look_up(self._admin, self._topic, self._clock.now_ms())
         return facts, look_at(facts, self._clock.now_ms())
-
-    # -- which moment --------------------------------------------------------------------------
-
-    def _resolve(self, moment: Moment, known: Known) -> tuple[Snapshot | None, dict[int, Cut], str]:
-        if isinstance(moment, Version):
-            moment = Position.after(moment)
-        if isinstance(moment, Position):
-            self._require_reached(moment, known.now.ends)
-            cuts = {p: Cut(at) for p, at in moment.offsets.items()}
-            return known.snapshot_at(moment), cuts, f"{self._topic} at {moment}"
-        time_ms = as_milliseconds(moment)
-        if time_ms > known.now.known_at_ms:
-            raise ConfigError(
-                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
-            )
-        what = f"{self._topic} at {time_ms} ms"
-        snapshot = known.snapshot_of(time_ms)
-        if snapshot is not None:
-            return snapshot, {p: Cut(at) for p, at in snapshot.note.offsets.items()}, what
-        return None, known.cuts_at(time_ms), what
-
-    def _require_reached(self, position: Position, ends: Mapping[int, int]) -> None:
-        if not position.offsets or any(
-            p not in ends or at > ends[p] for p, at in position.offsets.items()
-        ):
-            raise ConfigError(
-                f"{self._topic} has not been at {str(position)!r} yet",
-                hint=f"it ends at {Position(ends)}",
-            )
 
     # -- from where ----------------------------------------------------------------------------
 

@@ -51,7 +51,8 @@ def snapshot(**changes: Any) -> Snapshot:
 
 def plan(newest: Snapshot | None, facts: TopicFacts = FACTS, **options: Any) -> SnapshotPlan:
     codecs = {"key_codec": "string", "value_codec": "json"} | options
-    return plan_snapshot(newest, facts, now_ms=facts.at_ms, full=False, **codecs)
+    given = {"torn": None, "full": False} | codecs
+    return plan_snapshot(newest, facts, now_ms=facts.at_ms, **given)
 
 
 def test_only_what_changed_since_a_young_snapshot_is_read() -> None:
