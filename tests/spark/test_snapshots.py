@@ -78,6 +78,7 @@ def test_the_commands_take_list_and_show_snapshots(
     assert (second["kind"], second["rows"], second["history_records"]) == ("incremental", 3, 3)
     shown = run(connection, location, "show")
     assert [shown[f"keys_{what}"] for what in ("added", "changed", "removed")] == [1, 1, 1]
+    assert shown["history_position"] == shown["position"]
     assert run(connection, location, "list")["number"] == 1
     rows = spark.read.format("delta").load(location.snapshots)
     found = {row.decoded_key: row.decoded_value for row in rows.collect()}
