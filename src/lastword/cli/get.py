@@ -23,7 +23,7 @@ from lastword.snapshots.moments import parse_moment
 def get(app: AppContext, spec: TableSpec, key: str, as_of: str | None) -> None:
     """Print the value of KEY in TABLE; exit with 1 when there is no such key.
 
-    A past value is answered exactly, from the log or a snapshot, or not at all.
+    A past value is answered exactly, from snapshots, history and the log, or not at all.
     """
     with open_table(app, spec) as table:
         if as_of is None:
