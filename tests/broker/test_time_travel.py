@@ -104,7 +104,7 @@ def test_random_moments_of_a_log_that_nothing_protects_come_from_snapshots_and_h
             keep_history_without_spark(connection, location)
     assert was_compacted(topic, table.position())
     answered, refused = ask(table, noted[::5] + noted[21::3])
-    assert {id(each) for each in refused} >= {id(noted[0]), id(noted[5])}, f"with the seed {seed}"
+    assert any(each in refused for each in noted[:20]), f"with the seed {seed}"
     assert any(each in answered for each in noted[21:-1]), f"with the seed {seed}"
 
 
@@ -180,6 +180,10 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
     for gone in (at_ms, Position({0: 2})):
         with pytest.raises(MomentGoneError, match="the earliest moment that can be is"):
             table.as_of(gone)
+    for rows in Path(location.snapshots).rglob("*.parquet"):
+        rows.unlink()
+    # Damaged, it is not used; since it was taken the log has been seen to be protected.
+    assert dict(table.as_of(Position(note.offsets)).items()) == state
 
 
 def test_markers_of_transactions_are_no_lost_changes_while_the_log_is_seen_to_be_protected(

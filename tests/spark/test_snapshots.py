@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import MomentGoneError
+from lastword.errors import MomentGoneError, SnapshotError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.pipelines import past_frame
@@ -67,6 +67,23 @@ def test_a_full_snapshot_and_the_next_ones_are_what_the_log_comes_to(
     assert rows_of(location, first.snapshot.version)[b"key-3"] == b"3"
 
 
+def test_of_two_jobs_that_append_the_same_changes_one_wins(
+    spark: SparkSession,
+    connection: Connection,
+    topic: RealTopic,
+    location: Location,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic.produce((b"a", b"1"), (b"b", b"1"))
+    late = history_job(spark, connection, location)
+    planned = late._plan()
+    monkeypatch.setattr(late, "_plan", lambda: planned)
+    history_job(spark, connection, location).run()
+    with pytest.raises(SnapshotError, match="another job"):
+        late.run()
+    assert changes_of(location) == topic.log()
+
+
 def test_the_commands_take_list_and_show_snapshots(
     spark: SparkSession, connection: Connection, topic: RealTopic, location: Location
 ) -> None:
@@ -78,6 +95,7 @@ def test_the_commands_take_list_and_show_snapshots(
     assert (second["kind"], second["rows"], second["history_records"]) == ("incremental", 3, 3)
     shown = run(connection, location, "show")
     assert [shown[f"keys_{what}"] for what in ("added", "changed", "removed")] == [1, 1, 1]
+    assert shown["history_position"] == shown["position"]
     assert run(connection, location, "list")["number"] == 1
     rows = spark.read.format("delta").load(location.snapshots)
     found = {row.decoded_key: row.decoded_value for row in rows.collect()}

@@ -18,11 +18,13 @@ from lastword.cli.table_options import TableSpec, with_table
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
 from lastword.errors import SnapshotError
+from lastword.records import Position
 
 if TYPE_CHECKING:
     from lastword.pipelines.history_job import HistoryReport
     from lastword.pipelines.snapshot_job import SnapshotReport
     from lastword.snapshots.catalog import Catalog
+    from lastword.snapshots.location import Location
     from lastword.snapshots.snapshot import Snapshot
 
 _COLUMNS = ("number", "kind", "captured", "age_s", "rows", "size_bytes", "position", "version")
@@ -151,7 +153,21 @@ def show(app: AppContext, spec: TableSpec, number: int | None, location: str | N
         change = difference(catalog.uri, found[at + 1], this)
         values |= {"keys_added": change.added, "keys_changed": change.changed}
         values |= {"keys_removed": change.removed}
-    app.output.details(values)
+    app.output.details(values | _history(snapshot_location(app, spec, location)))
+
+
+def _history(place: Location) -> dict[str, object]:
+    """How far the history goes, and from where on nothing can be missing in it."""
+    from lastword.snapshots.history import History
+
+    newest = next(iter(History(place.history).commits()), None)
+    if newest is None:
+        return {}
+    return {
+        "history_uri": place.history,
+        "history_position": str(Position(newest.note.offsets)),
+        "history_complete_from": str(Position(newest.complete_from)),
+    }
 
 
 def _catalog(app: AppContext, spec: TableSpec, location: str | None) -> Catalog:

@@ -6,7 +6,6 @@ looks at it, and what a log lost before the first look is not known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from lastword.follow.facts import TopicFacts
@@ -30,23 +29,34 @@ def look_at(facts: TopicFacts, known_at_ms: int) -> Look:
 
 
 class Looks:
-    """The looks of one process, one after the other; of a long time with one setting, two."""
+    """The looks of one process, one after the other; of a long time with one setting, two.
+
+    Noted by one thread at a time, read from any.
+    """
 
     def __init__(self) -> None:
-        self._log: tuple[str, Mapping[int, int]] | None = None
-        self._looks: tuple[Look, ...] = ()
+        # In one piece, so that nobody takes the looks at one log for those at another.
+        self._at: tuple[TopicFacts, tuple[Look, ...]] | None = None
 
     def note(self, facts: TopicFacts, known_at_ms: int) -> None:
         """Add one; its settings must be as fresh as its offsets."""
-        # With a new leader the log may have lost its tail: what was seen of it may be void.
-        if self._log != (log := (facts.topic_id, facts.leader_epochs)):
-            self._log, self._looks = log, ()
-        before = self._looks
+        before: tuple[Look, ...] = ()
+        if self._at is not None and _same_log(self._at[0], facts):
+            before = self._at[1]
         lag_ms = facts.compaction_lag_ms
-        if len(before) > 1 and before[-1].compaction_lag_ms == before[-2].compaction_lag_ms:
-            before = before[:-1] if before[-1].compaction_lag_ms == lag_ms else before
-        self._looks = (*before, look_at(facts, known_at_ms))
+        if (
+            len(before) > 1
+            and before[-2].compaction_lag_ms == lag_ms == before[-1].compaction_lag_ms
+        ):
+            before = before[:-1]
+        self._at = (facts, (*before, look_at(facts, known_at_ms)))
 
     def of(self, topic_id: str) -> tuple[Look, ...]:
         """Those at the topic with this id, the oldest first."""
-        return self._looks if self._log is not None and self._log[0] == topic_id else ()
+        at = self._at
+        return at[1] if at is not None and at[0].topic_id == topic_id else ()
+
+
+def _same_log(one: TopicFacts, other: TopicFacts) -> bool:
+    """With a new leader a log may have lost its tail: what was seen of it before may be void."""
+    return (one.topic_id, one.leader_epochs) == (other.topic_id, other.leader_epochs)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_LAST_DAY = date(9999, 12, 31)
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,16 @@ class HistoryTask:
         columns["decoded_key"] = decoded(batch.column("key"), self.key_codec)
         columns["decoded_value"] = decoded(batch.column("value"), self.value_codec)
         columns["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
-        columns["date"] = batch.column("timestamp")
+        columns["date"] = _day(batch.column("timestamp"))
         schema = history_schema(self.key_codec, self.value_codec)
-        # A timestamp is cut down to its day in UTC.
-        arrays = [columns[field.name].cast(field.type, safe=False) for field in schema]
+        arrays = [columns[field.name].cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _day(timestamps: pa.Array) -> pa.Array:
+    """In UTC. Writers who take microseconds for milliseconds are all on the last day there is."""
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    days = timestamps.cast(pa.date32(), safe=False)
+    return pc.min_element_wise(days, pa.scalar(_LAST_DAY, pa.date32()))

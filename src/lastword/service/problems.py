@@ -25,6 +25,7 @@ _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
     (errors.TableClosedError, 503),
     (errors.ConnectionFailedError, 503),
     (errors.TopicError, 503),
+    (errors.SnapshotError, 503),
 )
 
 # Hints of the library name Python calls; over HTTP there is another way to do the same.

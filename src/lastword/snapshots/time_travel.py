@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lastword.clock import Clock
+from lastword.errors import SnapshotError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.judge import Judge
 from lastword.follow.looks import Look, look_at
@@ -14,12 +16,14 @@ from lastword.follow.retention import may_have_missed_deletes
 from lastword.kafka.admin import Admin
 from lastword.kafka.log_reader import read_range
 from lastword.records import Position
-from lastword.snapshots.known import Known, read_known
+from lastword.snapshots.known import Known, Target, read_known
 from lastword.snapshots.location import Location
 from lastword.snapshots.moments import Moment
 from lastword.snapshots.replay import Cut, LostChangesError, Replay
 from lastword.snapshots.snapshot import Snapshot
 from lastword.snapshots.trust import Trust, trust
+
+log = logging.getLogger(__name__)
 
 Replays = dict[int, Replay]
 Progress = Callable[[int], None]
@@ -43,6 +47,10 @@ class Route(NamedTuple):
 
     base: Snapshot | None
     history: bool
+
+    def __str__(self) -> str:
+        start = "its start" if self.base is None else f"snapshot {self.base.note.number}"
+        return f"{start}, {'history and ' if self.history else ''}log"
 
 
 class TimeTravel:
@@ -74,21 +82,21 @@ class TimeTravel:
         facts, now = self._look()
         seen = self._seen(facts.topic_id)
         known = read_known(self._admin.connection, self._location, facts, now, seen)
-        snapshot, cuts, what = known.resolve(self._topic, moment)
-        if snapshot is not None:
-            return self._past(self._begin(snapshot, cuts, progress))
-        if facts.deletes_old_segments or any(facts.starts.values()):
-            # Which rows had left such a log by age at that moment, nothing tells.
-            raise known.gone(what, known.now.at_ms)
+        target = known.resolve(self._topic, moment)
         found = trust(self._admin, self._topic, known.looks)
-        for route in _routes(known, cuts):
+        # Which rows had left a log by age at some moment, only a snapshot of that moment tells.
+        ages = facts.deletes_old_segments or any(facts.starts.values())
+        for route in _routes(known, target, ages=ages):
             try:
-                replays = self._replay(known, cuts, found, route, progress)
-            except LostChangesError:
-                continue
-            self._check_again(facts, known, replays, what)
-            return self._past(replays)
-        raise known.gone(what, found.since_ms)
+                replays = self._replay(known, target.cuts, found, route, progress)
+                self._check_again(facts, known, replays)
+            except LostChangesError as error:
+                log.debug("%s, not by %s: %s", target.what, route, error)
+            except SnapshotError as error:
+                log.warning("%s, not by %s: %s", target.what, route, error)
+            else:
+                return self._past(replays)
+        raise known.gone(target.what, now.at_ms if ages else found.since_ms)
 
     def _look(self) -> tuple[TopicFacts, Look]:
         facts = look_up(self._admin, self._topic, self._clock.now_ms())
@@ -156,18 +164,18 @@ class TimeTravel:
 
     # -- whether it still holds ----------------------------------------------------------------
 
-    def _check_again(self, before: TopicFacts, known: Known, replays: Replays, what: str) -> None:
+    def _check_again(self, before: TopicFacts, known: Known, replays: Replays) -> None:
         """The cleaner may have moved while the log was read; only what holds now was true then."""
         relied = {p: replay for p, replay in replays.items() if replay.relied}
         after, now = self._look()
         if after.topic_id != before.topic_id or after.starts != before.starts:
-            raise known.gone(what, now.at_ms)
+            raise LostChangesError("the log is another one now")
         if not relied:
             return
         found = trust(self._admin, self._topic, [*known.looks, now])
         slow = may_have_missed_deletes(after.at_ms - before.at_ms, before.delete_retention_ms)
         if slow or not all(_trusted(found, p, each, each.began_at) for p, each in relied.items()):
-            raise known.gone(what, found.since_ms)
+            raise LostChangesError("the cleaner may have been there meanwhile")
 
     @staticmethod
     def _past(replays: Replays) -> Past:
@@ -175,11 +183,14 @@ class TimeTravel:
         return Past(position, {p: replay.rows for p, replay in replays.items()})
 
 
-def _routes(known: Known, cuts: dict[int, Cut]) -> list[Route]:
+def _routes(known: Known, target: Target, *, ages: bool) -> list[Route]:
     """The ways to a past state, the cheapest first."""
-    base, history = known.base_of(cuts), bool(known.history)
+    exact = [] if target.snapshot is None else [Route(target.snapshot, False)]
+    if ages:
+        return exact
+    base, history = known.base_of(target.cuts), bool(known.history)
     routes = [] if base is None else [Route(base, history)]
-    return [*routes, *([Route(None, True)] if history else []), Route(None, False)]
+    return [*exact, *routes, *([Route(None, True)] if history else []), Route(None, False)]
 
 
 def _trusted(found: Trust, partition: int, replay: Replay, start: int) -> bool:

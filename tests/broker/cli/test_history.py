@@ -1,4 +1,4 @@
-"""`lastword history`: what is known of a key, and where something may be missing."""
+"""What was: `lastword history` and `get --as-of`, and where something may be missing."""
 
 from __future__ import annotations
 
@@ -40,6 +40,17 @@ def test_changes_come_from_the_history_and_the_log_and_gaps_are_told(
     told = lastword("history", topic_name, "a")
     assert "changes may be missing here" in told.stderr
     assert "(tombstone)" in told.stdout
+
+
+def test_get_answers_for_a_past_moment(lastword: Lastword, topic: str) -> None:
+    lastword.ok("put", topic, "a", "1")
+    (before,) = lastword.json("count", topic)
+    lastword.ok("put", topic, "a", "2")
+    assert lastword.ok("get", topic, "a", "--as-of", before["position"]) == "1\n"
+    assert lastword.ok("get", topic, "a") == "2\n"
+    start = ",".join(f"{each.partition(':')[0]}:0" for each in before["position"].split(","))
+    assert lastword("get", topic, "a", "--as-of", start).exit_code == 1
+    assert lastword("get", topic, "a", "--as-of", "yesterday").exit_code == 2
 
 
 def test_a_log_that_has_every_offset_lacks_nothing(lastword: Lastword, topic: str) -> None:

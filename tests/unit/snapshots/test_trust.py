@@ -55,3 +55,6 @@ def test_a_process_keeps_two_looks_of_a_long_time_and_none_of_another_topic() ->
         (7, 5),
     ]
     assert looks.of("another") == ()
+    # A new leader may have another log.
+    looks.note(replace(FACTS, at_ms=8, compaction_lag_ms=5, leader_epochs={0: 1}), 8)
+    assert [each.at_ms for each in looks.of(FACTS.topic_id)] == [8]
