@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,25 @@ def test_tables_that_need_more_than_rows_start_from_the_log(
     take_without_spark(connection, location)
     table = tables.open(topic.name, **RAW, snapshots=location.root, on_bad="quarantine")
     assert [progress.start for progress in table.progress()] == [0, 0]
+
+
+def test_starting_from_a_snapshot_loads_no_more_than_it_needs(
+    connection: Connection, topic: RealTopic, location: Location
+) -> None:
+    """Half a second of imports is half a million rows."""
+    topic.produce((b"a", b"1"), (b"b", b"1"))
+    take_without_spark(connection, location)
+    script = f"""
+import sys
+from lastword import Table
+servers, root = {connection.bootstrap_servers!r}, {location.root!r}
+options = {{"value": "bytes", "bootstrap_servers": servers, "snapshots": root}}
+with Table({topic.name!r}, **options) as table:
+    assert [each.start for each in table.progress()] != [0, 0]
+    assert sorted(table) == ["a", "b"]
+print(sorted({{"pandas", "pyarrow.dataset", "pyspark"}} & set(sys.modules)))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert answer.stdout == "[]\n"

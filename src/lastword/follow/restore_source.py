@@ -24,7 +24,8 @@ class Offer:
 
     ``leader_epoch`` tells a log that was cut since, and has grown again; -1 if it is not known.
 
-    ``rows`` are chunks of rows as a store keeps them; taking them may raise SnapshotError.
+    ``rows`` gives chunks of about so many bytes, of rows as a store keeps them; taking them may
+    raise SnapshotError.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Offer:
     leader_epoch: int
     caught_up_at_ms: int
     delete_retention_ms: int
-    rows: Callable[[], Iterator[Mapping[bytes, bytes]]]
+    rows: Callable[[int], Iterator[Mapping[bytes, bytes]]]
 
 
 class RestoreSource(Protocol):
@@ -51,7 +52,7 @@ def fill(follower: PartitionFollower, facts: TopicFacts, source: RestoreSource) 
     store, partition = follower.store, follower.partition
     for offer in source.offers(partition, facts):
         try:
-            for rows in offer.rows():
+            for rows in offer.rows(store.capabilities.restore_batch_bytes):
                 store.apply(rows, (), _BEING_FILLED)
                 yield len(rows)
         except SnapshotError as error:

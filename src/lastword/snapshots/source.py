@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lastword.clock import Clock
 from lastword.errors import SnapshotError
 from lastword.follow.facts import TopicFacts
 from lastword.follow.restore_source import Offer
-from lastword.follow.rows import PLAIN_ROW, encode_row
+from lastword.follow.rows import PLAIN_ROW, PREFIX_BYTES, encode_row
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.location import Location
 from lastword.snapshots.reading import read_batches
@@ -21,21 +22,30 @@ from lastword.snapshots.snapshot import Snapshot, why_unusable
 
 log = logging.getLogger(__name__)
 
-# Of rows in one apply: RocksDB makes a sorted file of that, and the rows come in key order.
-_CHUNK_BYTES = 64 << 20
 _PREFIX = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
+# An empty value between two that are joined. Made by hand: `pa.scalar` would load pandas first, a
+# quarter of a second in which a whole table can be read.
+_NO_BYTES = [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")]
+_NOTHING = pa.Array.from_buffers(pa.large_binary(), 1, _NO_BYTES)[0]
 
 
 class SnapshotSource:
-    """A ``RestoreSource``: looks at the snapshots once per restore of a partition."""
+    """A ``RestoreSource``: looks at the snapshots once for all partitions that begin together."""
 
     def __init__(self, location: Location, clock: Clock) -> None:
         self._uri = location.snapshots
         self._topic = location.topic
         self._clock = clock
+        self._facts: TopicFacts | None = None
+        self._usable: list[Snapshot] = []
 
     def offers(self, partition: int, facts: TopicFacts) -> Iterator[Offer]:
         """Usable snapshots, the newest first; why another is not is logged."""
+        if facts is not self._facts:
+            self._facts, self._usable = facts, list(self._look(facts))
+        return (self._offer(snapshot, partition) for snapshot in self._usable)
+
+    def _look(self, facts: TopicFacts) -> Iterator[Snapshot]:
         try:
             snapshots = Catalog(self._uri).snapshots()
         except SnapshotError as error:
@@ -44,7 +54,7 @@ class SnapshotSource:
         for snapshot in snapshots:
             reason = why_unusable(snapshot, facts, self._clock.now_ms())
             if reason is None:
-                yield self._offer(snapshot, partition)
+                yield snapshot
             else:
                 number = snapshot.note.number
                 log.info("snapshot %d of %s is not used: %s", number, self._topic, reason)
@@ -57,53 +67,53 @@ class SnapshotSource:
             leader_epoch=note.leader_epochs.get(partition, -1),
             caught_up_at_ms=note.captured_at_ms,
             delete_retention_ms=note.delete_retention_ms,
-            rows=lambda: _chunks(read_batches(self._uri, snapshot.version, partition)),
+            rows=lambda size: _chunks(read_batches(self._uri, snapshot.version, partition), size),
         )
 
 
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Mapping[bytes, bytes]]:
+def _chunks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Mapping[bytes, bytes]]:
     rows: dict[bytes, bytes] = {}
-    size = 0
+    gathered = 0
     for batch in batches:
-        rows.update(store_rows(batch))
-        size += batch.nbytes
-        if size >= _CHUNK_BYTES:
+        of_batch = store_rows(batch)
+        gathered += batch.nbytes
+        if rows:
+            rows.update(of_batch)
+        else:
+            rows = of_batch
+        if gathered >= size:
             yield rows
-            rows, size = {}, 0
+            rows, gathered = {}, 0
     if rows:
         yield rows
 
 
-def store_rows(batch: pa.RecordBatch) -> Mapping[bytes, bytes]:
-    """The rows of a batch as a follower would have written them."""
+def store_rows(batch: pa.RecordBatch) -> dict[bytes, bytes]:
+    """The rows of a batch as a follower would have written them.
+
+    Arrow puts them together, all at once; Python only takes the finished bytes over.
+    """
     size = batch.num_rows
     prefixes = np.empty(size, _PREFIX)
     prefixes["format"] = PLAIN_ROW
-    prefixes["offset"] = batch.column("offset").to_numpy()
-    timestamps = batch.column("timestamp").cast(pa.int64()).to_numpy() // 1000
-    prefixes["timestamp"] = timestamps
-    plain = prefixes.tobytes()
-    width = _PREFIX.itemsize
-    keys, values = _slices(batch.column("key")), _slices(batch.column("value"))
-    starts = range(0, size * width, width)
-    rows = [plain[i : i + width] + value for i, value in zip(starts, values, strict=True)]
+    prefixes["offset"] = _integers(batch.column("offset"))
+    prefixes["timestamp"] = _integers(batch.column("timestamp")) // 1000
+    ends = np.arange(size + 1, dtype=np.int64) * _PREFIX.itemsize
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(prefixes)]
+    plain = pa.Array.from_buffers(pa.large_binary(), size, buffers)
+    rows = pc.binary_join_element_wise(plain, batch.column("value"), _NOTHING).to_pylist()
     headers = batch.column("headers")
     if headers.null_count < size:
         for i, given in enumerate(headers.to_pylist()):
             if given:
                 pairs = tuple((each["key"], each["value"]) for each in given)
-                offset = int(prefixes["offset"][i])
-                rows[i] = encode_row(offset, int(timestamps[i]), pairs, values[i])
-    return dict(zip(keys, rows, strict=True))
+                value = rows[i][PREFIX_BYTES:]
+                offset, timestamp_ms = int(prefixes["offset"][i]), int(prefixes["timestamp"][i])
+                rows[i] = encode_row(offset, timestamp_ms, pairs, value)
+    return dict(zip(batch.column("key").to_pylist(), rows, strict=True))
 
 
-def _slices(column: pa.Array) -> list[bytes]:
-    """Every element of a large binary column; several times as fast as ``to_pylist``."""
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    if not len(column) or data is None:
-        return [b""] * len(column)
-    first = int(ends[0])
-    joined = data.slice(first, int(ends[-1]) - first).to_pybytes()
-    places = (ends - first).tolist()
-    return [joined[a:b] for a, b in pairwise(places)]
+def _integers(column: pa.Array) -> NDArray[np.int64]:
+    """A column of 64 bits as it lies in memory; ``to_numpy`` would load pandas first."""
+    _, data = column.buffers()
+    return np.frombuffer(data, np.int64)[column.offset : column.offset + len(column)]
