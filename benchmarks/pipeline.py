@@ -54,7 +54,7 @@ def throughput(arguments: argparse.Namespace, servers: str) -> dict[str, Any]:
                 check(servers, changelog, kind, expected, who)
             figures.setdefault(kind, {})[who] = answer
             shown = ", ".join(f"{events.records / s:,.0f}/s" for s in answer["rounds"])
-            console.print(f"  {kind:9s} {who:9s} {shown}")
+            console.print(f"  {kind:11s} {who:9s} {shown}")
     shutil.rmtree(STATE, ignore_errors=True)
     _print_throughput(events, figures)
     return {"records": events.records, "keys": events.keys, "figures": figures}
@@ -132,9 +132,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--intervals", nargs="+", default=["0s", "1s", "10s"])
     parser.add_argument("--rounds", type=int, default=4, help="the first of them is the cold one")
+    parser.add_argument("--keys", type=int, default=100_000, help="how many the events are over")
     parser.add_argument("--quick", action="store_true", help="small numbers: does it work at all?")
     arguments = parser.parse_args()
-    arguments.records, arguments.keys = 2_000_000, 100_000
+    arguments.records = 2_000_000
     arguments.rate, arguments.seconds = 10_000, 30
     if arguments.quick:
         arguments.records, arguments.keys, arguments.rounds = 100_000, 5_000, 2

@@ -9,13 +9,10 @@ Or only the pipeline, until Ctrl-C: cd examples && lastword pipeline run custome
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import time
 from typing import Any
-
-from confluent_kafka import Producer
 
 import lastword as lw
 from lastword.pipelines import Pipeline, session
@@ -88,11 +85,9 @@ def events_of_an_hour(until_ms: int) -> list[tuple[str, Event]]:
 
 
 def write(cluster: lw.Connection, generated: list[tuple[str, Event]]) -> None:
-    """As any Kafka client would: here with the one that Lastword itself uses."""
-    producer = Producer(cluster.librdkafka() | {"partitioner": "murmur2_random"})
-    for customer, event in generated:
-        producer.produce("customer-events", json.dumps(event), customer)
-    producer.flush(30)
+    """Any Kafka client can do that; this one puts each customer where Kafka's own would."""
+    with lw.EventLog("customer-events", connection=cluster) as log:
+        log.append_many(generated)
 
 
 if __name__ == "__main__":

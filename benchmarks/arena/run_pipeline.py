@@ -51,14 +51,16 @@ def declare(arguments: argparse.Namespace, application_id: str) -> Pipeline:
         commit_interval=arguments.commit_interval,
     )
     # A count looks at no value, in Kafka Streams as here.
-    value = "json" if arguments.kind == "reduce" else "bytes"
-    grouped = app.stream(arguments.topic, value=value).group_by_key()
-    if arguments.kind == "reduce":
-        grouped.reduce(add, "result")
+    value = "json" if arguments.kind in ("reduce", "deduplicate") else "bytes"
+    events = app.stream(arguments.topic, value=value)
+    if arguments.kind == "deduplicate":
+        events.deduplicate("id", "seen", within="1d").group_by_key().latest("result")
+    elif arguments.kind == "reduce":
+        events.group_by_key().reduce(add, "result")
     elif arguments.kind == "windowed":
-        grouped.windowed_by(tumbling(WINDOW_MS)).count("result")
+        events.group_by_key().windowed_by(tumbling(WINDOW_MS)).count("result")
     else:
-        grouped.count("result")
+        events.group_by_key().count("result")
     return app
 
 

@@ -5,11 +5,13 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
@@ -17,13 +19,21 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KGroupedStream;
+import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.TimeWindows;
+import org.apache.kafka.streams.processor.api.FixedKeyProcessor;
+import org.apache.kafka.streams.processor.api.FixedKeyProcessorContext;
+import org.apache.kafka.streams.processor.api.FixedKeyProcessorSupplier;
+import org.apache.kafka.streams.processor.api.FixedKeyRecord;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
 
 /**
  * The topologies of benchmarks/pipeline.py in Kafka Streams, several times in one JVM.
  *
- * <pre>Pipelines count|windowed|reduce TOPIC STATE_DIR APPLICATION_ID RECORDS ROUNDS WINDOW_MS name=value...</pre>
+ * <pre>Pipelines count|windowed|reduce|deduplicate TOPIC STATE_DIR APPLICATION_ID RECORDS ROUNDS WINDOW_MS name=value...</pre>
  *
  * Each round is an application of its own (APPLICATION_ID-0, -1, ...) that processes the whole topic. Its time
  * ends when close() has flushed and committed everything. Writes one line of JSON.
@@ -31,6 +41,7 @@ import org.apache.kafka.streams.kstream.TimeWindows;
 public final class Pipelines {
     private static final String STORE = "result";
     private static final long TIMEOUT_MINUTES = 15;
+    private static final long REMEMBERED_MS = Duration.ofDays(1).toMillis();
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] args) throws Exception {
@@ -54,16 +65,21 @@ public final class Pipelines {
 
     private static Topology topology(String kind, String topic, long windowMs, Runnable onRecord) {
         StreamsBuilder builder = new StreamsBuilder();
-        KGroupedStream<String, byte[]> grouped = builder
+        KStream<String, byte[]> events = builder
             .stream(topic, Consumed.with(Serdes.String(), Serdes.ByteArray()))
-            .peek((key, value) -> onRecord.run())
-            .groupByKey(Grouped.with(Serdes.String(), Serdes.ByteArray()));
+            .peek((key, value) -> onRecord.run());
+        KGroupedStream<String, byte[]> grouped =
+            events.groupByKey(Grouped.with(Serdes.String(), Serdes.ByteArray()));
         switch (kind) {
             case "count" -> grouped.count(Materialized.as(STORE));
             case "windowed" -> grouped
                 .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofMillis(windowMs)))
                 .count(Materialized.as(STORE));
             case "reduce" -> grouped.reduce(Pipelines::sum, Materialized.as(STORE));
+            case "deduplicate" -> events
+                .processValues(new Deduplicate())
+                .toTable(Materialized.<String, byte[], KeyValueStore<Bytes, byte[]>>as(STORE)
+                    .withKeySerde(Serdes.String()).withValueSerde(Serdes.ByteArray()));
             default -> throw new IllegalArgumentException(kind);
         }
         return builder.build();
@@ -75,6 +91,48 @@ public final class Pipelines {
             ObjectNode result = (ObjectNode) JSON.readTree(now);
             result.put("seq", JSON.readTree(before).get("seq").asLong() + result.get("seq").asLong());
             return JSON.writeValueAsBytes(result);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** Lets the first event of each id through, and those a day or more after the last one that was. */
+    private static final class Deduplicate implements FixedKeyProcessorSupplier<String, byte[], byte[]> {
+        private static final String SEEN = "seen";
+
+        @Override
+        public Set<StoreBuilder<?>> stores() {
+            return Set.of(Stores.keyValueStoreBuilder(
+                Stores.persistentKeyValueStore(SEEN), Serdes.String(), Serdes.Long()).withCachingEnabled());
+        }
+
+        @Override
+        public FixedKeyProcessor<String, byte[], byte[]> get() {
+            return new FixedKeyProcessor<>() {
+                private FixedKeyProcessorContext<String, byte[]> context;
+                private KeyValueStore<String, Long> seen;
+
+                @Override
+                public void init(FixedKeyProcessorContext<String, byte[]> context) {
+                    this.context = context;
+                    this.seen = context.getStateStore(SEEN);
+                }
+
+                @Override
+                public void process(FixedKeyRecord<String, byte[]> event) {
+                    String id = idOf(event.value());
+                    Long before = seen.get(id);
+                    if (before != null && event.timestamp() - before < REMEMBERED_MS) return;
+                    seen.put(id, event.timestamp());
+                    context.forward(event);
+                }
+            };
+        }
+    }
+
+    private static String idOf(byte[] event) {
+        try {
+            return JSON.readTree(event).get("id").asText();
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }

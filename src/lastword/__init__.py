@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lastword.table.table import Table
     from lastword.table.writes import TOMBSTONE
     from lastword.topics.creation import create_topic
+    from lastword.writer.event_log import EventLog
     from lastword.writer.outcome import Outcome
 
 _HOMES = {
@@ -32,6 +33,7 @@ _HOMES = {
     "Change": "lastword.table.entry",
     "Connection": "lastword.kafka.connection",
     "Entry": "lastword.table.entry",
+    "EventLog": "lastword.writer.event_log",
     "LastwordError": "lastword.errors",
     "Outcome": "lastword.writer.outcome",
     "Position": "lastword.records",
@@ -52,6 +54,7 @@ __all__ = [
     "Change",
     "Connection",
     "Entry",
+    "EventLog",
     "LastwordError",
     "Outcome",
     "Position",

@@ -13,6 +13,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError, MomentGoneError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Version
+from lastword.snapshots.confirmation import confirm
 from lastword.snapshots.location import Location
 from lastword.table.table import Table
 from lastword.testing import wait_until
@@ -184,6 +185,21 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
         rows.unlink()
     # Damaged, it is not used; since it was taken the log has been seen to be protected.
     assert dict(table.as_of(Position(note.offsets)).items()) == state
+
+
+def test_a_snapshot_that_nobody_confirmed_is_not_for_time_travel(
+    connection: Connection, cleaned: tuple[RealTopic, int], tables: Tables, location: Location
+) -> None:
+    """Written again while it was made, a key may be missing in it."""
+    topic, _ = cleaned
+    note = take_without_spark(connection, location, exact=False)
+    state = topic.fold()
+    topic.produce((b"a", b"3"))
+    table = tables.open(topic.name, **RAW, snapshots=location.root)
+    with pytest.raises(MomentGoneError):
+        table.as_of(note.captured_at_ms)
+    confirm(location.snapshots, note.run_id)
+    assert dict(table.as_of(note.captured_at_ms).items()) == state
 
 
 def test_markers_of_transactions_are_no_lost_changes_while_the_log_is_seen_to_be_protected(

@@ -10,7 +10,9 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
+from lastword.kafka.partitioner import partition_for
 from tests.support.pipelines import Bench
+from tests.support.tables import write_raw
 
 MODULE = """
 from lastword.pipelines import Pipeline
@@ -64,6 +66,25 @@ def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str
     listed = CliRunner().invoke(lastword, [*status, "--json"]).stdout.splitlines()
     (found,) = [json.loads(line) for line in listed if f'"app-{bench.source}"' in line]
     assert (found["driver"], found["lag"], found["stores"]) == (None, 0, 1)
+
+
+def test_events_are_folded_again_and_compared(
+    bench: Bench, spark: SparkSession, module: str
+) -> None:
+    bench.write([("a", {}, 1), ("b", {}, 2), ("a", {}, 3)])
+    assert run(bench, f"{module}:app", "--once").exit_code == 0
+    servers = bench.connection.bootstrap_servers
+    command = ["pipeline", "rebuild", f"{module}:app", "counts", "--bootstrap-servers", servers]
+    answer = CliRunner().invoke(lastword, command)
+    assert (answer.exit_code, answer.stdout) == (0, "counts: 3 events give 2 rows: all equal\n")
+    changelog = f"app-{bench.source}-counts-changelog"
+    beside_a = partition_for(b"a", bench.admin.describe(changelog).partitions)
+    write_raw(bench.connection, changelog, [(b"z", b"1")], partition=beside_a)
+    bench.write([("a", {}, 4)])
+    assert run(bench, f"{module}:app", "--once").exit_code == 0
+    answer = CliRunner().invoke(lastword, [*command, "--json"])
+    assert answer.exit_code == 1
+    assert json.loads(answer.stdout)["extra"] == 1
 
 
 @pytest.mark.parametrize(

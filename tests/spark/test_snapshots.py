@@ -61,6 +61,7 @@ def test_a_full_snapshot_and_the_next_ones_are_what_the_log_comes_to(
 
     third = snapshots.run()
     assert (third.kind, third.records, rows_of(location)) == ("incremental", 0, expected)
+    assert first.snapshot.exact and second.snapshot.exact and third.snapshot.exact
     assert third.snapshot.note.captured_at_ms > second.snapshot.note.captured_at_ms
     numbers = [each.note.number for each in Catalog(location.snapshots).snapshots()]
     assert numbers == [2, 1, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
 from itertools import starmap
 from typing import Any, cast
@@ -20,6 +21,7 @@ from lastword.pipelines.history_job import HistoryJob
 from lastword.pipelines.history_task import HistoryTask
 from lastword.pipelines.snapshot_job import SnapshotJob
 from lastword.pipelines.snapshot_task import SnapshotTask
+from lastword.snapshots.confirmation import confirm
 from lastword.snapshots.history import HistoryNote, encode_history_note
 from lastword.snapshots.layout import history_schema, snapshot_schema
 from lastword.snapshots.location import Location
@@ -49,13 +51,15 @@ def rows_of(location: Location, version: int | None = None) -> Mapping[bytes, by
     return dict(zip(keys, table["value"].cast(pa.binary()).to_pylist(), strict=True))
 
 
-def take_without_spark(connection: Connection, location: Location, **changes: Any) -> SnapshotNote:
+def take_without_spark(
+    connection: Connection, location: Location, *, exact: bool = True, **changes: Any
+) -> SnapshotNote:
     """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
     with Admin(connection) as admin:
         facts = look_up(admin, location.topic, SYSTEM_CLOCK.now_ms())
     note = SnapshotNote(
         number=0,
-        run_id="test",
+        run_id=uuid.uuid4().hex,
         kind="full",
         topic=location.topic,
         topic_id=facts.topic_id,
@@ -96,6 +100,8 @@ def take_without_spark(connection: Connection, location: Location, **changes: An
         partition_by=["partition"],
         commit_properties=properties,
     )
+    if exact:
+        confirm(location.snapshots, changes.get("run_id", note.run_id))
     return note
 
 

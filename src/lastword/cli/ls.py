@@ -9,6 +9,7 @@ import click
 from lastword.cli.context import AppContext
 from lastword.cli.opening import describe_entry, note_if_stale, open_table
 from lastword.cli.output import as_text
+from lastword.cli.past import as_of_option, read_past
 from lastword.cli.table_options import TableSpec, with_table
 from lastword.cli.windows import key_text
 
@@ -20,6 +21,7 @@ from lastword.cli.windows import key_text
 @click.option("--to", "end", metavar="KEY", help="Only keys before this one.")
 @click.option("--reverse", is_flag=True, help="From the last key to the first.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most this many keys.")
+@as_of_option
 def ls(  # noqa: PLR0917 - click passes them by name
     app: AppContext,
     spec: TableSpec,
@@ -28,10 +30,12 @@ def ls(  # noqa: PLR0917 - click passes them by name
     end: str | None,
     reverse: bool,
     limit: int | None,
+    as_of: str | None,
 ) -> None:
     """List the keys and values of TABLE in key order."""
     with open_table(app, spec) as table:
-        scan = table.query.scan(
+        rows = table.query if as_of is None else read_past(app, table, as_of)
+        scan = rows.scan(
             None if start is None else spec.parse_key(start),
             None if end is None else spec.parse_key(end),
             prefix=None if prefix is None else spec.parse_prefix(prefix),

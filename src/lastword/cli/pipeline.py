@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,13 +13,13 @@ import click
 from lastword.cli.context import AppContext, with_app, with_cluster
 from lastword.cli.metrics_endpoint import metrics_endpoint
 from lastword.cli.pipeline_batches import print_batch
+from lastword.cli.pipeline_rebuild import rebuild
 from lastword.cli.pipeline_status import status
+from lastword.cli.pipeline_target import connection_of, load_pipeline
 from lastword.cli.progress import progress_bar
-from lastword.errors import ConfigError
 from lastword.pipelines.extra import require_spark
 
 if TYPE_CHECKING:
-    from lastword.kafka.connection import Connection
     from lastword.pipelines import Pipeline
 
 
@@ -32,6 +29,7 @@ def pipeline() -> None:
 
 
 pipeline.add_command(status)
+pipeline.add_command(rebuild)
 
 
 @pipeline.command()
@@ -62,7 +60,7 @@ def run(
     # Loads PySpark, which no other command needs.
     from lastword.pipelines.spark_session import LOCAL_MASTER, session_for
 
-    connection = _connection(app, found)
+    connection = connection_of(app, found)
     with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
         session = session_for(
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
@@ -96,38 +94,6 @@ def jars(app: AppContext) -> None:
         found = SPARK_KAFKA_JARS.resolve(app.home, find_java(os.environ), progress=report)
     paths = [str(path) for path in found]
     app.output.line(",".join(paths), {"jars": paths})
-
-
-def load_pipeline(target: str) -> Pipeline:
-    """The object that ``MODULE:NAME`` names; its module is imported."""
-    from lastword.pipelines import Pipeline
-
-    module_name, _, name = target.partition(":")
-    if not module_name or not name:
-        raise ConfigError(f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name != module_name.partition(".")[0]:
-            raise
-        raise ConfigError(
-            f"there is no module {module_name!r} here",
-            hint="run the command where its file is, or install its package",
-        ) from error
-    found = getattr(module, name, None)
-    if not isinstance(found, Pipeline):
-        raise ConfigError(
-            f"{name!r} of {module_name} is no Pipeline",
-            hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
-        )
-    return found
-
-
-def _connection(app: AppContext, found: Pipeline) -> Connection:
-    """What the flags say, else the pipeline's own cluster, else that of the settings."""
-    flagged = {"connection.bootstrap_servers", "connection.command_config"} & app.flags.keys()
-    return app.connection if flagged or found.connection is None else found.connection
 
 
 @contextmanager

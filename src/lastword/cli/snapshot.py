@@ -189,6 +189,7 @@ def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
         "position": str(snapshot.position),
         "version": snapshot.version,
         "sound": snapshot.sound,
+        "exact": snapshot.exact,
     }
 
 

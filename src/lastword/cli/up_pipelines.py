@@ -8,8 +8,8 @@ from typing import Any
 
 from lastword.cli.context import AppContext
 from lastword.cli.demo import demo_pipeline
-from lastword.cli.pipeline import load_pipeline
 from lastword.cli.pipeline_batches import print_batch
+from lastword.cli.pipeline_target import load_pipeline
 from lastword.cli.progress import announcement
 from lastword.cli.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError

@@ -51,10 +51,10 @@ class Looks:
             before = before[:-1]
         self._at = (facts, (*before, look_at(facts, known_at_ms)))
 
-    def of(self, topic_id: str) -> tuple[Look, ...]:
-        """Those at the topic with this id, the oldest first."""
+    def of(self, facts: TopicFacts) -> tuple[Look, ...]:
+        """Those at this very log, the oldest first."""
         at = self._at
-        return at[1] if at is not None and at[0].topic_id == topic_id else ()
+        return at[1] if at is not None and _same_log(at[0], facts) else ()
 
 
 def _same_log(one: TopicFacts, other: TopicFacts) -> bool:

@@ -251,3 +251,13 @@ def _check_properties(properties: Mapping[str, str]) -> None:
                 f"the property {name} contradicts the connection's own settings",
                 hint="use the connection's field for it",
             )
+
+
+def choose_connection(connection: Connection | None, bootstrap_servers: str | None) -> Connection:
+    """One of the two ways to say where the cluster is."""
+    if (connection is None) == (bootstrap_servers is None):
+        raise ConfigError(
+            "either bootstrap_servers or connection is needed, to know the cluster",
+            hint="bootstrap_servers='localhost:9092', or a Connection with its security",
+        )
+    return connection or Connection(bootstrap_servers=bootstrap_servers or "")

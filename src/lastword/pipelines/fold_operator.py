@@ -42,16 +42,27 @@ class FoldOperator(Operator):
     def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
         """Fold each group into its row."""
         (state,) = states
+        before_ms = turn.stream_time_ms
         groups = self._group(events, turn)
-        _Folding(self._fold, self._values, events, state, turn).run(
-            groups, self._decode_keys(groups, events, turn), every_update=self._every_update
-        )
+        keys = self._decode_keys(groups, events, turn)
+        olds = self._olds(groups.rows, state, before_ms)
+        folding = _Folding(self._fold, self._values, events, state, turn)
+        folding.run(groups, keys, olds, every_update=self._every_update)
         return Events.none()
 
     def _group(self, events: Events, turn: Turn) -> Groups:
         if self._windows is None:
             return by_key(events, turn, takes_nulls=self._fold.takes_nulls)
         return by_window(events, turn, self._windows)
+
+    def _olds(self, rows: list[bytes], state: StateView, before_ms: int) -> Sequence[bytes | None]:
+        """The values so far. A window that starts after all that was seen is not looked up."""
+        if self._windows is None or before_ms < 0:
+            return state.get_many(rows)
+        starts_ms = self._windows.start_ms
+        seen = [row for row in rows if starts_ms(row) <= before_ms]
+        known = dict(zip(seen, state.get_many(seen), strict=True))
+        return [known.get(row) for row in rows]
 
     def _decode_keys(self, groups: Groups, events: Events, turn: Turn) -> list[Any]:
         """The user's keys; _UNREADABLE for those whose records are quarantined."""
@@ -80,11 +91,17 @@ class _Folding:
     state: StateView
     turn: Turn
 
-    def run(self, groups: Groups, keys: list[Any], *, every_update: bool) -> None:
+    def run(
+        self,
+        groups: Groups,
+        keys: Sequence[Any],
+        olds: Sequence[bytes | None],
+        *,
+        every_update: bool,
+    ) -> None:
         """Every group at once where that can be; where the user's function fails, one by one."""
         apply, encode = self.fold.apply, self.values.encode
         values = [self.events.values[i] for i in groups.order]
-        olds = self.state.get_many(groups.rows)
         for group, (row, key, old) in enumerate(zip(groups.rows, keys, olds, strict=True)):
             if key is _UNREADABLE:
                 continue

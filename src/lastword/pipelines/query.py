@@ -13,6 +13,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups, Place
+from lastword.pipelines.arrow_batches import arrow_settings
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.events import Tally
 from lastword.pipelines.observer import BatchReport
@@ -66,6 +67,7 @@ class PipelineQuery:
         self._on_batch = on_batch
         self._clock = SYSTEM_CLOCK
         self._groups = Groups(plan.connection)
+        self._arrow: Mapping[str, str] = {}
         self._sizes: dict[str, dict[int, StoreSize]] = {}
         self._purged_at = self._clock.monotonic()
 
@@ -110,6 +112,8 @@ class PipelineQuery:
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
         """Called by Spark for each batch; what is collected is one row of counts per task."""
         began = self._clock.monotonic()
+        for name, value in self._arrow.items():
+            records.sparkSession.conf.set(name, value)  # a session of the query's own
         records = with_transforms(records, self._plan)
         if len(self._plan.sources) + len(self._plan.transforms) > 1:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
@@ -151,6 +155,8 @@ class PipelineQuery:
         committed = self._committed()
         with Admin(self._plan.connection) as admin:
             check_continuity(admin, self._plan, committed)
+            if not self._plan.transforms:  # they may make records larger
+                self._arrow = arrow_settings(admin, self._plan.sources)
             return json.dumps(starting_offsets(admin, self._plan, committed))
 
     def _purge(self) -> None:

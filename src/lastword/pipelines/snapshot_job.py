@@ -5,20 +5,23 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import SnapshotError
 from lastword.follow.facts import TopicFacts, look_up
+from lastword.follow.looks import Look, look_at
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.pipelines.fewest import FewestPerPartition
 from lastword.pipelines.snapshot_task import SnapshotTask
 from lastword.pipelines.topic_frame import topic_frame
 from lastword.snapshots.lineage import why_torn
 from lastword.snapshots.location import Location
 from lastword.snapshots.snapshot import APPLICATION, Kind, Snapshot, SnapshotNote, encode_note
+from lastword.snapshots.trust import trust
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +95,8 @@ class SnapshotJob:
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
         note = self._note(plan, facts, known_at_ms)
-        records, size = self._write(plan, facts, note)
+        records, size, read = self._write(plan, facts, note)
+        self._confirm(self._committed(note), plan, look_at(facts, known_at_ms), read)
         snapshot = self._committed(note)
         return SnapshotReport(
             snapshot=snapshot,
@@ -128,12 +132,18 @@ class SnapshotJob:
             leader_epochs=dict(facts.leader_epochs),
         )
 
-    def _write(self, plan: SnapshotPlan, facts: TopicFacts, note: SnapshotNote) -> tuple[int, int]:
-        records, size = (self._spark.sparkContext.accumulator(0) for _ in range(2))
+    def _write(
+        self, plan: SnapshotPlan, facts: TopicFacts, note: SnapshotNote
+    ) -> tuple[int, int, dict[int, int]]:
+        """How many records and bytes were read, and how many records of each partition."""
+        context = self._spark.sparkContext
+        records, size = (context.accumulator(0) for _ in range(2))
+        read = context.accumulator({}, FewestPerPartition())
 
-        def count(more_records: int, more_bytes: int) -> None:
+        def count(partition: int, more_records: int, more_bytes: int) -> None:
             records.add(more_records)
             size.add(more_bytes)
+            read.add({partition: more_records})
 
         from lastword.snapshots.layout import snapshot_columns  # noqa: PLC0415
 
@@ -156,7 +166,7 @@ class SnapshotJob:
                     key_suffix_bytes=self._key.suffix_bytes,
                     key_codec=self._key.name,
                     value_codec=self._value.name,
-                    count=count,
+                    count=partial(count, partition),
                 ),
                 columns,
             )
@@ -177,7 +187,28 @@ class SnapshotJob:
         else:
             writer = writer.mode("append")  # nothing changed; but that is known of a later moment
         writer.save(self._location.snapshots)
-        return records.value, size.value
+        return records.value, size.value, read.value
+
+    def _confirm(
+        self, snapshot: Snapshot, plan: SnapshotPlan, before: Look, read: dict[int, int]
+    ) -> None:
+        from lastword.snapshots.confirmation import confirm, is_exact  # noqa: PLC0415
+
+        topic = self._location.topic
+        with Admin(self._connection) as admin:
+            facts = look_up(admin, topic, self._clock.now_ms())
+            after = look_at(facts, self._clock.now_ms())
+            found = trust(admin, topic, [before, after])
+        same_log = (facts.topic_id, facts.leader_epochs) == (
+            snapshot.note.topic_id,
+            snapshot.note.leader_epochs,
+        )
+        if same_log and is_exact(
+            plan.starts, plan.ends, read=read, ends_after=after.ends, found=found
+        ):
+            confirm(self._catalog.uri, snapshot.note.run_id)
+        else:
+            log.info("%s: snapshot %d is not for time travel", topic, snapshot.note.number)
 
     def _committed(self, note: SnapshotNote) -> Snapshot:
         """The snapshot that was just written, if it is the newest, and sound."""

@@ -82,12 +82,13 @@ class StateView:
         """
         updates = self.updates()
         first_offset = max(0, end_offset - len(updates))
-        offsets = {update.key: offset for offset, update in enumerate(updates, first_offset)}
         puts = {
-            key: pack_prefix(PLAIN_ROW, offsets[key], update.timestamp_ms) + update.value
-            for key, update in self._dirty.items()
-            if update.value is not None
+            key: pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
+            for offset, (key, value, timestamp_ms, _) in enumerate(updates, first_offset)
+            if value is not None
         }
         deletes = [key for key, update in self._dirty.items() if update.value is None]
+        for key in deletes:
+            puts.pop(key, None)  # put before, and deleted in the same batch
         self._store.apply(puts, deletes, checkpoint)
         self._dirty, self._log = {}, []

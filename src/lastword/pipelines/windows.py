@@ -58,13 +58,17 @@ class TimeWindows(Windows):
         """The size and the grace."""
         return self.size_ms + self.grace_ms
 
+    def start_ms(self, row: bytes) -> int:
+        """The first time that the window of ``row`` covers."""
+        return _time_at(row, -8)
+
     def closes_at_ms(self, row: bytes) -> int:
         """Grace after its end."""
-        return _time_at(row, -8) + self.size_ms + self.grace_ms
+        return self.start_ms(row) + self.size_ms + self.grace_ms
 
     def last_ms(self, row: bytes) -> int:
         """Just before its end."""
-        return _time_at(row, -8) + self.size_ms - 1
+        return self.start_ms(row) + self.size_ms - 1
 
     def key_codec(self, key: CodecSpec) -> WindowedCodec:
         """As Kafka's TimeWindowedSerializer."""

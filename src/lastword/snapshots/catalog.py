@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lastword.errors import SnapshotError
-from lastword.snapshots.snapshot import Snapshot, decode_note
+from lastword.snapshots.snapshot import Snapshot, decode_confirmation, decode_note
 
 _ORPHANS_AFTER_HOURS = 24
 """Files that no commit knows are those of a killed job, or of one that is still at work."""
@@ -38,11 +38,15 @@ class Catalog:
         if table is None:
             return []
         found: list[Snapshot] = []
+        exact: set[str | None] = set()  # a confirmation is newer than what it confirms
         with delta_errors(self.uri):
             for entry in table.history():
-                note = decode_note(entry.get("userMetadata"))
+                text, version = entry.get("userMetadata"), entry["version"]
+                exact.add(decode_confirmation(text))
+                note = decode_note(text)
                 if note is not None:
-                    found.append(Snapshot(note, entry["version"], entry["timestamp"]))
+                    is_exact = note.run_id in exact
+                    found.append(Snapshot(note, version, entry["timestamp"], is_exact))
         return found[: self._kept(found)]
 
     def newest(self) -> Snapshot | None:

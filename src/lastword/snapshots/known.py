@@ -132,6 +132,7 @@ def read_known(
         and each.note.cluster_id == facts.cluster_id
         and len(each.note.offsets) == facts.partitions
         and each.sound
+        and each.exact
     ]
     return Known(
         now,

@@ -65,12 +65,38 @@ def decode_note(text: str | None) -> SnapshotNote | None:
     return note if ours else None
 
 
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """The user metadata of a commit after a snapshot's own: the run of ``confirms`` was exact."""
+
+    confirms: str
+    application: str = APPLICATION
+    snapshot_format: int = SNAPSHOT_FORMAT
+
+
+_decode_confirmation = msgspec.json.Decoder(Confirmation).decode
+
+
+def decode_confirmation(text: str | None) -> str | None:
+    """The run whose snapshot is exact, or None when the commit says nothing like that."""
+    try:
+        found = _decode_confirmation(text or "")
+    except msgspec.MsgspecError:
+        return None
+    ours = found.application == APPLICATION and found.snapshot_format == SNAPSHOT_FORMAT
+    return found.confirms if ours else None
+
+
 class Snapshot(msgspec.Struct, frozen=True):
-    """A committed snapshot: its note, the version of the Delta table, and when that was."""
+    """A committed snapshot: its note, the version of the Delta table, and when that was.
+
+    ``exact``: it is known to be what the table was at its position. One that is not may lack a
+    key that was written again while it was made; starting from it is all right.
+    """
 
     note: SnapshotNote
     version: int
     committed_at_ms: int
+    exact: bool = False
 
     @property
     def position(self) -> Position:

@@ -67,7 +67,7 @@ class TimeTravel:
         location: Location | None,
         *,
         clock: Clock,
-        seen: Callable[[str], Iterable[Look]] = lambda _topic_id: (),
+        seen: Callable[[TopicFacts], Iterable[Look]] = lambda _facts: (),
     ) -> None:
         self._admin = admin
         self._topic = topic
@@ -80,7 +80,7 @@ class TimeTravel:
     def at(self, moment: Moment, progress: Progress = unwatched) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
         facts, now = self._look()
-        seen = self._seen(facts.topic_id)
+        seen = self._seen(facts)
         known = read_known(self._admin.connection, self._location, facts, now, seen)
         target = known.resolve(self._topic, moment)
         found = trust(self._admin, self._topic, known.looks)

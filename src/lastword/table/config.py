@@ -8,7 +8,6 @@ from pathlib import Path
 import platformdirs
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.versions import Keep
 from lastword.kafka.connection import Connection
@@ -34,16 +33,6 @@ class TableConfig:
     snapshots: Location | None
     keep: Keep | None
     clock: Clock
-
-
-def choose_connection(connection: Connection | None, bootstrap_servers: str | None) -> Connection:
-    """One of the two ways to say where the cluster is."""
-    if (connection is None) == (bootstrap_servers is None):
-        raise ConfigError(
-            "a table needs either bootstrap_servers or connection",
-            hint="Table('topic', bootstrap_servers='localhost:9092')",
-        )
-    return connection or Connection(bootstrap_servers=bootstrap_servers or "")
 
 
 def default_state_dir() -> Path:

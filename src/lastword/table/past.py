@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from lastword.errors import ConfigError
 from lastword.kafka.partitioner import partition_for
@@ -13,7 +13,9 @@ from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry
 from lastword.table.raw import RawEntry, raw_entry
-from lastword.table.scan import Scan
+from lastword.table.scan import Scan, key_bounds
+
+T = TypeVar("T")
 
 
 class PastTable:
@@ -62,11 +64,14 @@ class PastTable:
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Every key and value in key order."""
-        scans = {p: store.scan() for p, store in self._stores.items()}
-        entries = Scan(
-            scans, self._decoder.entry, reverse=False, position=self.position, stale=False
-        )
-        return ((entry.key, entry.value) for entry in entries)
+        return ((entry.key, entry.value) for entry in self.scan())
+
+    def scan(
+        self, start: Any = None, end: Any = None, *, prefix: Any = None, reverse: bool = False
+    ) -> Scan[Entry]:
+        """Entries in key order: ``start <= key < end``, or those that begin with ``prefix``."""
+        bounds = key_bounds(self._decoder.key, start, end, prefix)
+        return self._scan(bounds, self._decoder.entry, reverse=reverse)
 
     def raw_entry(self, key: bytes) -> RawEntry | None:
         """The entry in bytes, for whoever passes it on; or None."""
@@ -77,8 +82,17 @@ class PastTable:
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
     ) -> Scan[RawEntry]:
         """Entries with ``start <= key < end`` in the order of their bytes."""
-        scans = {p: store.scan(start, end, reverse=reverse) for p, store in self._stores.items()}
-        return Scan(scans, raw_entry, reverse=reverse, position=self.position, stale=False)
+        return self._scan((start, end), raw_entry, reverse=reverse)
+
+    def _scan(
+        self,
+        bounds: tuple[bytes | None, bytes | None],
+        shape: Callable[[int, bytes, bytes], T | None],
+        *,
+        reverse: bool,
+    ) -> Scan[T]:
+        scans = {p: store.scan(*bounds, reverse=reverse) for p, store in self._stores.items()}
+        return Scan(scans, shape, reverse=reverse, position=self.position, stale=False)
 
     def _row(self, key: bytes) -> tuple[int, bytes | None]:
         partition = partition_for(key, self._partitions, self._decoder.key.suffix_bytes)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
-from lastword.codecs.base import prefix_bounds
 from lastword.errors import ConfigError, LastwordError
 from lastword.follow.partition import PartitionFollower
 from lastword.follow.tailer import Tailer
@@ -15,7 +14,7 @@ from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Entry
-from lastword.table.scan import Scan
+from lastword.table.scan import Scan, key_bounds
 
 T = TypeVar("T")
 
@@ -149,7 +148,7 @@ class Queries:
     ) -> Scan[Entry]:
         """Entries in key order: ``start <= key < end``, or those that begin with ``prefix``."""
         unready = self._admit(at_least, timeout_s, allow_stale)
-        bounds = self._bounds(start, end, prefix)
+        bounds = key_bounds(self._decoder.key, start, end, prefix)
         return self._scan(self._followers, bounds, reverse, self._decoder.entry, unready)
 
     def pairs(
@@ -162,7 +161,9 @@ class Queries:
             entry = self._decoder.entry(partition, raw, row)
             return None if entry is None else (entry.key, entry.value)
 
-        return self._scan(self._followers, self._bounds(start, end, prefix), reverse, pair, False)
+        return self._scan(
+            self._followers, key_bounds(self._decoder.key, start, end, prefix), reverse, pair, False
+        )
 
     def windows(
         self,
@@ -209,21 +210,6 @@ class Queries:
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         return Scan(scans, shape, reverse=reverse, position=position, stale=stale)
-
-    def _bounds(self, start: Any, end: Any, prefix: Any) -> tuple[bytes | None, bytes | None]:
-        codec = self._decoder.key
-        if prefix is not None and (start is not None or end is not None):
-            raise ConfigError("prefix= excludes a start and an end", hint="give one or the other")
-        if prefix is not None:
-            return prefix_bounds(codec.prefix(prefix))
-        first = None if start is None else codec.encode(start)
-        last = None if end is None else codec.encode(end)
-        if first is not None and last is not None and first > last:
-            raise ConfigError(
-                f"the range from {start!r} to {end!r} runs backwards in the order of its keys",
-                hint="keys are ordered by their bytes; reverse=True walks a range from its end",
-            )
-        return first, last
 
     def _partition(self, raw: bytes) -> int:
         return partition_for(raw, self._partitions, self._suffix)

@@ -14,7 +14,7 @@ from lastword.follow.checkpoint import Quarantined
 from lastword.follow.progress import RestoreListener, RestoreProgress
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.versions import keep_of
-from lastword.kafka.connection import Connection
+from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
 from lastword.snapshots.location import Location
@@ -24,7 +24,6 @@ from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
     TableConfig,
-    choose_connection,
     default_state_dir,
 )
 from lastword.table.decoder import BadRecordPolicy, Decoder

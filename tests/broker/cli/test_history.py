@@ -42,12 +42,16 @@ def test_changes_come_from_the_history_and_the_log_and_gaps_are_told(
     assert "(tombstone)" in told.stdout
 
 
-def test_get_answers_for_a_past_moment(lastword: Lastword, topic: str) -> None:
+def test_get_and_ls_answer_for_a_past_moment(lastword: Lastword, topic: str) -> None:
     lastword.ok("put", topic, "a", "1")
+    lastword.ok("put", topic, "b", "1")
     (before,) = lastword.json("count", topic)
     lastword.ok("put", topic, "a", "2")
     assert lastword.ok("get", topic, "a", "--as-of", before["position"]) == "1\n"
     assert lastword.ok("get", topic, "a") == "2\n"
+    listed = ("ls", topic, "--as-of", before["position"])
+    assert lastword.ok(*listed, "--reverse") == "b  1\na  1\n"
+    assert lastword.ok(*listed, "--prefix", "a") == lastword.ok(*listed, "--to", "b") == "a  1\n"
     start = ",".join(f"{each.partition(':')[0]}:0" for each in before["position"].split(","))
     assert lastword("get", topic, "a", "--as-of", start).exit_code == 1
     assert lastword("get", topic, "a", "--as-of", "yesterday").exit_code == 2

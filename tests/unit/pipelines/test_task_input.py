@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.task_input import COLUMNS, RawRecords, decode, merged, read_input
+from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, merged, read_input
 
 Row = tuple[bytes | None, bytes | None, str, int, int, int]
 
@@ -68,7 +68,10 @@ def test_a_value_that_cannot_be_read_is_quarantined() -> None:
     assert turn.tally.quarantined == 1
 
 
-@pytest.mark.parametrize("value", [b'{"at":"noon"}', b"{}", b'{"at":-1}', b'{"at":1.5}', b"3"])
+@pytest.mark.parametrize(
+    "value",
+    [b'{"at":"noon"}', b"{}", b'{"at":-1}', b'{"at":1.5}', b"3", b'{"at":%d}' % (LAST_MS + 1)],
+)
 def test_a_value_without_an_event_time_is_quarantined(value: bytes) -> None:
     turn = Turn()
     decode(SourcePlan("t", "json", "at"), records(value), 0, turn)
