@@ -66,7 +66,7 @@ class Cut:
         return seen_from_ms <= (self.until_ms or 0)
 
 
-class KeyVersion(msgspec.Struct, frozen=True, array_like=True):
+class KeyVersion(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A version of a key; a row of None is a delete.
 
     ``seen_from_ms`` is the latest timestamp of the partition up to and including this record:
@@ -78,7 +78,7 @@ class KeyVersion(msgspec.Struct, frozen=True, array_like=True):
     row: bytes | None
 
 
-class KeyPast(msgspec.Struct, frozen=True, array_like=True):
+class KeyPast(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a key was before its current row, the oldest first; a deleted key ends with that.
 
     ``whole`` is False when there were earlier versions, which are no longer here.

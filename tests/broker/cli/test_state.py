@@ -25,6 +25,18 @@ def test_an_empty_home_has_no_state(lastword: Lastword) -> None:
     assert lastword("wipe", "users", "--yes").exit_code == 2
 
 
+def test_state_counts_keys_and_not_the_versions_kept_beside_them(
+    lastword: Lastword, connection: Connection, one_partition: str, state_dir: Path
+) -> None:
+    options = {"store": "rocksdb", "state_dir": state_dir, "versions": 3}
+    with Table(one_partition, connection=connection, **options) as table:
+        for value in range(3):
+            table.put("a", value)
+        table.put("b", 1)
+    (state,) = lastword.json("state")
+    assert (state["keys"], state["next_offset"], state["problem"]) == (2, 4, None)
+
+
 def test_state_knows_who_uses_a_table_and_wipe_respects_it(
     lastword: Lastword, connection: Connection, topic: str, state_dir: Path
 ) -> None:
