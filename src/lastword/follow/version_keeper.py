@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _NOT_YET_MS = (1 << 63) - 1
 _EXPIRED_AT_ONCE = 5_000
+_EXPIRE_EVERY_MS_MAX = 600_000
 
 
 class VersionKeeper:
@@ -54,6 +55,7 @@ class VersionKeeper:
         self._changes: dict[bytes, list[KeyVersion]] = {}
         self._untracked: set[bytes] = set()
         self._expire_from = b""
+        self._expire_at_ms = 0
         self._expired = NO_CHANGES
 
     def begin(self, note: VersionsNote) -> None:
@@ -61,6 +63,7 @@ class VersionKeeper:
         self.note = note
         self._changes, self._untracked, self._expired = {}, set(), NO_CHANGES
         self._expire_from = b""
+        self._expire_at_ms = self._clock.now_ms() + self._expire_every_ms
 
     def see_lag(self, lag_ms: int, at_ms: int) -> None:
         """The topic's ``min.compaction.lag.ms`` at that time.
@@ -170,9 +173,14 @@ class VersionKeeper:
         What is too old goes. Where nothing remains to be told of a key its past is forgotten, and
         the note says until when. Only between two batches: nothing may wait to be settled.
         """
-        keys = self.store.keys_with_past(self._expire_from, _EXPIRED_AT_ONCE)
-        self._expire_from = keys[-1] + b"\0" if len(keys) == _EXPIRED_AT_ONCE else b""
         now_ms = self._clock.now_ms()
+        if now_ms < self._expire_at_ms:
+            return False
+        keys = self.store.keys_with_past(self._expire_from, _EXPIRED_AT_ONCE)
+        if len(keys) == _EXPIRED_AT_ONCE:
+            self._expire_from = keys[-1] + b"\0"
+        else:
+            self._expire_from, self._expire_at_ms = b"", now_ms + self._expire_every_ms
         written: dict[bytes, bytes] = {}
         removed: list[bytes] = []
         for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
@@ -190,6 +198,11 @@ class VersionKeeper:
                 written[key] = encoded
         self._expired = PastChanges(written, removed, -len(removed))
         return bool(written or removed)
+
+    @property
+    def _expire_every_ms(self) -> int:
+        """A pass sorts the keys of a memory store, so there are few; a twentieth is late enough."""
+        return min(self._keep.deleted_ms // 20, _EXPIRE_EVERY_MS_MAX)
 
     def _is_over(self, last: KeyVersion, now_ms: int) -> bool:
         """Whether what came before a key's last version need not be remembered any more."""
