@@ -8,6 +8,7 @@ from pathlib import Path
 from lastword.stores.memory import MemoryStore
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.stores.versioned import PastChanges, VersionedStore, keeps_versions
+from lastword.testing.persistent_store_contract import PersistentStoreContract
 from lastword.testing.store_contract import StoreContract
 
 
@@ -28,7 +29,7 @@ class TestVersionedMemoryStore(StoreContract):
         return WithPasts(MemoryStore())
 
 
-class TestVersionedRocksDBStore(StoreContract):
+class TestVersionedRocksDBStore(PersistentStoreContract):
     def make_store(self, directory: Path) -> VersionedStore:
         return WithPasts(RocksDBStore(directory))
 

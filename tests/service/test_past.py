@@ -72,3 +72,18 @@ def test_a_past_state_that_is_too_large_or_too_slow_is_refused(serve: Serve) -> 
         serving.table.put("a", "x" * 200)
         with serving.client() as client:
             assert past(client, "/table/a", serving.table.position()).status_code == status
+
+
+def test_a_table_that_keeps_versions_answers_from_them_and_else_from_the_log(serve: Serve) -> None:
+    """No past state is made for what is kept: with no time allowed for it, it would be refused."""
+    serving = serve(limits=Limits(as_of_s=0.0), table_options={"versions": 2})
+    table = serving.table
+    versions = [table.put("a", {"n": n}) for n in range(3)]
+    with serving.client() as client:
+        for n in (1, 2):
+            moment = Position.after(versions[n])
+            assert past(client, "/table/a", moment).json() == {"n": n}
+        first = past(client, "/table/a", Position.after(versions[0]))
+        assert first.status_code == 503, "no longer kept, so the log is asked"
+        mixed = past(client, "/table/a", Position.after(versions[1]), stale="true")
+        assert mixed.json()["name"] == "BadParameter"

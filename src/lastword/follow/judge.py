@@ -53,11 +53,16 @@ class Judge:
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
         """The records that belong to the table, every change of a key among them."""
-        keyed = [key or b"\0" for key in batch.keys]
-        strays = set(misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes))
+        left_out = self.left_out(batch)
         for i, record in enumerate(batch.records()):
-            if record.key and i not in strays:
+            if record.key and i not in left_out:
                 yield record._replace(headers=self._unmarked(record.headers))
+
+    def left_out(self, batch: Batch) -> set[int]:
+        """The indexes of the records with a key that belongs to another partition."""
+        keyed = [key or b"\0" for key in batch.keys]
+        strays = misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes)
+        return set(strays.tolist())
 
     def _plain(self, batch: Batch) -> Verdict | None:
         """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""

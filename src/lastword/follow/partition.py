@@ -80,6 +80,11 @@ class PartitionFollower:
         return self._at_end_ms
 
     @property
+    def gathering(self) -> bool:
+        """Whether something was taken in that is not in the store yet."""
+        return bool(self._puts or self._deletes)
+
+    @property
     def finished(self) -> bool:
         """Whether everything below the captured end has been read."""
         return self._nothing_below >= self.target

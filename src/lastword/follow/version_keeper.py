@@ -9,6 +9,7 @@ the log on that was asked for after the gap was read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 import msgspec
@@ -23,6 +24,7 @@ from lastword.follow.versions import (
     KeyVersion,
     decode_past,
     encode_past,
+    is_in_order,
     past_after,
     past_with_time,
     versions_of,
@@ -30,6 +32,8 @@ from lastword.follow.versions import (
 from lastword.follow.versions_note import NEVER_MS, VersionsNote
 from lastword.records import Batch
 from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
+
+log = logging.getLogger(__name__)
 
 _NOT_YET_MS = (1 << 63) - 1
 _EXPIRED_AT_ONCE = 5_000
@@ -48,13 +52,14 @@ class VersionKeeper:
         self._keep = keep
         self._clock = clock
         self._changes: dict[bytes, list[KeyVersion]] = {}
+        self._untracked: set[bytes] = set()
         self._expire_from = b""
         self._expired = NO_CHANGES
 
     def begin(self, note: VersionsNote) -> None:
         """Go on with what a checkpoint has, or from nothing."""
         self.note = note
-        self._changes, self._expired = {}, NO_CHANGES
+        self._changes, self._untracked, self._expired = {}, set(), NO_CHANGES
         self._expire_from = b""
 
     def see_lag(self, lag_ms: int, at_ms: int) -> None:
@@ -69,25 +74,35 @@ class VersionKeeper:
             self._change_note(lag_ms=lag_ms)
 
     def take(self, batch: Batch, expected: int) -> None:
-        """Collect the changes of a batch; ``expected`` is the offset that comes next."""
+        """Collect the changes of a batch; ``expected`` is the offset that comes next.
+
+        While the past is not known there is none to collect: each key begins anew with the row
+        that it has once it is. So a restore from a compacted log costs next to nothing more.
+        """
         if batch.next_offset - expected != len(batch):
             self._meet_gap(batch, expected)
-        time_ms, i = self.note.time_ms, 0
-        validate = self._judge.validate
-        for record in self._judge.records_of_table(batch):
-            # Records that are left out have their time all the same.
-            while batch.offsets[i] < record.offset:
-                time_ms, i = max(time_ms, batch.timestamps[i]), i + 1
-            time_ms = max(time_ms, record.timestamp_ms)
-            key, value = record.key or b"", record.value
-            if value is not None and validate is not None and validate(key, value) is not None:
+        if self.note.unsure_at_ms is None:
+            self._collect(batch)
+        else:
+            self._untracked.update(key for key in batch.keys if key)
+        latest_ms = max(batch.timestamps, default=NEVER_MS)
+        self._change_note(time_ms=max(self.note.time_ms, latest_ms))
+        self._reach(batch.next_offset)
+
+    def _collect(self, batch: Batch) -> None:
+        time_ms, changes, validate = self.note.time_ms, self._changes, self._judge.validate
+        left_out = self._judge.left_out(batch)
+        columns = (batch.keys, batch.values, batch.offsets, batch.timestamps, batch.headers)
+        for i, (key, value, offset, timestamp_ms, headers) in enumerate(zip(*columns, strict=True)):
+            time_ms = max(time_ms, timestamp_ms)  # also of what is left out
+            if i in left_out or not key:
                 continue
             row = None
             if value is not None:
-                row = encode_row(record.offset, record.timestamp_ms, record.headers, value)
-            self._changes.setdefault(key, []).append(KeyVersion(record.offset, time_ms, row))
-        self._change_note(time_ms=max(time_ms, max(batch.timestamps, default=NEVER_MS)))
-        self._reach(batch.next_offset)
+                if validate is not None and validate(key, value) is not None:
+                    continue
+                row = encode_row(offset, timestamp_ms, headers, value)
+            changes.setdefault(key, []).append(KeyVersion(offset, time_ms, row))
 
     def pass_by(self, offset: int, expected: int) -> None:
         """The log was read up to ``offset``, without a record from ``expected`` on."""
@@ -97,37 +112,57 @@ class VersionKeeper:
 
     def lose_track(self) -> None:
         """A change may have been missed."""
+        if self.note.unsure_at_ms is None:
+            log.info("a gap in the log: what keys were before it is read to its end is not known")
+            self._untracked.update(self._changes)
+            self._changes = {}
         self._change_note(unsure_at_ms=self._clock.now_ms())
 
     def look_back(self, end: int, position: int) -> None:
-        """The log ended at ``end`` after the last gap was read: what follows is known."""
+        """The log ended at ``end`` after the last gap was read: what follows is known.
+
+        But not before ``position``: nothing was collected up to there.
+        """
         if self.note.unsure_at_ms is not None:
-            self._change_note(known_from=end, known_since_ms=_NOT_YET_MS, unsure_at_ms=None)
+            known_from = max(end, position)
+            self._change_note(known_from=known_from, known_since_ms=_NOT_YET_MS, unsure_at_ms=None)
             self._reach(position)
 
     def settle(self, deletes: Collection[bytes], position: int) -> PastChanges:
         """What becomes of the pasts, with everything that was taken and those ``deletes``."""
         changes, self._changes = self._changes, {}
         expired, self._expired = self._expired, NO_CHANGES
-        now_ms = self._clock.now_ms()
-        for key in deletes:
-            if key not in changes:
-                # Dropped without a tombstone: from here on it is gone.
-                gone = KeyVersion(position - 1, max(now_ms, self.note.time_ms), None)
-                changes[key] = [gone]
-        written = dict(expired.puts)
-        removed = list(expired.deletes)
-        added = expired.added
+        written, removed = dict(expired.puts), list(expired.deletes)
+        added, now_ms = expired.added, self._clock.now_ms()
+        dropped = [key for key in deletes if key not in changes and key not in self._untracked]
+        if self.note.unsure_at_ms is not None:
+            self._untracked.update(dropped)
+        else:
+            # Gone without a tombstone, as what has expired: from here on.
+            gone = KeyVersion(position - 1, max(now_ms, self.note.time_ms), None)
+            changes.update({key: [gone] for key in dropped})
         keys = list(changes)
         for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
-            past = past_after(row, decode_past(stored), changes[key], self._keep, now_ms)
+            new = changes[key]
+            if row is None and stored is None and len(new) == 1 and is_in_order(new[0]):
+                continue  # a new key, as most are in a restore: nothing was before it
+            past = past_after(row, decode_past(stored), new, self._keep, now_ms)
             if past != NO_PAST:
                 written[key] = encode_past(past)
                 added += stored is None
             elif stored is not None:
                 removed.append(key)
                 added -= 1
-        return PastChanges(written, removed, added)
+        begun_anew = self._begun_anew()
+        return PastChanges(written, removed + begun_anew, added - len(begun_anew))
+
+    def _begun_anew(self) -> list[bytes]:
+        """The pasts to remove of keys that changed while the past was not known."""
+        keys, self._untracked = list(self._untracked), set()
+        if not keys or not self.store.pasts:
+            return []
+        both = zip(keys, self.store.versions(keys), strict=True)
+        return [key for key, (_, stored) in both if stored is not None]
 
     def expire(self) -> bool:
         """Look at the next pasts in turn; True when ``settle`` has something to do for it.
@@ -142,10 +177,10 @@ class VersionKeeper:
         removed: list[bytes] = []
         for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
             past = past_with_time(row, decode_past(stored), self._keep, now_ms)
-            last = next(versions_of(row, past))
+            last = versions_of(row, past)[-1]
             # A row that came late keeps its past: that alone knows when it was seen.
-            alone = len(past.older) == (row is None) and past.current_from_ms is None
-            if alone and self._is_over(last, now_ms):
+            needless = row is None or (not past.older and past.current_from_ms is None)
+            if needless and self._is_over(last, now_ms):
                 removed.append(key)
                 self._change_note(
                     forgotten_below=max(self.note.forgotten_below, last.offset + 1),

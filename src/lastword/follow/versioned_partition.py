@@ -64,14 +64,18 @@ class VersionedFollower(PartitionFollower):
     def note_facts(self, facts: TopicFacts) -> None:
         """A new look at the topic, after which the past may be known again."""
         super().note_facts(facts)
+        protected_ms = self.versions.note.lag_ms
         self.versions.see_lag(facts.compaction_lag_ms, facts.at_ms)
+        if self.versions.note.lag_ms < protected_ms:
+            self.commit()  # at once: it may be raised again before a restart
         unsure_at_ms = self.versions.note.unsure_at_ms
         if unsure_at_ms is not None and facts.at_ms > unsure_at_ms:
             self.look_back(facts.ends[self.partition])
 
     def look_back(self, end: int) -> None:
-        """The log ended at ``end`` just now."""
-        self.versions.look_back(end, self.gathered)
+        """The log ended at ``end`` just now; of no use while the store is behind what was read."""
+        if not self.gathering:
+            self.versions.look_back(end, self.gathered)
 
     def drop(self, doomed: Collection[tuple[bytes, int]]) -> list[bytes]:
         """Remove dead rows; when they were deleted, and not only expired, is not known."""

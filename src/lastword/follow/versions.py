@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -101,19 +101,20 @@ def decode_past(data: bytes | None) -> KeyPast:
     return NO_PAST if data is None else _decode_past(data)
 
 
-def versions_of(row: bytes | None, past: KeyPast) -> Iterator[KeyVersion]:
-    """Every version that is kept, the newest first."""
+def versions_of(row: bytes | None, past: KeyPast) -> list[KeyVersion]:
+    """Every version that is kept, the oldest first."""
+    versions = list(past.older)
     if row is not None:
         seen_from_ms = past.current_from_ms
-        yield KeyVersion(
-            offset_of(row), timestamp_of(row) if seen_from_ms is None else seen_from_ms, row
-        )
-    yield from reversed(past.older)
+        if seen_from_ms is None:
+            seen_from_ms = timestamp_of(row)
+        versions.append(KeyVersion(offset_of(row), seen_from_ms, row))
+    return versions
 
 
 def at_cut(cut: Cut, row: bytes | None, past: KeyPast) -> KeyVersion | None:
     """The newest version that the moment holds; None when none of those kept is that old."""
-    for version in versions_of(row, past):
+    for version in reversed(versions_of(row, past)):
         if cut.sees(version.offset, version.seen_from_ms):
             return version
     return None
@@ -123,7 +124,7 @@ def past_after(
     row: bytes | None, past: KeyPast, changes: Sequence[KeyVersion], keep: Keep, now_ms: int
 ) -> KeyPast:
     """The past once ``changes`` have happened to the key, the last of which is what it is now."""
-    versions = [*reversed(tuple(versions_of(row, past)))]
+    versions = versions_of(row, past)
     for change in changes:
         # What was absent before, and still is, has not changed.
         absent = versions[-1].row is None if versions else past.whole
@@ -134,9 +135,14 @@ def past_after(
     return _kept(versions, past.whole, keep, now_ms)
 
 
+def is_in_order(version: KeyVersion) -> bool:
+    """Whether a put is seen from its own timestamp on: nothing before it was later."""
+    return version.row is not None and timestamp_of(version.row) == version.seen_from_ms
+
+
 def past_with_time(row: bytes | None, past: KeyPast, keep: Keep, now_ms: int) -> KeyPast:
     """The past without the versions that have become too old."""
-    return _kept([*reversed(tuple(versions_of(row, past)))], past.whole, keep, now_ms)
+    return _kept(versions_of(row, past), past.whole, keep, now_ms)
 
 
 def _kept(versions: list[KeyVersion], whole: bool, keep: Keep, now_ms: int) -> KeyPast:
@@ -148,7 +154,5 @@ def _kept(versions: list[KeyVersion], whole: bool, keep: Keep, now_ms: int) -> K
             first += 1
     current = versions[-1]
     older = tuple(versions[first:] if current.row is None else versions[first:-1])
-    seen_from_ms = None
-    if current.row is not None and timestamp_of(current.row) != current.seen_from_ms:
-        seen_from_ms = current.seen_from_ms
-    return KeyPast(older, whole and first == 0, seen_from_ms)
+    late = current.row is not None and not is_in_order(current)
+    return KeyPast(older, whole and first == 0, current.seen_from_ms if late else None)

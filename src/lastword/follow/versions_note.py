@@ -61,10 +61,10 @@ def version_at(
     version = at_cut(cut, row, past)
     if version is not None:
         return version
-    kept = tuple(versions_of(row, past))
+    kept = versions_of(row, past)
     # Older ones were dropped; or they were never seen, as those of a snapshot's rows.
-    if kept and (not past.whole or kept[-1].offset < note.known_from):
-        return Unknown(kept[-1].offset + 1, kept[-1].seen_from_ms)
+    if kept and (not past.whole or kept[0].offset < note.known_from):
+        return Unknown(kept[0].offset + 1, kept[0].seen_from_ms)
     if not note.knows_absent(cut):
         return Unknown(note.forgotten_below, note.forgotten_until_ms)
     return None

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import UNSET
 
-from lastword.errors import DecodeError, EncodeError, LastwordError
+from lastword.errors import (
+    DecodeError,
+    EncodeError,
+    LastwordError,
+    MomentGoneError,
+    NotReadyError,
+)
 from lastword.kafka.producer import Delivery
 from lastword.records import Version
 from lastword.service.answers import OCTETS, Answer, document
@@ -28,7 +35,9 @@ from lastword.service.shapes import (
     Written,
 )
 from lastword.service.waiting import wait_for_versions
+from lastword.snapshots.moments import parse_moment
 from lastword.table.past import PastTable
+from lastword.table.raw import RawEntry
 from lastword.writer.outcome import Outcome
 
 _read_batch = msgspec.json.Decoder(Batch).decode
@@ -37,10 +46,10 @@ _read_batch = msgspec.json.Decoder(Batch).decode
 async def get_key(call: Call) -> Answer:
     """The value of one key."""
     query: KeyQuery = call.query
-    past = await past_state(call, query)
     key = key_in_path(call, query)
-    if past is not None:
-        return entry_answer(call.served, past.raw_entry(key), False, call.headers)
+    if query.as_of is not UNSET:
+        entry = await past_entry(call, query, key)
+        return entry_answer(call.served, entry, False, call.headers)
     await settle(call, query)
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
@@ -96,14 +105,32 @@ async def count_keys(call: Call) -> Answer:
 # -- shared with the windows -------------------------------------------------------------------
 
 
-async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
-    """The past state that the read is of; None when it is of now."""
-    if query.as_of is UNSET:
-        return None
+async def past_entry(call: Call, query: KeyQuery, key: bytes) -> RawEntry | None:
+    """What a key was: from the versions that the table keeps, if they go back that far."""
+    refuse_reads_of_now(query)
+    kept = call.served.table.version_reads
+    if kept is not None and query.as_of is not UNSET:
+        # The log, snapshots and the history may know what is not kept here.
+        with suppress(MomentGoneError, NotReadyError):
+            moment = parse_moment(query.as_of)
+            return await call.context.log_passes.run(kept.raw_entry, key, moment)
+    past = await past_state(call, query)
+    return None if past is None else past.raw_entry(key)
+
+
+def refuse_reads_of_now(query: KeyQuery) -> None:
+    """A read of the past waits for nothing."""
     if query.at_least is not UNSET or query.stale == "true":
         raise RefusedError(
             400, "BadParameter", "as_of is of the past; at_least and stale are of now"
         )
+
+
+async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
+    """The past state that the read is of; None when it is of now."""
+    if query.as_of is UNSET:
+        return None
+    refuse_reads_of_now(query)
     states, served = call.context.past_states, call.served
     found = states.kept(served, query.as_of)
     if found is None:

@@ -51,6 +51,11 @@ class VersionedStore:
         """Those of the store below."""
         return self._below.capabilities
 
+    @property
+    def pasts(self) -> int:
+        """How many keys have a past."""
+        return self._pasts
+
     def open(self) -> None:
         """Open the store below and see how many pasts it has."""
         with self._changing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from lastword.errors import LastwordError, NotReadyError, TableClosedError
+from lastword.errors import ConfigError, LastwordError, NotReadyError, TableClosedError
 from lastword.follow.hooks import Hooks
 from lastword.follow.progress import RestoreListener
 from lastword.metrics import Metrics
@@ -44,6 +44,7 @@ class Lifecycle:
         self._parts: Parts | None = None
         self._queries: Queries | None = None
         self._raw: RawTable | None = None
+        self._version_reads: VersionReads | None = None
         self._writes: Writes | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -63,10 +64,21 @@ class Lifecycle:
         return self._queries
 
     @property
-    def versions(self) -> VersionReads:
-        """The reads of past moments that are kept here; the table must be ready."""
-        self.ensure_ready()
-        return VersionReads(self.parts, self._config.topic, self._config.clock)
+    def version_reads(self) -> VersionReads | None:
+        """The reads of past moments that are kept here; None where none are."""
+        if self._parts is None:
+            raise self._closed()
+        return self._version_reads
+
+    def require_versions(self) -> VersionReads:
+        """The same; raises ConfigError where none are kept."""
+        reads = self.version_reads
+        if reads is None:
+            raise ConfigError(
+                f"the table {self._config.name} keeps no versions",
+                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
+            )
+        return reads
 
     @property
     def raw(self) -> RawTable:
@@ -103,6 +115,10 @@ class Lifecycle:
             )
             self._raw = RawTable(parts, self._config.connection, self._metrics, self.ensure_ready)
             self._writes = Writes(parts.writer, parts.decoder, self._metrics)
+            if self._config.keep is not None:
+                self._version_reads = VersionReads(
+                    parts, self._config.topic, self._config.clock, self.ensure_ready
+                )
             self.machine.move(TableState.RESTORING)
             try:
                 parts.tailer.start()

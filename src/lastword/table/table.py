@@ -34,6 +34,7 @@ from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
 from lastword.table.state import StateListener, TableState
+from lastword.table.version_reads import VersionReads
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 from lastword.writer.outcome import Outcome
@@ -166,6 +167,11 @@ class Table:
         """Reads and writes in bytes, for whoever passes values on without decoding them."""
         return self._lifecycle.raw
 
+    @property
+    def version_reads(self) -> VersionReads | None:
+        """Reads of past moments from what ``versions=`` keeps here; None without it."""
+        return self._lifecycle.version_reads
+
     def get(self, key: Any, default: Any = None, *, at: Moment | None = None) -> Any:
         """The value of ``key``, or ``default``; or the one it had ``at`` a past moment.
 
@@ -174,16 +180,18 @@ class Table:
         """
         if at is None:
             return self.query.value(key, default)
-        entry = self._lifecycle.versions.entry(key, at)
+        entry = self._lifecycle.require_versions().entry(key, at)
         return default if entry is None else entry.value
 
     def entry(self, key: Any, *, at: Moment | None = None) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
-        return self.query.get(key).value if at is None else self._lifecycle.versions.entry(key, at)
+        if at is None:
+            return self.query.get(key).value
+        return self._lifecycle.require_versions().entry(key, at)
 
     def versions(self, key: Any) -> list[Change]:
         """The versions of ``key`` that ``versions=`` keeps here, deletes included, oldest first."""
-        return self._lifecycle.versions.changes(key)
+        return self._lifecycle.require_versions().changes(key)
 
     def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """The values of those keys that exist, all as of one moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from lastword.table.decoder import Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.parts import Parts
 from lastword.table.queries import AT_LEAST_TIMEOUT_S
+from lastword.table.raw import RawEntry, raw_entry
 
 log = logging.getLogger(__name__)
 
@@ -47,27 +49,47 @@ def _versioned(parts: Parts) -> dict[int, VersionedFollower]:
 class VersionReads:
     """Answers for one key at a past moment. Safe to use from any thread."""
 
-    def __init__(self, parts: Parts, topic: str, clock: Clock) -> None:
+    def __init__(
+        self, parts: Parts, topic: str, clock: Clock, ensure_ready: Callable[[], None]
+    ) -> None:
         self._followers = _versioned(parts)
-        if not self._followers:
-            raise ConfigError(
-                f"the table on {topic} keeps no versions",
-                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
-            )
         self._tailer = parts.tailer
         self._admin = parts.admin
         self._decoder: Decoder = parts.decoder
         self._topic = topic
         self._clock = clock
+        self._ensure_ready = ensure_ready
 
     def entry(self, key: Any, moment: Moment) -> Entry | None:
         """What the key was then, or None when it was not there."""
-        raw, follower = self._place(key)
+        raw = self._decoder.key.encode(key)
+        partition, row = self._row(raw, moment)
+        return None if row is None else self._decoder.entry(partition, raw, row)
+
+    def raw_entry(self, key: bytes, moment: Moment) -> RawEntry | None:
+        """The same in bytes, for whoever passes it on."""
+        partition, row = self._row(key, moment)
+        return None if row is None else raw_entry(partition, key, row)
+
+    def changes(self, key: Any) -> list[Change]:
+        """Every version of the key that is kept, the oldest first."""
+        self._ensure_ready()
+        raw = self._decoder.key.encode(key)
+        follower = self._follower(raw)
+        row, stored = follower.versions.store.versions([raw])[0]
+        kept = versions_of(row, decode_past(stored))
+        found = (self._change(follower.partition, raw, version) for version in kept)
+        return [change for change in found if change is not None]
+
+    def _row(self, raw: bytes, moment: Moment) -> tuple[int, bytes | None]:
+        """Partition and row; raises MomentGoneError, or NotReadyError where a retry may help."""
+        self._ensure_ready()
+        follower = self._follower(raw)
         cut = self._cut(moment, follower)
         with self._tailer.lock:
             row, stored = follower.versions.store.versions([raw])[0]
-            note, swept = follower.versions.note, not follower.stale
-        if not swept:
+            note, stale = follower.versions.note, follower.stale
+        if stale:
             raise NotReadyError(
                 f"{self._topic} may hold deleted keys until a sweep has finished",
                 hint="try again in a moment; delete.retention.ms may be too short for this table",
@@ -79,23 +101,12 @@ class VersionReads:
             )
         version = version_at(cut, note, row, decode_past(stored))
         if isinstance(version, Unknown):
-            raise self._gone(key, moment, follower.partition, version)
-        if version is None or version.row is None:
-            return None
-        return self._decoder.entry(follower.partition, raw, version.row)
+            raise self._gone(raw, moment, follower.partition, version)
+        return follower.partition, None if version is None else version.row
 
-    def changes(self, key: Any) -> list[Change]:
-        """Every version of the key that is kept, the oldest first."""
-        raw, follower = self._place(key)
-        row, stored = follower.versions.store.versions([raw])[0]
-        kept = reversed(tuple(versions_of(row, decode_past(stored))))
-        found = (self._change(follower.partition, raw, version) for version in kept)
-        return [change for change in found if change is not None]
-
-    def _place(self, key: Any) -> tuple[bytes, VersionedFollower]:
-        codec = self._decoder.key
-        raw = codec.encode(key)
-        return raw, self._followers[partition_for(raw, len(self._followers), codec.suffix_bytes)]
+    def _follower(self, raw: bytes) -> VersionedFollower:
+        suffix = self._decoder.key.suffix_bytes
+        return self._followers[partition_for(raw, len(self._followers), suffix)]
 
     def _change(self, partition: int, raw: bytes, version: KeyVersion) -> Change | None:
         if version.row is None:
@@ -132,11 +143,15 @@ class VersionReads:
             self._tailer.wait_for(Position(end), AT_LEAST_TIMEOUT_S)
         return Cut(until_ms=time_ms)
 
-    def _gone(self, key: Any, moment: Moment, partition: int, unknown: Unknown) -> MomentGoneError:
+    def _gone(
+        self, raw: bytes, moment: Moment, partition: int, unknown: Unknown
+    ) -> MomentGoneError:
         earliest = f"the position {partition}:{unknown.below}"
-        if unknown.since_ms > 0:
+        # Without a time where the log has not been read up to that position yet.
+        if 0 < unknown.since_ms <= self._clock.now_ms():
             earliest += f" or {datetime.fromtimestamp(unknown.since_ms / 1000, UTC).isoformat()}"
         return MomentGoneError(
-            f"{key!r} at {moment} is no longer known here; the earliest moment that is: {earliest}",
+            f"{self._decoder.key.decode(raw)!r} at {moment} is no longer known here; the earliest "
+            f"moment that is: {earliest}",
             hint="keep more with versions=, set min.compaction.lag.ms, or ask as_of(moment)",
         )

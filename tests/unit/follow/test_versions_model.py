@@ -16,7 +16,7 @@ from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import KeepingStore, OfflineTopic
 
 KEYS = [b"a", b"b", b"c"]
-WORLDS, STEPS = 300, 30
+WORLDS, STEPS = 400, 30
 KEEPS = [Keep(2), Keep(100), Keep(100, 3_000)]
 
 Write = tuple[bytes, bytes | None, int]
@@ -50,7 +50,10 @@ class World:
         self.follower = VersionedFollower(0, self.store, Judge(1), self.clock, self.keep)
         facts = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
         self.at = self.follower.begin(facts).offset
-        self.read(len(self.log))
+        self.read(self.dice.randint(0, 9), gather=True)
+        for action in self.dice.choices([self.look, self.follower.commit, self.write], k=3):
+            action()
+        self.read(len(self.log), gather=True)
         self.follower.go_live()
 
     def lose_the_store(self) -> None:
@@ -82,7 +85,7 @@ class World:
     def read_some(self) -> None:
         self.read(self.dice.randint(1, 4))
 
-    def read(self, most: int) -> None:
+    def read(self, most: int, *, gather: bool = False) -> None:
         ahead = [offset for offset in self.left if offset >= self.at]
         taken, rest = ahead[:most], ahead[most:]
         if taken:
@@ -90,7 +93,7 @@ class World:
             self.at = taken[-1] + 1
             headers = [None] * len(taken)
             batch = Batch(0, keys, values, taken, timestamps, headers, next_offset=self.at)
-            self.follower.accept(batch, gather=False)
+            self.follower.accept(batch, gather=gather)
         if not rest:
             self.at = len(self.log)
             self.follower.advance(self.at)
