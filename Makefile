@@ -10,6 +10,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SPARK_READY := $(VENV)/.spark-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
@@ -18,8 +19,12 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(READY) ## Prepare .venv and the broker's jars; instant the second time
+setup: $(READY) $(SPARK_READY) ## Prepare .venv, the broker's and Spark's jars; instant the second time
 	@$(BIN)/lastword broker fetch > /dev/null
+
+$(SPARK_READY): $(READY)
+	@$(BIN)/lastword pipeline prepare
+	@touch $@
 
 .PHONY: up
 up: setup ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C

@@ -12,6 +12,11 @@ def spark_is_installed() -> bool:
     return all(find_spec(name) is not None for name in ("pyspark", "pyarrow"))
 
 
+def snapshots_are_installed() -> bool:
+    """Whether snapshots can be taken and read."""
+    return find_spec("deltalake") is not None
+
+
 def require_spark() -> None:
     """Raise ConfigError where Spark is missing."""
     if not spark_is_installed():

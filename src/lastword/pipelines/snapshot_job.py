@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import SnapshotError
@@ -96,8 +98,8 @@ class SnapshotJob:
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
         note = self._note(plan, facts, known_at_ms)
         records, size, read = self._write(plan, facts, note)
-        self._confirm(self._committed(note), plan, look_at(facts, known_at_ms), read)
-        snapshot = self._committed(note)
+        before = look_at(facts, known_at_ms)
+        snapshot = self._confirmed(self._committed(note), plan, before, read)
         return SnapshotReport(
             snapshot=snapshot,
             kind=plan.kind,
@@ -189,26 +191,24 @@ class SnapshotJob:
         writer.save(self._location.snapshots)
         return records.value, size.value, read.value
 
-    def _confirm(
+    def _confirmed(
         self, snapshot: Snapshot, plan: SnapshotPlan, before: Look, read: dict[int, int]
-    ) -> None:
+    ) -> Snapshot:
+        """The snapshot, exact if that can be told now that the log was read."""
         from lastword.snapshots.confirmation import confirm, is_exact  # noqa: PLC0415
 
-        topic = self._location.topic
+        note = snapshot.note
         with Admin(self._connection) as admin:
-            facts = look_up(admin, topic, self._clock.now_ms())
+            facts = look_up(admin, note.topic, self._clock.now_ms())
             after = look_at(facts, self._clock.now_ms())
-            found = trust(admin, topic, [before, after])
-        same_log = (facts.topic_id, facts.leader_epochs) == (
-            snapshot.note.topic_id,
-            snapshot.note.leader_epochs,
-        )
-        if same_log and is_exact(
-            plan.starts, plan.ends, read=read, ends_after=after.ends, found=found
-        ):
-            confirm(self._catalog.uri, snapshot.note.run_id)
-        else:
-            log.info("%s: snapshot %d is not for time travel", topic, snapshot.note.number)
+            found = trust(admin, note.topic, [before, after])
+        same_log = facts.topic_id == note.topic_id and facts.leader_epochs == note.leader_epochs
+        ends = after.ends
+        if same_log and is_exact(plan.starts, plan.ends, read=read, ends_after=ends, found=found):
+            confirm(self._catalog.uri, note.run_id)
+            return msgspec.structs.replace(snapshot, exact=True)
+        log.info("%s: snapshot %d is not for time travel", note.topic, note.number)
+        return snapshot
 
     def _committed(self, note: SnapshotNote) -> Snapshot:
         """The snapshot that was just written, if it is the newest, and sound."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,14 @@ from lastword.broker.home import default_home
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
+from lastword.pipelines.class_archive import (
+    archive_path,
+    end_java,
+    load_classes,
+    options_to_make,
+    options_to_use,
+    put_in_place,
+)
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -157,14 +165,14 @@ def build_session(
 
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
-    sets = (SPARK_KAFKA_JARS, SPARK_DELTA_JARS) if delta else (SPARK_KAFKA_JARS,)
-    jars = [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
+    jars = _jars(home, java, delta=delta, progress=progress)
+    classes = options_to_use(archive_path(home, java, jars))
     options = (
         dict(_SETTINGS)
         | (dict(DELTA_SETTINGS) if delta else {})
+        | _jar_settings(jars, master)
         | {
-            "spark.jars": ",".join(str(jar) for jar in jars),
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings(home)}",
+            "spark.driver.extraJavaOptions": " ".join([_log_option(home), *classes]),
             "spark.local.dir": tempfile.gettempdir(),
         }
     )
@@ -176,6 +184,42 @@ def build_session(
     java_home = java_home_for_spark(java, home)
     with _environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(java_home)):
         return builder.getOrCreate()
+
+
+def prepare(
+    home: Path, java: Java, *, delta: bool = False, progress: Progress | None = None
+) -> bool:
+    """Fetch the jars and make the archive of classes with which sessions here start quickly.
+
+    Takes as long as starting Spark and a little more; returns at once when it was done before.
+    False when this Java cannot write such an archive. No session may be running.
+    """
+    jars = _jars(home, java, delta=delta, progress=progress)
+    archive = archive_path(home, java, jars)
+    if archive.exists():
+        return True
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    made = archive.with_name(f"{archive.name}.{os.getpid()}")
+    options = " ".join([_log_option(home), *options_to_make(made)])
+    settings = {"spark.driver.extraJavaOptions": options}
+    spark = build_session("prepare", home=home, java=java, delta=delta, settings=settings)
+    try:
+        load_classes(spark)
+    finally:
+        end_java(spark)
+    return put_in_place(made, archive)
+
+
+def _jars(home: Path, java: Java, *, delta: bool, progress: Progress | None) -> list[Path]:
+    sets = (SPARK_KAFKA_JARS, SPARK_DELTA_JARS) if delta else (SPARK_KAFKA_JARS,)
+    return [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
+
+
+def _jar_settings(jars: Sequence[Path], master: str) -> dict[str, str]:
+    """On Java's own class path, where an archive counts; other machines must be sent them."""
+    if master.startswith("local"):
+        return {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+    return {"spark.jars": ",".join(map(str, jars))}
 
 
 @contextmanager
@@ -206,9 +250,9 @@ def java_home_for_spark(java: Java, home: Path) -> Path:
     return wrapper.parent.parent
 
 
-def _log_settings(home: Path) -> Path:
+def _log_option(home: Path) -> str:
     directory = home / "logs"
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "spark-log4j2.properties"
     path.write_text(_LOG4J.format(directory=directory), encoding="utf-8")
-    return path
+    return f"-Dlog4j2.configurationFile={path}"

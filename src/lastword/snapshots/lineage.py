@@ -24,7 +24,12 @@ C = TypeVar("C", "Snapshot", "HistoryCommit")
 def why_torn(
     connection: Connection, facts: TopicFacts, note: SnapshotNote | HistoryNote
 ) -> str | None:
-    """Why the log is not what it was up to there; None when it is, or nobody noted its epochs."""
+    """Why the log is not what it was up to there; None when it is, or nobody noted its epochs.
+
+    A topic that is another one altogether is for others to notice.
+    """
+    if note.topic_id != facts.topic_id or len(note.offsets) != facts.partitions:
+        return None
     places = {
         partition: LogEnd(note.offsets[partition], epoch)
         for partition, epoch in note.leader_epochs.items()

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from lastword.follow.facts import TopicFacts
+from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog import Catalog
+from lastword.snapshots.lineage import why_torn
 from lastword.snapshots.planning import SnapshotPlan, plan_snapshot
 from lastword.snapshots.snapshot import Snapshot, SnapshotNote, decode_note, encode_note
 
@@ -102,3 +104,13 @@ def test_a_snapshot_is_kept_as_long_as_it_was_the_newest_within_the_time_to_keep
     assert Catalog._kept(found) == 3
     assert Catalog._kept(found[:1]) == 1
     assert Catalog._kept([]) == 0
+
+
+def test_a_topic_that_is_another_one_is_not_asked_about_its_epochs() -> None:
+    """Its brokers could not even answer for partitions that it does not have."""
+    nobody = Connection(bootstrap_servers="127.0.0.1:1")
+    for changes in ({"topic_id": "another"}, {"offsets": {0: 90}}):
+        note = msgspec.structs.replace(NOTE, leader_epochs={0: 7, 1: 7}, **changes)
+        assert why_torn(nobody, FACTS, note) is None
+    same = msgspec.structs.replace(NOTE, leader_epochs={0: 3, 1: 3})
+    assert why_torn(nobody, replace(FACTS, leader_epochs={0: 3, 1: 3}), same) is None
