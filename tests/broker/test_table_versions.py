@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import ConfigError, MomentGoneError
+from lastword.errors import ConfigError, MomentGoneError, NotReadyError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Version
 from lastword.snapshots.location import Location
+from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.real_topic import EAGER_COMPACTION, RAW, RealTopic
 from tests.support.snapshots import take_without_spark
@@ -105,6 +106,34 @@ def test_random_moments_under_hard_compaction_are_exact_or_refused(
         half = (topic.end(0) + topic.end(1)) // 2
         topic.compact_until(lambda log, half=half: len(log) < half, "a cleaned log")
     assert answered > 100 and refused
+
+
+@pytest.mark.parametrize("lag_ms", ["3600000", "0"])
+def test_markers_of_transactions_cost_no_past_where_the_log_is_protected(
+    connection: Connection, topic_name: str, tables: Tables, lag_ms: str
+) -> None:
+    """Without the protection a marker is a gap like any other, and what was before is not known."""
+    topic = RealTopic(connection, topic_name).create(settings={"min.compaction.lag.ms": lag_ms})
+    table = tables.open(topic_name, **RAW, versions=5)
+    first = table.put(b"a", b"1")
+    topic.begin_transaction((b"a", b"2"), name=topic_name).commit_transaction()
+    wait_until(lambda: table.get(b"a") == b"2", "the transaction")
+    last = table.put(b"a", b"3")
+    wait_until(lambda: _is_known(table, last), "the end of the log is asked for")
+    assert table.get(b"a", at=last) == b"3"
+    if lag_ms == "0":
+        with pytest.raises(MomentGoneError):
+            table.get(b"a", at=first)
+    else:
+        assert [table.get(b"a", at=Version(0, at)) for at in range(2)] == [b"1", b"2"]
+
+
+def _is_known(table: Table, version: Version) -> bool:
+    try:
+        table.get(b"a", at=version)
+    except (MomentGoneError, NotReadyError):
+        return False
+    return True
 
 
 def test_moments_before_the_snapshot_a_table_started_from_are_refused(
