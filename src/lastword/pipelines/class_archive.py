@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,24 +30,66 @@ _WRITING_S = 180.0
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
-def archive_path(home: Path, java: Java, jars: Iterable[Path]) -> Path:
-    """Where the archive for this Java, this PySpark and these jars is, once it was made."""
-    parts = [str(java.executable.resolve()), str(java.version), pyspark.__version__]
-    parts += [str(Path(pyspark.__file__).parent), *map(str, jars)]
-    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    return home / "spark-classes" / f"{name}.jsa"
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """The archive for one Java, one PySpark and one class path, below ``directory``.
+
+    It builds on Java's own archive of its own classes, which a Java from a wheel comes without:
+    then that one is made first, as ``base``.
+    """
+
+    java: Java
+    path: Path
+    base: Path | None
+
+    @classmethod
+    def of(cls, home: Path, java: Java, jars: Iterable[Path]) -> ClassArchive:
+        """Where it is, once it was made."""
+        directory = home / "spark-classes"
+        executable = java.executable.resolve()
+        parts = [str(executable), str(java.version)]
+        base = directory / f"java-{_digest(parts)}.jsa"
+        parts += [pyspark.__version__, str(Path(pyspark.__file__).parent), *map(str, jars)]
+        has_own = (executable.parent.parent / "lib" / "server" / "classes.jsa").exists()
+        return cls(java, directory / f"spark-{_digest(parts)}.jsa", None if has_own else base)
+
+    def options(self) -> Sequence[str]:
+        """For a Java that is to use it: none while it was not made."""
+        if not self.path.exists():
+            return ()
+        files = [str(each) for each in (self.base, self.path) if each is not None]
+        return (f"-XX:SharedArchiveFile={os.pathsep.join(files)}", "-Xshare:auto", *_QUIET)
+
+    def options_to_make(self, made: Path) -> Sequence[str]:
+        """For a Java that is to write ``made`` at its end, with all the classes it loaded."""
+        base = () if self.base is None else (f"-XX:SharedArchiveFile={self.base}",)
+        return (*base, f"-XX:ArchiveClassesAtExit={made}", *_QUIET)
+
+    def make_base(self) -> None:
+        """Make sure of what it builds on."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.base is None or self.base.exists():
+            return
+        made = self.base.with_name(f"{self.base.name}.{os.getpid()}")
+        command = self.java.command("-Xshare:dump", f"-XX:SharedArchiveFile={made}")
+        subprocess.run(command, check=False, capture_output=True, timeout=_WRITING_S)  # noqa: S603
+        _put_in_place(made, self.base)
+
+    def put_in_place(self, made: Path) -> bool:
+        """Give a whole archive its name; False when this Java could not write one."""
+        return _put_in_place(made, self.path)
 
 
-def options_to_use(archive: Path) -> Sequence[str]:
-    """For Java: none when there is no archive."""
-    if not archive.exists():
-        return ()
-    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *_QUIET)
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def options_to_make(archive: Path) -> Sequence[str]:
-    """For Java: write what was loaded to ``archive`` when it ends."""
-    return (f"-XX:ArchiveClassesAtExit={archive}", *_QUIET)
+def _put_in_place(made: Path, archive: Path) -> bool:
+    if not made.exists():
+        log.info("this Java wrote no %s; Spark starts without", archive)
+        return False
+    made.replace(archive)
+    return True
 
 
 def load_classes(spark: SparkSession) -> None:
@@ -73,15 +118,6 @@ def end_java(spark: SparkSession) -> None:
     gateway.proc.wait(_WRITING_S)
     # PySpark would go on talking to the Java that is gone.
     context._gateway = context._jvm = None
-
-
-def put_in_place(made: Path, archive: Path) -> bool:
-    """Give a whole archive its name; False when this Java could not write one."""
-    if not made.exists():
-        log.info("this Java writes no archive of classes; Spark starts without")
-        return False
-    made.replace(archive)
-    return True
 
 
 def _as_it_is(batches: Iterator[Any]) -> Iterator[Any]:

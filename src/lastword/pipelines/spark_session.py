@@ -16,14 +16,7 @@ from lastword.broker.home import default_home
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
-from lastword.pipelines.class_archive import (
-    archive_path,
-    end_java,
-    load_classes,
-    options_to_make,
-    options_to_use,
-    put_in_place,
-)
+from lastword.pipelines.class_archive import ClassArchive, end_java, load_classes
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -166,7 +159,7 @@ def build_session(
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
     jars = _jars(home, java, delta=delta, progress=progress)
-    classes = options_to_use(archive_path(home, java, jars))
+    classes = ClassArchive.of(home, java, jars).options()
     options = (
         dict(_SETTINGS)
         | (dict(DELTA_SETTINGS) if delta else {})
@@ -195,19 +188,19 @@ def prepare(
     False when this Java cannot write such an archive. No session may be running.
     """
     jars = _jars(home, java, delta=delta, progress=progress)
-    archive = archive_path(home, java, jars)
-    if archive.exists():
+    archive = ClassArchive.of(home, java, jars)
+    if archive.path.exists():
         return True
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    made = archive.with_name(f"{archive.name}.{os.getpid()}")
-    options = " ".join([_log_option(home), *options_to_make(made)])
+    archive.make_base()
+    made = archive.path.with_name(f"{archive.path.name}.{os.getpid()}")
+    options = " ".join([_log_option(home), *archive.options_to_make(made)])
     settings = {"spark.driver.extraJavaOptions": options}
     spark = build_session("prepare", home=home, java=java, delta=delta, settings=settings)
     try:
         load_classes(spark)
     finally:
         end_java(spark)
-    return put_in_place(made, archive)
+    return archive.put_in_place(made)
 
 
 def _jars(home: Path, java: Java, *, delta: bool, progress: Progress | None) -> list[Path]:

@@ -5,28 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.jvm.java import Java
-from lastword.pipelines.class_archive import archive_path, options_to_use, put_in_place
+from lastword.pipelines.class_archive import ClassArchive
 
-JAVA = Java(Path("/usr/bin/java"), 17, "PATH")
+
+def java(directory: Path, version: int = 17, *, has_own_archive: bool = True) -> Java:
+    """The files of one, as far as anybody looks at them."""
+    server = directory / "lib" / "server"
+    server.mkdir(parents=True, exist_ok=True)
+    if has_own_archive:
+        (server / "classes.jsa").touch()
+    return Java(directory / "bin" / "java", version, "PATH")
 
 
 def test_another_java_or_other_jars_have_another_archive(tmp_path: Path) -> None:
     kafka, delta = tmp_path / "kafka.jar", tmp_path / "delta.jar"
-    newer = Java(JAVA.executable, 21, "PATH")
-    paths = [
-        archive_path(tmp_path, JAVA, [kafka]),
-        archive_path(tmp_path, newer, [kafka]),
-        archive_path(tmp_path, JAVA, [kafka, delta]),
+    archives = [
+        ClassArchive.of(tmp_path, java(tmp_path), [kafka]),
+        ClassArchive.of(tmp_path, java(tmp_path, 21), [kafka]),
+        ClassArchive.of(tmp_path, java(tmp_path), [kafka, delta]),
     ]
-    assert len(set(paths)) == 3
-    assert archive_path(tmp_path, JAVA, [kafka]) == paths[0]
+    assert len({archive.path for archive in archives}) == 3
+    assert ClassArchive.of(tmp_path, java(tmp_path), [kafka]) == archives[0]
 
 
 def test_java_is_told_of_an_archive_once_it_is_whole(tmp_path: Path) -> None:
-    archive, made = tmp_path / "a.jsa", tmp_path / "a.jsa.1"
-    assert not put_in_place(made, archive)
-    assert not options_to_use(archive)
+    archive = ClassArchive.of(tmp_path, java(tmp_path), [])
+    archive.make_base()
+    made = archive.path.with_name("made")
+    assert not archive.put_in_place(made)
     made.write_bytes(b"classes")
-    assert not options_to_use(archive)
-    assert put_in_place(made, archive)
-    assert f"-XX:SharedArchiveFile={archive}" in options_to_use(archive)
+    assert not archive.options()
+    assert archive.put_in_place(made)
+    assert f"-XX:SharedArchiveFile={archive.path}" in archive.options()
+
+
+def test_an_archive_for_a_java_without_its_own_builds_on_one_that_is_made(tmp_path: Path) -> None:
+    archive = ClassArchive.of(tmp_path, java(tmp_path, has_own_archive=False), [])
+    assert archive.base is not None
+    assert f"-XX:SharedArchiveFile={archive.base}" in archive.options_to_make(tmp_path / "made")
+    archive.path.parent.mkdir()
+    archive.path.touch()
+    assert f"-XX:SharedArchiveFile={archive.base}:{archive.path}" in archive.options()
