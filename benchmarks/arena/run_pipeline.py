@@ -22,9 +22,7 @@ from lastword.pipelines.spark_session import build_session
 def main() -> None:
     arguments = _arguments()
     started = time.perf_counter()
-    spark = build_session(
-        "benchmark", home=default_home(os.environ), java=find_java(os.environ), master="local[2,4]"
-    )
+    spark = build_session("benchmark", home=default_home(os.environ), java=find_java(os.environ))
     session_s = time.perf_counter() - started
     if arguments.follow:
         app = declare(arguments, f"{arguments.application_id}-0")

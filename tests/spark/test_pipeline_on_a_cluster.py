@@ -18,14 +18,26 @@ from tests.support.spark_cluster import SparkCluster
 PARTITIONS = 4
 # The state directory is relative: each executor has one of its own, as on machines of their own.
 FILE = """
-import dataclasses, json, sys
+import dataclasses, json, sys, time
+from pathlib import Path
+from pyspark import TaskContext
 from lastword.pipelines import Pipeline
 
 def tell(report):
     if report.tally.records:
         print(json.dumps(dataclasses.asdict(report.tally)), flush=True)
 
-servers, application_id, source = sys.argv[1:]
+def slow_at_first(value):
+    # The first attempt at this record is stuck until Spark has started a second one elsewhere.
+    if value["n"] == 500:
+        with Path(attempts).open("a") as file:
+            file.write(f"{TaskContext.get().attemptNumber()}\\n")
+        until = time.monotonic() + 60
+        while len(Path(attempts).read_text().split()) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+    return value
+
+servers, application_id, source, attempts = sys.argv[1:]
 app = Pipeline(
     application_id,
     bootstrap_servers=servers,
@@ -33,9 +45,18 @@ app = Pipeline(
     commit_interval=0,
     max_records_per_batch=400,
 )
-app.stream(source).group_by_key().count("counts")
+app.stream(source).map_values(slow_at_first).group_by_key().count("counts")
 app.run(on_batch=tell)
 """
+
+# As soon as half of a batch's tasks are done, whoever is slower is tried a second time.
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.efficiency.enabled": "false",
+}
 
 
 @pytest.fixture
@@ -52,7 +73,7 @@ def events(count: int, first: int = 0) -> list[Written]:
     return [(f"u{i * 7 % 50}", {"n": i}, i) for i in range(first, first + count)]
 
 
-def test_a_killed_worker_s_partitions_move_and_are_restored_from_the_changelog(
+def test_speculative_attempts_and_a_killed_worker_lose_and_double_nothing(
     bench: Bench, cluster: SparkCluster, home: Path, tmp_path: Path
 ) -> None:
     source = bench.add_source(f"{bench.source}-wide", PARTITIONS)
@@ -61,9 +82,11 @@ def test_a_killed_worker_s_partitions_move_and_are_restored_from_the_changelog(
     script.write_text(FILE)
     jars = SPARK_KAFKA_JARS.resolve(home, find_java(os.environ))
     servers, app = bench.connection.bootstrap_servers, f"app-{source}"
-    driver = cluster.submit(script, jars, servers, app, source)
+    attempts = tmp_path / "attempts"
+    driver = cluster.submit(script, jars, servers, app, source, str(attempts), settings=SPECULATION)
     try:
         _process(driver.stdout, 1_000)
+        assert len(set(attempts.read_text().split())) == 2, "a slow task must be tried twice"
         stores = [_stores(cluster, number) for number in range(2)]
         assert all(stores), f"both executors must have had tasks: {stores}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyspark
@@ -48,11 +48,15 @@ class SparkCluster:
             timeout=_START_S,
         )
 
-    def submit(self, script: Path, jars: Sequence[Path], *arguments: str) -> subprocess.Popen[str]:
+    def submit(
+        self, script: Path, jars: Sequence[Path], *arguments: str, settings: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
         """``spark-submit`` as a user types it."""
         command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master]
         command += ["--jars", ",".join(str(jar) for jar in jars)]
         command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=512m"]
+        for name, value in settings.items():
+            command += ["--conf", f"{name}={value}"]
         command += [str(script), *arguments]
         with self._file("driver").open("wb") as log:
             return subprocess.Popen(
@@ -77,16 +81,23 @@ class SparkCluster:
             process.wait(_STOP_S)
 
     def _start_worker(self, number: int, port: int) -> None:
-        where = ["--host", HOST, "--port", str(port), "--webui-port", "0"]
+        # An address each: a second attempt at a task is made on another host, or not at all.
+        host = f"127.0.0.{2 + number}"
+        where = ["--host", host, "--port", str(port), "--webui-port", "0"]
         where += ["--cores", "1", "--memory", "1g"]
         where += ["--work-dir", str(self.directory / f"worker-{number}")]
-        self._start("worker.Worker", [*where, self.master], name=f"worker-{number}")
+        self._start("worker.Worker", [*where, self.master], name=f"worker-{number}", host=host)
 
-    def _start(self, program: str, arguments: Sequence[str], name: str = "master") -> None:
+    def _start(
+        self, program: str, arguments: Sequence[str], *, name: str = "master", host: str = HOST
+    ) -> None:
         command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}"]
         with self._file(name).open("wb") as log:
             process = subprocess.Popen(
-                [*command, *arguments], env=self._environ, stdout=log, stderr=subprocess.STDOUT
+                [*command, *arguments],
+                env={**self._environ, "SPARK_LOCAL_IP": host},
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
         self._running.append(process)
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.errors import FencedError, LastwordError, PipelineError
+from lastword.errors import FencedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.membership import Membership
+from lastword.pipelines.failures import failure_of
 from lastword.pipelines.lag import LagMeter
 from lastword.pipelines.observer import BatchReport, Observer
 from lastword.pipelines.own_topics import check_tables, ensure_topic, partitions_of
@@ -189,7 +190,7 @@ class Driver:
         for query in running:
             if (failure := query.exception()) is not None:
                 self._refuse_if_replaced()
-                raise _as_error(self._application_id, str(failure)) from failure
+                raise failure_of(self._application_id, str(failure)) from failure
 
     def _refuse_if_replaced(self) -> None:
         if self._lost.is_set():
@@ -198,19 +199,3 @@ class Driver:
                 "this one was not heard of for too long",
                 hint="was this process paused, or the network cut? It will not rejoin",
             )
-
-
-def _as_error(application_id: str, text: str) -> LastwordError:
-    """What failed in a task far away; Spark hands over nothing but the text of its traceback."""
-    lines = [line.strip() for line in text.splitlines()]
-    raised = [line for line in lines if line.startswith(("lastword.errors.", "pyspark.errors."))]
-    reason = raised[-1] if raised else next(iter(lines), "Spark gives no reason")
-    if reason.startswith("lastword.errors.FencedError"):
-        return FencedError(
-            f"another driver has taken over {application_id!r}: {reason.partition(': ')[2]}",
-            hint="this one wrote nothing since; stop it, or stop the other one and start again",
-        )
-    return PipelineError(
-        f"{application_id!r} failed: {reason}",
-        hint="nothing is lost or half written: the next run goes on from the last commit",
-    )

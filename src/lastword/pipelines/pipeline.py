@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_COMMIT_INTERVAL = "1s"
-DEFAULT_MAX_RECORDS = 500_000
+DEFAULT_MAX_RECORDS = 1_000_000
 
 
 class Pipeline:
