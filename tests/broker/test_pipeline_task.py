@@ -22,6 +22,7 @@ from lastword.kafka.groups import Committed, Place
 from lastword.kafka.membership import Membership
 from lastword.kafka.transaction_writer import NOW, TransactionWriter
 from lastword.pipelines import task
+from lastword.pipelines.arrow_batches import arrow_settings
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.own_topics import ensure_topic
 from lastword.pipelines.plan import (
@@ -316,3 +317,17 @@ def test_a_run_starts_at_its_positions_and_says_what_was_deleted_before_it_came(
     assert "deleted before" not in caplog.text
     assert start_at(2) == {0: 0, 1: 3}
     assert "1 offsets were deleted before they were processed" in caplog.text
+
+
+def test_arrow_batches_are_so_small_that_the_largest_records_fit(
+    admin: Admin, topic_name: str
+) -> None:
+    large = f"{topic_name}-large"
+    admin.create(topic_name, partitions=1, replication=1)
+    admin.create(large, partitions=1, replication=1, settings={"max.message.bytes": str(100 << 20)})
+    records = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    usual = int(arrow_settings(admin, [topic_name])[records])
+    assert 500 <= usual <= 2_000
+    both = arrow_settings(admin, [topic_name, large])
+    assert int(both[records]) * (100 << 20) < 1 << 31
+    assert both["spark.sql.execution.arrow.maxBytesPerBatch"] == str((1 << 31) - 1)

@@ -65,41 +65,32 @@ class TaskInput:
 
 def read_input(batches: Iterable[pa.RecordBatch]) -> TaskInput | None:
     """Gather a task's batches; None when there is nothing in them."""
-    partitions: set[int] = set()
-    topics: dict[str, RawRecords] = {}
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        columns = {name: batch.column(name) for name in batch.schema.names}
-        partitions.update(columns["partition"].unique().to_pylist())
-        names = columns["topic"].unique().to_pylist()
-        for name in names:
-            rows = columns if len(names) == 1 else _only(columns, name)
-            _extend(topics.setdefault(name, RawRecords()), rows)
-    if not topics:
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    filled = [batch for batch in batches if batch.num_rows]
+    if not filled:
         return None
+    records = pa.Table.from_batches(filled)
+    partitions = records["partition"].unique().to_pylist()
     if len(partitions) != 1:
         raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")
-    return TaskInput(partitions.pop(), topics)
+    topics = records["topic"].unique().to_pylist()
+    if len(topics) == 1:
+        return TaskInput(partitions[0], {topics[0]: _raw(records)})
+    parts = {topic: records.filter(pc.equal(records["topic"], topic)) for topic in topics}
+    return TaskInput(partitions[0], {topic: _raw(part) for topic, part in parts.items()})
 
 
-def _only(columns: Mapping[str, Any], topic: str) -> dict[str, Any]:
-    import pyarrow.compute as pc  # noqa: PLC0415 - on executors only
-
-    wanted = pc.equal(columns["topic"], topic)
-    return {name: column.filter(wanted) for name, column in columns.items()}
-
-
-def _extend(records: RawRecords, columns: Mapping[str, Any]) -> None:
-    records.keys += columns["key"].to_pylist()
-    records.values += columns["value"].to_pylist()
-    records.offsets += columns["offset"].to_pylist()
-    records.timestamps += columns["timestamp_ms"].to_pylist()
-    if HEADERS in columns:
-        records.headers += [
-            {header["key"]: header["value"] for header in each or ()}
-            for each in columns[HEADERS].to_pylist()
-        ]
+def _raw(records: pa.Table) -> RawRecords:
+    headers = records[HEADERS].to_pylist() if HEADERS in records.column_names else ()
+    return RawRecords(
+        records["key"].to_pylist(),
+        records["value"].to_pylist(),
+        records["offset"].to_pylist(),
+        records["timestamp_ms"].to_pylist(),
+        [{each["key"]: each["value"] for each in pairs or ()} for pairs in headers],
+    )
 
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
