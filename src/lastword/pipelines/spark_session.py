@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from lastword.broker.home import default_home
@@ -139,6 +139,7 @@ def session_for(
 
 def _submitted_session(application_id: str) -> SparkSession:
     """On the Java that spark-submit has started: its settings and its master win over ours."""
+    SparkContext._ensure_initialized()  # before it has talked to Java, a SparkConf knows nothing
     given = SparkConf()
     builder = SparkSession.builder.appName(given.get("spark.app.name") or application_id)
     for name, value in _SETTINGS.items():
