@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
 from lastword.cli.context import AppContext
 from lastword.cli.table_options import TableSpec
@@ -27,19 +26,15 @@ def can_read_snapshots() -> bool:
     return importlib.util.find_spec("deltalake") is not None
 
 
-def root_for_reading(app: AppContext, spec: TableSpec) -> str | None:
-    """Where a table may find snapshots to start from; None where there are none to look at.
-
-    Looking loads the library, which would slow down each command of those who have no snapshots.
-    """
-    root, place = snapshot_root(app), snapshot_location(app, spec)
-    there = "://" in root or Path(place.snapshots).is_dir()
-    return root if there and can_read_snapshots() else None
+def root_for_reading(app: AppContext) -> str | None:
+    """Where tables look for snapshots, also those made later; None where nothing can read them."""
+    return snapshot_root(app) if can_read_snapshots() else None
 
 
 def location_for_reading(app: AppContext, spec: TableSpec) -> Location | None:
-    """The same, as the place of the one table."""
-    return None if root_for_reading(app, spec) is None else snapshot_location(app, spec)
+    """The place of one table's snapshots, if there are any by now."""
+    place = snapshot_location(app, spec)
+    return place if can_read_snapshots() and place.may_hold_any else None
 
 
 def require_deltalake() -> None:

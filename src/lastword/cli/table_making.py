@@ -28,7 +28,7 @@ def make_table(
         on_bad=spec.on_bad,
         allow_expiry=spec.allow_expiry,
         application_id=app.application_id,
-        snapshots=root_for_reading(app, spec),
+        snapshots=root_for_reading(app),
         versions=spec.versions,
         restore_listener=restore_listener,
     )

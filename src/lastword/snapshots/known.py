@@ -120,7 +120,7 @@ def read_known(
     seen: Iterable[Look] = (),
 ) -> Known:
     """Look up what there is of this very log, however old: each is exact at its own position."""
-    if location is None:
+    if location is None or not location.may_hold_any:
         return Known(now, (), (), tuple(seen))
     from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
     from lastword.snapshots.history import History  # noqa: PLC0415

@@ -38,6 +38,12 @@ class Location:
         """The Delta table of every change."""
         return self._below("history")
 
+    @property
+    def may_hold_any(self) -> bool:
+        """False where nobody has put any; asked first, it saves loading the library to look."""
+        remote = "://" in self.root
+        return remote or any(Path(each).is_dir() for each in (self.snapshots, self.history))
+
     def _below(self, name: str) -> str:
         if "://" in self.root:
             return f"{self.root.rstrip('/')}/{self.topic}/{name}"

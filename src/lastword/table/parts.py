@@ -129,7 +129,7 @@ def _follower(partition: int, store: Store, judge: Judge, config: TableConfig) -
 
 def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSource | None:
     """Where empty stores are filled from; None where only the log will do."""
-    if config.snapshots is None:
+    if config.snapshots is None or not config.snapshots.may_hold_any:
         return None
     if config.decoder.policy == "quarantine":
         log.info("%s is restored from its log, which has the last good values", config.topic)
