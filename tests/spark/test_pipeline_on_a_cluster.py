@@ -18,10 +18,11 @@ from tests.support.spark_cluster import SparkCluster
 PARTITIONS = 4
 # The state directory is relative: each executor has one of its own, as on machines of their own.
 FILE = """
-import dataclasses, json, sys, time
+import dataclasses, json, sys
 from pathlib import Path
 from pyspark import TaskContext
 from lastword.pipelines import Pipeline
+from lastword.testing.waiting import wait_until
 
 def tell(report):
     if report.tally.records:
@@ -32,9 +33,8 @@ def slow_at_first(value):
     if value["n"] == 500:
         with Path(attempts).open("a") as file:
             file.write(f"{TaskContext.get().attemptNumber()}\\n")
-        until = time.monotonic() + 60
-        while len(Path(attempts).read_text().split()) < 2 and time.monotonic() < until:
-            time.sleep(0.05)
+        both = lambda: len(Path(attempts).read_text().split()) > 1
+        wait_until(both, what="a second attempt", timeout=60)
     return value
 
 servers, application_id, source, attempts = sys.argv[1:]

@@ -101,7 +101,7 @@ def jars(app: AppContext) -> None:
 def prepare(app: AppContext) -> None:
     """Fetch what Spark needs and have it start quickly, also offline.
 
-    Starts Spark once and keeps its classes in an archive, from which it is up in less than half
+    Starts Spark once and keeps its classes in an archive, from which it is up in about half
     the time. Not needed: without it the first run fetches the jars, and every start takes longer.
     """
     require_spark()
