@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import shuffle
 
 import pytest
 
 from lastword.errors import StoreCorruptedError, StoreError, StoreLockedError
-from lastword.stores.rocksdb import INGEST_BYTES_MIN, RocksDBStore
+from lastword.stores.rocksdb import INGEST_BYTES_MIN, SCANNED_FOR_MIN, RocksDBStore
 from lastword.stores.rocksdb_memory import memory_budget
 
 BIG_ROW = b"x" * 1000
@@ -134,6 +135,14 @@ def test_files_that_cannot_be_read_are_called_corrupted(
     assert "rebuilds" in str(raised.value.hint)
 
 
+@pytest.mark.parametrize("asked", [10, SCANNED_FOR_MIN, len(LARGE)])
+def test_many_rows_are_the_same_however_they_are_read(store: RocksDBStore, asked: int) -> None:
+    store.apply(LARGE, (), b"checkpoint")
+    keys = [b"", *list(LARGE)[:asked], b"absent", b"000000"]
+    shuffle(keys)
+    assert store.get_many(keys) == [LARGE.get(key) for key in keys]
+
+
 @pytest.mark.parametrize(
     "read",
     [
@@ -143,8 +152,9 @@ def test_files_that_cannot_be_read_are_called_corrupted(
         lambda store: store.count(),
         lambda store: [store.get(key) for key in LARGE],
         lambda store: store.get_many(list(LARGE)),
+        lambda store: [store.get_many([key]) for key in LARGE],
     ],
-    ids=["scan", "reverse scan", "range", "count", "get", "get_many"],
+    ids=["scan", "reverse scan", "range", "count", "get", "get_many", "get_many of few"],
 )
 def test_a_damaged_block_is_an_error_and_never_an_end(
     store: RocksDBStore, path: Path, read: Callable[[RocksDBStore], object]

@@ -23,9 +23,11 @@ class Fold(ABC):
 
     ``takes_nulls`` says whether records without a value reach the fold when there are no
     windows: Kafka Streams leaves them out of counts and reductions, but not out of windows.
+    ``keeps_first`` says whether the first value becomes the state as it is.
     """
 
     takes_nulls = False
+    keeps_first = False
 
     @abstractmethod
     def step(self, key: Any, old: Any, value: Any) -> Any:
@@ -104,6 +106,8 @@ class Merge(Fold):
 @dataclass(frozen=True)
 class Reduce(Fold):
     """The user's function of the old and the new value; the first value stands as it is."""
+
+    keeps_first = True
 
     reducer: Callable[[Any, Any], Any]
 

@@ -5,7 +5,9 @@ Column by column, in Arrow and numpy: one step of Python for each record costs m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,17 +28,24 @@ class Groups:
 
     ``rows`` are the keys of the groups in the store, in the order in which they first appear.
     ``order`` has the indexes of the records: those of group g, in offset order, are from
-    ``starts[g]`` to ``starts[g + 1]``. ``latest_ms`` is the largest timestamp of each group.
+    ``starts[g]`` to ``starts[g + 1]``. ``latest_ms`` is the largest timestamp of each group,
+    ``windows_ms`` where its window starts, if there are windows.
     """
 
     rows: list[bytes]
     starts: list[int]
     order: list[int]
     latest_ms: list[int]
+    windows_ms: Sequence[int] = ()
 
     def indexes(self, group: int) -> list[int]:
         """The records of one group."""
         return self.order[self.starts[group] : self.starts[group + 1]]
+
+    def split(self, values: list[Any]) -> list[list[Any]]:
+        """The values of each group, of those of all records."""
+        ordered = [values[i] for i in self.order]
+        return [ordered[start:end] for start, end in pairwise(self.starts)]
 
 
 def by_key(events: Events, turn: Turn, *, takes_nulls: bool) -> Groups:
@@ -77,8 +86,9 @@ def by_window(events: Events, turn: Turn, windows: TimeWindows) -> Groups:
         return _NONE
     keys = _encode_keys(events, chosen)
     starts = starts[record, which]
-    rows, codes = _rows_of_windows(keys, record, starts)
-    return _sort(rows, codes, indexes[record], timestamps[record])
+    rows, windows_ms, codes = _rows_of_windows(keys, record, starts)
+    groups = _sort(rows, codes, indexes[record], timestamps[record])
+    return replace(groups, windows_ms=windows_ms)
 
 
 def by_key_in_stream_time(events: Events, turn: Turn) -> tuple[dict[bytes, list[int]], list[int]]:
@@ -128,8 +138,8 @@ def _window_starts(timestamps: Numbers, windows: TimeWindows) -> Numbers:
 
 def _rows_of_windows(
     keys: pa.DictionaryArray, record: Numbers, starts: Numbers
-) -> tuple[list[bytes], Numbers]:
-    """The key in the store of each group, and the group of each record in a window."""
+) -> tuple[list[bytes], list[int], Numbers]:
+    """The key in the store and the window of each group, and the group of each record."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     key_codes = keys.indices.to_numpy().astype(np.int64)[record]
@@ -137,12 +147,13 @@ def _rows_of_windows(
     pairs = key_codes * len(windows.dictionary) + windows.indices.to_numpy()
     codes = pa.array(pairs).dictionary_encode().indices.to_numpy()
     _, examples = np.unique(codes, return_index=True)
-    names = keys.dictionary.to_pylist()
+    names, windows_ms = keys.dictionary.to_pylist(), starts[examples].tolist()
+    suffixes = {start: start.to_bytes(8, "big") for start in set(windows_ms)}
     rows = [
-        names[code] + start.to_bytes(8, "big")
-        for code, start in zip(key_codes[examples].tolist(), starts[examples].tolist(), strict=True)
+        names[code] + suffixes[start]
+        for code, start in zip(key_codes[examples].tolist(), windows_ms, strict=True)
     ]
-    return rows, codes
+    return rows, windows_ms, codes
 
 
 def _sort(rows: list[bytes], codes: Numbers, indexes: Numbers, timestamps: Numbers) -> Groups:

@@ -22,10 +22,11 @@ from lastword.pipelines.plan import (
     encode_note,
     join_notes,
 )
-from lastword.pipelines.state_view import StateView, Update
+from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
 from lastword.pipelines.task_input import TaskInput, decode, merged
 from lastword.pipelines.task_report import StoreSize
+from lastword.records import NO_HEADERS
 
 Positions = Mapping[Place, Committed]
 
@@ -154,8 +155,8 @@ class PartitionRun:
                 self.tally.keyless += 1
                 continue
             partition = self._partition if sink.aligned else partition_for(key, partitions)
-            update = Update(key, events.values[i], events.timestamps[i])
-            self._outputs[Place(sink.topic, partition)].append(update)
+            output = (key, events.values[i], events.timestamps[i], NO_HEADERS)
+            self._outputs[Place(sink.topic, partition)].append(output)
             self.tally.updates += 1
 
     def _quarantine(self, bad: list[BadEvent]) -> None:

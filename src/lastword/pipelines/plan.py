@@ -136,6 +136,12 @@ class TaskPlan:
         steps = [step for branch in self.branches for step in branch.steps]
         return any(isinstance(step, WithHeaders) for step in steps)
 
+    @property
+    def only_source(self) -> str | None:
+        """The topic that every record is from, if there is just one and nothing made of it."""
+        (first, *more) = [*self.sources, *self.transforms]
+        return None if more else first
+
     def reads(self, topic: str) -> SourcePlan:
         """How the records of a source, or those made of one, are read."""
         return self.transforms[topic] if topic in self.transforms else self.sources[topic]

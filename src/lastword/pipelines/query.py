@@ -116,7 +116,9 @@ class PipelineQuery:
         for name, value in self._arrow.items():
             records.sparkSession.conf.set(name, value)  # a session of the query's own
         records = with_transforms(records, self._plan)
-        if len(self._plan.sources) + len(self._plan.transforms) > 1:
+        if self._plan.only_source is not None:
+            records = records.drop("topic")  # is the same in every record
+        else:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import repeat
 
 from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, value_of
 from lastword.records import NO_HEADERS, Headers
 from lastword.stores.base import Store
 
+Update = tuple[bytes, bytes | None, int, Headers]
+"""Key, new value or None for a tombstone, timestamp: a record that is to be written.
 
-class Update(NamedTuple):
-    """A new value of a key, or None for a tombstone; as a record that is to be written."""
-
-    key: bytes
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers = NO_HEADERS
+A plain tuple: there is one for every key of a batch.
+"""
 
 
 class StateView:
@@ -29,26 +26,34 @@ class StateView:
     def __init__(self, store: Store, *, every_update: bool) -> None:
         self._store = store
         self._every_update = every_update
+        self._is_new = store.checkpoint() is None
         self._dirty: dict[bytes, Update] = {}
         self._log: list[Update] = []
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The current values, in the order of ``keys``."""
         dirty = self._dirty
-        rows = self._store.get_many(keys)
+        # Nothing is in a store that was never written to: most lookups of a first run.
+        rows = [None] * len(keys) if self._is_new else self._store.get_many(keys)
         if not dirty:
             return [None if row is None else value_of(row) for row in rows]
         return [
-            dirty[key].value if key in dirty else (None if row is None else value_of(row))
+            dirty[key][1] if key in dirty else (None if row is None else value_of(row))
             for key, row in zip(keys, rows, strict=True)
         ]
 
     def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
         """Set a key's value, or forget it with None."""
-        update = Update(key, value, timestamp_ms)
-        self._dirty[key] = update
+        self.put_many((key,), (value,), (timestamp_ms,))
+
+    def put_many(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], timestamps: Sequence[int]
+    ) -> None:
+        """Set or forget the values of keys that are all different."""
+        updates: list[Update] = list(zip(keys, values, timestamps, repeat(NO_HEADERS)))
+        self._dirty.update(zip(keys, updates, strict=True))
         if self._every_update:
-            self._log.append(update)
+            self._log += updates
 
     def scan(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         """Keys and values of a range, this batch's writes included, in no particular order."""
@@ -61,8 +66,8 @@ class StateView:
             scan.close()
         for key, update in list(self._dirty.items()):
             inside = (start is None or key >= start) and (end is None or key < end)
-            if inside and update.value is not None:
-                yield key, update.value
+            if inside and update[1] is not None:
+                yield key, update[1]
 
     def in_write_order(self) -> list[tuple[bytes, bytes]]:
         """All keys and values of the store, those first that were written first."""
@@ -87,7 +92,7 @@ class StateView:
             for offset, (key, value, timestamp_ms, _) in enumerate(updates, first_offset)
             if value is not None
         }
-        deletes = [key for key, update in self._dirty.items() if update.value is None]
+        deletes = [key for key, update in self._dirty.items() if update[1] is None]
         for key in deletes:
             puts.pop(key, None)  # put before, and deleted in the same batch
         self._store.apply(puts, deletes, checkpoint)

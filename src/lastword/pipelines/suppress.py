@@ -13,6 +13,7 @@ from lastword.errors import PipelineError
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.state_view import StateView, Update
 from lastword.pipelines.windows import Windows
+from lastword.records import NO_HEADERS
 
 _TIME_BYTES = 8
 _OPEN = b""
@@ -39,7 +40,9 @@ class OpenWindows:
             held = int.from_bytes(known, "big") + self._follow(state.updates(), before_ms)
         else:
             # The first batch, or the first in which somebody wants windows held back.
-            held = self._follow((Update(*row, 0) for row in state.scan(None, None)), before_ms)
+            held = self._follow(
+                ((*row, 0, NO_HEADERS) for row in state.scan(None, None)), before_ms
+            )
         now_ms = turn.stream_time_ms
         due = sorted(entry for entry, _ in self._index.scan(None, _time(now_ms + 1)))
         for entry in due:
@@ -51,7 +54,7 @@ class OpenWindows:
         turn.tally.final += len(due)
         rows = [entry[_TIME_BYTES:] for entry in due]
         return [
-            Update(row, value, self._windows.last_ms(row))
+            (row, value, self._windows.last_ms(row), NO_HEADERS)
             for row, value in zip(rows, state.get_many(rows), strict=True)
         ]
 

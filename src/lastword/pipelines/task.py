@@ -66,7 +66,7 @@ def run_task(
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     # What a task makes by the hundred thousand is freed by reference counting alone.
     with COLLECTOR_PAUSED:
-        given = read_input(batches)
+        given = read_input(batches, plan.only_source)
         report = None if given is None else _run(plan, given, order)
     if report is not None:
         yield to_arrow(report)

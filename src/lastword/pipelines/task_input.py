@@ -63,8 +63,10 @@ class TaskInput:
     topics: Mapping[str, RawRecords]
 
 
-def read_input(batches: Iterable[pa.RecordBatch]) -> TaskInput | None:
-    """Gather a task's batches; None when there is nothing in them."""
+def read_input(
+    batches: Iterable[pa.RecordBatch], only_source: str | None = None
+) -> TaskInput | None:
+    """Gather a task's batches, which need not name their only source; None when they are empty."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -75,7 +77,7 @@ def read_input(batches: Iterable[pa.RecordBatch]) -> TaskInput | None:
     partitions = records["partition"].unique().to_pylist()
     if len(partitions) != 1:
         raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")
-    topics = records["topic"].unique().to_pylist()
+    topics = [only_source] if only_source else records["topic"].unique().to_pylist()
     if len(topics) == 1:
         return TaskInput(partitions[0], {topics[0]: _raw(records)})
     parts = {topic: records.filter(pc.equal(records["topic"], topic)) for topic in topics}

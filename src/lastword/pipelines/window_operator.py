@@ -9,6 +9,7 @@ from lastword.pipelines.operator import Operator, Turn
 from lastword.pipelines.state_view import StateView, Update
 from lastword.pipelines.suppress import OpenWindows
 from lastword.pipelines.windows import Windows
+from lastword.records import NO_HEADERS
 
 
 class WindowOperator(Operator):
@@ -38,14 +39,15 @@ class WindowOperator(Operator):
         before_ms = turn.stream_time_ms
         self._folding.process(events, states[:1], turn)
         if self._hold_at_most is None:
-            self._expire(before_ms, state, turn)
+            self._expire(events, before_ms, state, turn)
             return Events.none()
         open_windows = OpenWindows(states[1], self._windows, self._hold_at_most)
         final = open_windows.close(state, before_ms, turn)
-        expired = self._expire(before_ms, state, turn)
-        return _told([*final, *(Update(row, None, turn.stream_time_ms) for row in expired)])
+        expired = self._expire(events, before_ms, state, turn)
+        gone: list[Update] = [(row, None, turn.stream_time_ms, NO_HEADERS) for row in expired]
+        return _told([*final, *gone])
 
-    def _expire(self, before_ms: int, state: StateView, turn: Turn) -> list[bytes]:
+    def _expire(self, events: Events, before_ms: int, state: StateView, turn: Turn) -> list[bytes]:
         """Forget old windows, a quarter of the retention at a time: each pass reads the store.
 
         What is left depends on the last quarter that stream time entered and on nothing else,
@@ -56,6 +58,8 @@ class WindowOperator(Operator):
         if quarter == before_ms // quarter_ms:
             return []
         kept_from_ms = quarter * quarter_ms - self._retention_ms
+        if before_ms < 0 and min(events.timestamps, default=0) >= kept_from_ms:
+            return []  # the first records of all, and none is that old
         last_ms = self._windows.last_ms
         expired = [row for row, _ in state.scan(None, None) if last_ms(row) < kept_from_ms]
         for row in expired:
@@ -68,8 +72,8 @@ def _told(updates: Sequence[Update]) -> Events:
     """Rows of windows as events, for a topic; they come of many records and of no single one."""
     return Events(
         [""] * len(updates),
-        [update.key for update in updates],
-        [update.value for update in updates],
-        [update.timestamp_ms for update in updates],
+        [row for row, _, _, _ in updates],
+        [value for _, value, _, _ in updates],
+        [at_ms for _, _, at_ms, _ in updates],
         [-1] * len(updates),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock
 from weakref import WeakSet
 
-from rocksdict import IngestExternalFileOptions, Options, Rdict, SstFileWriter, WriteBatch
+from rocksdict import Options, Rdict, WriteBatch
 
 from lastword.errors import StoreError
 from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
@@ -21,8 +21,9 @@ from lastword.stores.rocksdb_errors import (
     store_errors,
     unreadable,
 )
+from lastword.stores.rocksdb_ingest import ingest
 from lastword.stores.rocksdb_memory import memory_budget
-from lastword.stores.rocksdb_options import database_options, ingested_file_options
+from lastword.stores.rocksdb_options import database_options
 from lastword.stores.rocksdb_tickers import tickers
 
 _CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
@@ -31,6 +32,10 @@ _CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
 INGEST_BYTES_MIN = 4 << 20
 _CLOSE_WAIT_SECONDS = 30
 _LOOKED_UP_AT_ONCE = 4096
+# Measured: 2.9 us to look a row up, 0.4 us to come by it in a scan. Below a thousand keys it
+# does not matter.
+_LOOK_UP_COSTS_ROWS = 5
+SCANNED_FOR_MIN = 1000
 
 _STATS = {
     "file_bytes": "rocksdb.live-sst-files-size",
@@ -135,7 +140,14 @@ class RocksDBStore:
             raise store_error(error, self._path) from error
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The rows in the order of ``keys``, as of one moment; RocksDB sorts them itself."""
+        """The rows in the order of ``keys``, as of one moment.
+
+        Asked for a good part of all rows, it reads all of them and picks those.
+        """
+        if len(keys) >= SCANNED_FOR_MIN and self._rows() < len(keys) * _LOOK_UP_COSTS_ROWS:
+            wanted = set(keys)
+            found = {key: row for key, row in self.scan() if key in wanted}
+            return [found.get(key) for key in keys]
         if CHECKPOINT_KEY in keys:
             return [
                 row if key else None for key, row in zip(keys, self._look_up(keys), strict=True)
@@ -175,7 +187,9 @@ class RocksDBStore:
             counter = self._counter
             rows = self._rows_added(puts, deletes) if counter.wants_changes else 0
             if sum(map(len, puts.values())) >= self._ingest_bytes_min:
-                self._ingest(database, puts, deletes, checkpoint)
+                changes: dict[bytes, bytes | None] = {**dict.fromkeys(deletes), **puts}
+                changes[CHECKPOINT_KEY] = checkpoint
+                self._ingested_bytes += ingest(database, self._ingested_file, changes)
             else:
                 batch = WriteBatch(raw_mode=True)
                 batch[CHECKPOINT_KEY] = checkpoint
@@ -235,6 +249,10 @@ class RocksDBStore:
         with suppress(StoreError), self._borrowed() as database:
             database.flush(False)
 
+    def _rows(self) -> int:
+        """As RocksDB estimates them."""
+        return self._gauges()["estimated_rows"]
+
     def _gauges(self) -> dict[str, int]:
         with self._idle, store_errors(self._path):
             database = self._opened()
@@ -293,29 +311,6 @@ class RocksDBStore:
             for first in range(0, len(keys), _LOOKED_UP_AT_ONCE)
         )
         return sum(row is not None for piece in pieces for row in self._look_up(piece))
-
-    def _ingest(
-        self,
-        database: Rdict,
-        puts: Mapping[bytes, bytes],
-        deletes: Collection[bytes],
-        checkpoint: bytes,
-    ) -> None:
-        """Write everything into one sorted file and let the database take it in as a whole."""
-        writer = SstFileWriter(ingested_file_options(memory_budget()))
-        writer.open(str(self._ingested_file))
-        writer[CHECKPOINT_KEY] = checkpoint
-        for key in sorted(puts.keys() | set(deletes)) if deletes else sorted(puts):
-            row = puts.get(key)
-            if row is None:
-                del writer[key]
-            else:
-                writer[key] = row
-        writer.finish()
-        self._ingested_bytes += self._ingested_file.stat().st_size
-        options = IngestExternalFileOptions()
-        options.set_move_files(True)
-        database.ingest_external_file([str(self._ingested_file)], options)
 
 
 def _refuse(_key: bytes) -> bytes | None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from lastword.pipelines.fold_operator import FoldOperator
 from lastword.pipelines.folds import Count, Fold, Latest, Reduce
-from lastword.pipelines.state_view import Update
 from lastword.pipelines.window_operator import WindowOperator
 from lastword.pipelines.windows import TimeWindows
+from lastword.records import NO_HEADERS
 from tests.support.folds import FOLDS
 from tests.support.operator_run import CUTS, EVENTS, as_json
 from tests.support.operator_run import OperatorRun as Run
@@ -90,7 +90,7 @@ def test_a_closed_window_past_its_retention_leaves_state_and_changelog() -> None
     assert len(run.table) == 2
     run.process([Event(b"p", 1, 50)])
     assert bytes(8) not in {row[-8:] for row in run.table}
-    assert Update(b"p" + bytes(8), None, 50) in run.changelog
+    assert (b"p" + bytes(8), None, 50, NO_HEADERS) in run.changelog
 
 
 def test_a_record_on_which_the_function_fails_is_quarantined_and_the_others_go_on() -> None:
@@ -104,6 +104,19 @@ def test_a_record_on_which_the_function_fails_is_quarantined_and_the_others_go_o
     assert run.table == {b"k": b'{"n":7}'}
     assert run.bad == ["KeyError: 'n'"]
     assert run.tally.quarantined == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_function_may_change_the_state_it_was_given(fails: bool) -> None:
+    def absorb(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+        old["n"] += new["n"]
+        return old
+
+    numbers = [{"n": 1}, {"n": 2}, *([{}] if fails else []), {"n": 4}]
+    run = Run(FoldOperator(Reduce(absorb), key="string", value="json"))
+    run.process([Event(b"k", number, at_ms) for at_ms, number in enumerate(numbers)])
+    assert run.table == {b"k": b'{"n":7}'}
+    assert numbers[0] == {"n": 1}  # other branches see it, too
 
 
 def test_a_result_that_cannot_be_written_is_quarantined() -> None:
@@ -134,5 +147,5 @@ def test_without_the_cache_every_update_reaches_the_changelog() -> None:
     )
     for run in (cached, uncached):
         run.process(events)
-    assert [update.value for update in cached.changelog] == [b"3"]
-    assert [update.value for update in uncached.changelog] == [b"1", b"2", b"3"]
+    assert [value for _, value, _, _ in cached.changelog] == [b"3"]
+    assert [value for _, value, _, _ in uncached.changelog] == [b"1", b"2", b"3"]

@@ -85,7 +85,7 @@ def test_a_record_between_two_sessions_makes_them_one_and_deletes_both() -> None
     }
     run.process([Event(b"p", 1, 4 * MINUTE_MS)])
     assert rows(run) == {SessionKey("p", 0, 8 * MINUTE_MS): b"3"}
-    assert [update.value for update in run.changelog[-3:]] == [None, None, b"3"]
+    assert [value for _, value, _, _ in run.changelog[-3:]] == [None, None, b"3"]
 
 
 def test_the_gap_itself_still_joins_and_a_millisecond_more_does_not() -> None:
