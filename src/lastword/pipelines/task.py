@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import PartitionCountError, TakenOverError
 from lastword.kafka.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.groups import Committed, Groups, Place
@@ -77,7 +78,8 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
 
     Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
     only one who can commit, and looked at the committed positions after that: they cannot move
-    any more, and what they cover is skipped.
+    any more, and what they cover is skipped. It is left as much time as this attempt took, and
+    more each time: two of the same speed would take the id from each other for ever.
     """
     if given.partition >= plan.partitions:
         raise PartitionCountError(
@@ -85,8 +87,10 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
             hint="copy it into a topic with the wanted number, and read that one",
         )
     name = plan.transactional_id(given.partition)
-    restored = 0
+    restored, patience_s = 0, 0.0
     for _ in range(TAKE_OVERS_MAX):
+        SYSTEM_CLOCK.sleep(patience_s)
+        began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
         run = PartitionRun(plan, given, held.committed, order.tables)
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
@@ -96,6 +100,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
             restored += run.tally.restored
+            patience_s = 2 * patience_s + SYSTEM_CLOCK.monotonic() - began
         else:
             _held[name] = held
             run.tally.restored += restored
