@@ -56,6 +56,8 @@ class _Held:
 
 
 _held: dict[str, _Held] = {}
+_groups: dict[str, Groups] = {}
+"""Connections that stay open, by application: making one takes longer than asking."""
 
 
 def run_task(
@@ -126,9 +128,6 @@ def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
 
 
 def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
-    groups = Groups(plan.connection)
-    try:
-        places = [Place(topic, partition) for topic in plan.sources]
-        return groups.committed(plan.application_id, places)
-    finally:
-        groups.close()
+    groups = _groups.setdefault(plan.application_id, Groups(plan.connection))
+    places = [Place(topic, partition) for topic in plan.sources]
+    return groups.committed(plan.application_id, places)
