@@ -132,7 +132,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--intervals", nargs="+", default=["0s", "1s", "10s"])
     parser.add_argument("--rounds", type=int, default=4, help="the first of them is the cold one")
-    parser.add_argument("--keys", type=int, default=100_000, help="how many the events are over")
+    parser.add_argument("--keys", type=int, default=1_000_000, help="how many the events are over")
     parser.add_argument("--quick", action="store_true", help="small numbers: does it work at all?")
     arguments = parser.parse_args()
     arguments.records = 2_000_000

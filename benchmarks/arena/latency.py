@@ -18,7 +18,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from arena.programs import BENCHMARKS
 
 PARTITIONS = 4
-_WARM_EVENTS = 2_000
+# As long as Java needs until it has compiled what runs in every batch.
+_WARM_SECONDS = 15
 _PATIENCE_S = 120.0
 _TICK_S = 0.01
 
@@ -33,9 +34,10 @@ def latency(
     application = f"latency-{topic}"
     with _pipeline(servers, topic, application, state_dir, commit_interval):
         reader = _Reader(servers, f"{application}-0-result-changelog")
-        reader.wait_for(_produce(servers, topic, 0, _WARM_EVENTS, rate))
+        warm = _produce(servers, topic, 0, rate * _WARM_SECONDS, rate)
+        reader.wait_for(warm)
         reader.latencies_ms.clear()
-        reader.wait_for(_produce(servers, topic, _WARM_EVENTS, rate * seconds, rate))
+        reader.wait_for(_produce(servers, topic, warm, rate * seconds, rate))
         reader.stop()
     p50, p99 = np.percentile(reader.latencies_ms, [50, 99])
     return {

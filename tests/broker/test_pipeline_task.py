@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pytest
 from confluent_kafka import TopicPartition
 
@@ -33,6 +34,7 @@ from lastword.pipelines.plan import (
 )
 from lastword.pipelines.replay import ReplayPlan, replay_task
 from lastword.pipelines.status import pipeline_status
+from lastword.pipelines.task_input import PIECE_BYTES
 from lastword.pipelines.topology import OwnTopic
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.testing.waiting import wait_until
@@ -54,6 +56,22 @@ def test_results_and_position_are_committed_together(worker: Worker) -> None:
     assert worker.run((5, "a"), (6, "b"), (7, "a"))["records"] == 3
     assert worker.table == {b"a": b"2", b"b": b"1"}
     assert worker.position == 8
+
+
+def test_what_does_not_fit_into_memory_is_committed_in_pieces(worker: Worker) -> None:
+    large = pa.array([b'"' + b"x" * PIECE_BYTES + b'"'], pa.binary())
+    batches = [
+        next(batch(worker.source, record)).set_column(1, "value", large)
+        for record in ((0, "a"), (1, "a"), (2, "b"))
+    ]
+    order = BatchOrder(worker.committed, worker.membership.metadata)
+    reports = list(task.run_task(iter(batches[:2]), worker.plan, order))
+    assert [report.to_pylist()[0]["records"] for report in reports] == [1, 1]
+    # An attempt that failed after its first piece goes on where that was committed.
+    reports = list(task.run_task(iter(batches), worker.plan, order))
+    assert [report.to_pylist()[0]["records"] for report in reports] == [0, 0, 1]
+    assert worker.table == {b"a": b"2", b"b": b"1"}
+    assert worker.position == 3
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

@@ -111,7 +111,7 @@ class PipelineQuery:
         )
 
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
-        """Called by Spark for each batch; what is collected is one row of counts per task."""
+        """Called by Spark for each batch; what is collected are a few rows of counts per task."""
         began = self._clock.monotonic()
         for name, value in self._arrow.items():
             records.sparkSession.conf.set(name, value)  # a session of the query's own

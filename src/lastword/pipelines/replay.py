@@ -18,7 +18,7 @@ from lastword.kafka.connection import Connection
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import Branch, SourcePlan, Stateful
 from lastword.pipelines.state_view import StateView
-from lastword.pipelines.task_input import decode, read_input
+from lastword.pipelines.task_input import TaskInput, decode, read_inputs
 from lastword.stores.base import Store
 from lastword.stores.rocksdb import RocksDBStore
 
@@ -82,9 +82,10 @@ class Replay:
 
     def fold(self, batch: pa.RecordBatch) -> None:
         """The next events of the partition."""
-        given = read_input([batch])
-        if given is None:
-            return
+        for given in read_inputs([batch]):
+            self._fold(given)
+
+    def _fold(self, given: TaskInput) -> None:
         self._partition = given.partition
         (records,) = given.topics.values()
         self._counts.events += len(records.offsets)

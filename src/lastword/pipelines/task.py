@@ -18,7 +18,7 @@ from lastword.kafka.groups import Committed, Groups, Place
 from lastword.kafka.transaction_writer import TransactionWriter
 from lastword.pipelines.partition_run import PartitionRun
 from lastword.pipelines.plan import BatchOrder, TaskPlan
-from lastword.pipelines.task_input import TaskInput, read_input
+from lastword.pipelines.task_input import TaskInput, read_inputs
 from lastword.pipelines.task_report import TaskReport, to_arrow
 
 if TYPE_CHECKING:
@@ -63,16 +63,14 @@ _groups: dict[str, Groups] = {}
 def run_task(
     batches: Iterator[pa.RecordBatch], plan: TaskPlan, order: BatchOrder
 ) -> Iterator[pa.RecordBatch]:
-    """Process one partition and report what was done, one row per task."""
+    """Process one partition and report what was done, one row for each transaction."""
     # Nobody set up logging here, and being fenced, which librdkafka calls fatal, is our daily
     # bread. What matters comes as an error.
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     # What a task makes by the hundred thousand is freed by reference counting alone.
     with COLLECTOR_PAUSED:
-        given = read_input(batches, plan.only_source)
-        report = None if given is None else _run(plan, given, order)
-    if report is not None:
-        yield to_arrow(report)
+        for given in read_inputs(batches, plan.only_source):
+            yield to_arrow(_run(plan, given, order))
 
 
 def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:

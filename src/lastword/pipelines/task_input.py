@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
 HEADERS = "headers"
+PIECE_BYTES = 64 << 20
+"""How much of a partition is processed and committed at once. As Python objects it is several
+times as large, and every task of a machine holds one piece."""
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999. One record from beyond would close every window for good."""
 
@@ -63,17 +66,35 @@ class TaskInput:
     topics: Mapping[str, RawRecords]
 
 
-def read_input(
-    batches: Iterable[pa.RecordBatch], only_source: str | None = None
-) -> TaskInput | None:
-    """Gather a task's batches, which need not name their only source; None when they are empty."""
+def read_inputs(
+    batches: Iterable[pa.RecordBatch],
+    only_source: str | None = None,
+    *,
+    piece_bytes: int = PIECE_BYTES,
+) -> Iterator[TaskInput]:
+    """A task's batches in pieces of about ``piece_bytes``, however large Spark made the batch.
+
+    Records of ``only_source`` need not name it. Those of several sources stay in one piece: they
+    are put in order before they are processed.
+    """
+    gathered: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            gathered.append(batch)
+            size += batch.nbytes
+        if only_source and size >= piece_bytes:
+            yield _read(gathered, only_source)
+            gathered, size = [], 0
+    if gathered:
+        yield _read(gathered, only_source)
+
+
+def _read(batches: list[pa.RecordBatch], only_source: str | None) -> TaskInput:
     import pyarrow as pa  # noqa: PLC0415 - on executors only
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    filled = [batch for batch in batches if batch.num_rows]
-    if not filled:
-        return None
-    records = pa.Table.from_batches(filled)
+    records = pa.Table.from_batches(batches)
     partitions = records["partition"].unique().to_pylist()
     if len(partitions) != 1:
         raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")

@@ -1,4 +1,4 @@
-"""What a task tells the driver: one row with its counts, and how large its stores are."""
+"""What a task tells the driver of each transaction: its counts, and how large its stores are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoreSize(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What one task did, and the size of the stores it used, by name."""
+    """What one transaction did, and the size of the stores it used, by name."""
 
     partition: int
     tally: Tally
@@ -39,7 +39,7 @@ REPORT_SCHEMA = ", ".join([*(f"{name} long" for name in _COUNTS), "task long", "
 
 
 def to_arrow(report: TaskReport) -> pa.RecordBatch:
-    """The one row of a task."""
+    """As the one row of a transaction."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     columns = [pa.array([number], pa.int64()) for number in asdict(report.tally).values()]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, merged, read_input
+from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, merged, read_inputs
 
 Row = tuple[bytes | None, bytes | None, str, int, int, int]
 
@@ -26,20 +26,28 @@ def records(*values: bytes | None) -> RawRecords:
 
 
 def test_batches_are_gathered_by_topic() -> None:
-    given = read_input([batch((b"k", b"1", "a", 2, 7, 70), (None, None, "b", 2, 3, 30)), batch()])
-    assert given is not None
+    rows = [batch((b"k", b"1", "a", 2, 7, 70), (None, None, "b", 2, 3, 30)), batch()]
+    (given,) = read_inputs(rows, piece_bytes=1)
     assert given.partition == 2
     assert given.topics["a"] == RawRecords([b"k"], [b"1"], [7], [70])
     assert given.topics["b"] == RawRecords([None], [None], [3], [30])
 
 
 def test_a_task_without_records_has_no_input() -> None:
-    assert read_input([batch()]) is None
+    assert list(read_inputs([batch()])) == []
+
+
+def test_records_of_one_source_come_in_pieces_that_fit_into_memory() -> None:
+    rows = [
+        batch((b"k", b"v" * 1000, "a", 2, offset, 70)).drop_columns("topic") for offset in range(5)
+    ]
+    pieces = list(read_inputs(rows, "a", piece_bytes=2000))
+    assert [piece.topics["a"].offsets for piece in pieces] == [[0, 1], [2, 3], [4]]
 
 
 def test_a_task_that_was_given_two_partitions_stops() -> None:
     with pytest.raises(RuntimeError, match=r"\[0, 1\]"):
-        read_input([batch((b"k", b"1", "a", 0, 1, 1), (b"k", b"1", "a", 1, 1, 1))])
+        list(read_inputs([batch((b"k", b"1", "a", 0, 1, 1), (b"k", b"1", "a", 1, 1, 1))]))
 
 
 def test_what_is_committed_is_skipped() -> None:
@@ -53,8 +61,7 @@ def test_headers_come_with_their_records() -> None:
     rows = batch((b"k", b"1", "a", 0, 7, 70), (b"k", b"{", "a", 0, 8, 80))
     kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     headers = pa.array([[{"key": "trace", "value": b"x"}], None], kind)
-    given = read_input([rows.append_column("headers", headers)])
-    assert given is not None
+    (given,) = read_inputs([rows.append_column("headers", headers)])
     events = decode(SourcePlan("a", "json"), given.topics["a"], 0, Turn())
     assert events.headers == [{"trace": b"x"}]
     assert events.take([0]).headers == [{"trace": b"x"}]
