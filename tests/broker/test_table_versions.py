@@ -14,6 +14,7 @@ from lastword.records import Position, Version
 from lastword.snapshots.location import Location
 from lastword.table.table import Table
 from lastword.testing import wait_until
+from tests.support.random_writes import write_at_random
 from tests.support.real_topic import EAGER_COMPACTION, RAW, RealTopic
 from tests.support.snapshots import take_without_spark
 from tests.support.tables import Tables
@@ -78,14 +79,7 @@ def test_random_moments_under_hard_compaction_are_exact_or_refused(
     for _ in range(2):
         table = tables.open(topic_name, **RAW, store=store, versions=20)
         for _ in range(12):
-            for _ in range(4):
-                key, value = dice.choice(keys), b"%d" % dice.randrange(10**6)
-                if dice.random() < 0.3:
-                    table.delete(key)
-                    state.pop(key, None)
-                else:
-                    table.put(key, value)
-                    state[key] = value
+            write_at_random(table, keys, dice, state, times=4)
             now_ms = SYSTEM_CLOCK.now_ms()
             noted.append((now_ms, table.position(), dict(state)))
             wait_until(lambda at=now_ms: SYSTEM_CLOCK.now_ms() > at + 20, "the next moment")

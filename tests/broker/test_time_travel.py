@@ -17,6 +17,7 @@ from lastword.snapshots.confirmation import confirm
 from lastword.snapshots.location import Location
 from lastword.table.table import Table
 from lastword.testing import wait_until
+from tests.support.random_writes import write_at_random
 from tests.support.real_topic import EAGER_COMPACTION, RAW, RealTopic
 from tests.support.snapshots import keep_history_without_spark, take_without_spark
 from tests.support.tables import Tables
@@ -40,15 +41,9 @@ def location(topic_name: str, tmp_path: Path) -> Location:
 def live(table: Table, dice: random.Random, rounds: int) -> Iterator[Noted]:
     """Put and delete at random, and say after each round what the table is."""
     state = State()
+    keys = [b"key-%d" % n for n in range(12)]
     for _ in range(rounds):
-        for _ in range(3):
-            key, value = b"key-%d" % dice.randrange(12), b"%d" % dice.randrange(10**6)
-            if dice.random() < 0.3:
-                table.delete(key)
-                state.pop(key, None)
-            else:
-                table.put(key, value)
-                state[key] = value
+        write_at_random(table, keys, dice, state, times=3)
         now_ms = SYSTEM_CLOCK.now_ms()
         yield Noted(now_ms, table.position(), dict(state))
         wait_until(lambda at=now_ms: SYSTEM_CLOCK.now_ms() > at + 50, "the next moment")

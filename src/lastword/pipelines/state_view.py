@@ -96,4 +96,4 @@ class StateView:
         for key in deletes:
             puts.pop(key, None)  # put before, and deleted in the same batch
         self._store.apply(puts, deletes, checkpoint)
-        self._dirty, self._log = {}, []
+        self._dirty, self._log, self._is_new = {}, [], False
