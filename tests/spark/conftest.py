@@ -28,7 +28,7 @@ def home(request: pytest.FixtureRequest) -> Path:
 def spark(home: Path) -> Iterator[SparkSession]:
     """A session on two cores."""
     session = build_session(
-        "tests", home=home, java=find_java(os.environ), master="local[2,2]", delta=True
+        "tests", home=home, java=find_java(os.environ), master="local[2,2]", delta_at=str(home)
     )
     yield session
     session.stop()

@@ -109,10 +109,10 @@ def prepare(app: AppContext) -> None:
     from lastword.pipelines.spark_session import prepare as prepare_spark
 
     java = find_java(os.environ)
-    for delta in (False, True) if snapshots_are_installed() else (False,):
-        what = "Spark with Delta" if delta else "Spark"
+    for delta_at in (None, str(app.home)) if snapshots_are_installed() else (None,):
+        what = "Spark with Delta" if delta_at else "Spark"
         with progress_bar(app.output, f"preparing {what} (once)", announce=True) as report:
-            archived = prepare_spark(app.home, java, delta=delta, progress=report)
+            archived = prepare_spark(app.home, java, delta_at=delta_at, progress=report)
         note = "is ready" if archived else f"is ready; Java {java.version} here archives no classes"
         app.output.note(f"{what} {note}")
 

@@ -94,7 +94,7 @@ def create(
             f"snapshot-{spec.topic}",
             home=app.home,
             master=master or LOCAL_MASTER,
-            delta=True,
+            delta_at=place.root,
             progress=fetching,
         ) as spark,
         _stopped_by_signals() as stop,

@@ -11,6 +11,7 @@ from lastword.cli.demo import demo_pipeline
 from lastword.cli.pipeline_batches import print_batch
 from lastword.cli.pipeline_target import load_pipeline
 from lastword.cli.progress import announcement
+from lastword.cli.snapshot_places import snapshot_root
 from lastword.cli.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError
 from lastword.pipelines import Pipeline, PipelineState
@@ -80,8 +81,10 @@ class SparkRunner:
         from lastword.pipelines.spark_session import session_for
 
         report = announcement(self._app.output, "fetching Spark's Kafka jars (once)")
-        delta = bool(self._snapshots)
-        with session_for("lastword-up", home=self._app.home, delta=delta, progress=report) as spark:
+        place = snapshot_root(self._app) if self._snapshots else None
+        with session_for(
+            "lastword-up", home=self._app.home, delta_at=place, progress=report
+        ) as spark:
             with ThreadPoolExecutor(len(self._pipelines) + len(self._snapshots), "spark") as pool:
                 runs = [pool.submit(self._run_one, spark, each) for each in self._pipelines]
                 runs += [pool.submit(each.run, spark) for each in self._snapshots]

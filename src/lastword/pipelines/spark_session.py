@@ -17,6 +17,7 @@ from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
 from lastword.pipelines.class_archive import ClassArchive, end_java, load_classes
+from lastword.pipelines.s3a import S3A, SPARK_S3A_JARS, s3a_settings
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -121,11 +122,12 @@ def session_for(
     *,
     home: Path | None = None,
     master: str = LOCAL_MASTER,
-    delta: bool = False,
+    delta_at: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SparkSession]:
     """The active session, which is left running, or else one of our own, stopped at the end.
 
+    With ``delta_at`` it can write Delta tables there: a directory, or an address as s3a://bucket.
     A file that was handed to spark-submit runs where, and as, that was told to.
     """
     active = SparkSession.getActiveSession()
@@ -140,7 +142,7 @@ def session_for(
             home=home or default_home(os.environ),
             java=find_java(os.environ),
             master=master,
-            delta=delta,
+            delta_at=delta_at,
             progress=progress,
         )
     try:
@@ -166,7 +168,7 @@ def build_session(
     home: Path,
     java: Java,
     master: str = LOCAL_MASTER,
-    delta: bool = False,
+    delta_at: str | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SparkSession:
@@ -174,12 +176,15 @@ def build_session(
 
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
-    jars = _jars(home, java, delta=delta, progress=progress)
+    jars = _jars(home, java, delta_at, progress)
+    in_s3 = delta_at is not None and delta_at.startswith(S3A)
+    s3a_jars = SPARK_S3A_JARS.resolve(home, java, progress=progress) if in_s3 else []
     classes = ClassArchive.of(home, java, jars).options()
     options = (
         dict(_SETTINGS)
-        | dict(DELTA_SETTINGS if delta else _CHECKPOINT_SETTINGS)
-        | _jar_settings(jars, master)
+        | dict(_CHECKPOINT_SETTINGS if delta_at is None else DELTA_SETTINGS)
+        | (s3a_settings(os.environ) if in_s3 else {})
+        | _jar_settings(jars, s3a_jars, master)
         | {
             "spark.driver.extraJavaOptions": " ".join([_log_option(home), *classes]),
             "spark.local.dir": tempfile.gettempdir(),
@@ -196,14 +201,14 @@ def build_session(
 
 
 def prepare(
-    home: Path, java: Java, *, delta: bool = False, progress: Progress | None = None
+    home: Path, java: Java, *, delta_at: str | None = None, progress: Progress | None = None
 ) -> bool:
     """Fetch the jars and make the archive of classes with which sessions here start quickly.
 
     Takes as long as starting Spark and a little more; returns at once when it was done before.
     False when this Java cannot write such an archive. No session may be running.
     """
-    jars = _jars(home, java, delta=delta, progress=progress)
+    jars = _jars(home, java, delta_at, progress)
     archive = ClassArchive.of(home, java, jars)
     if archive.path.exists():
         return True
@@ -211,7 +216,7 @@ def prepare(
     made = archive.path.with_name(f"{archive.path.name}.{os.getpid()}")
     options = " ".join([_log_option(home), *archive.options_to_make(made)])
     settings = {"spark.driver.extraJavaOptions": options}
-    spark = build_session("prepare", home=home, java=java, delta=delta, settings=settings)
+    spark = build_session("prepare", home=home, java=java, delta_at=delta_at, settings=settings)
     try:
         load_classes(spark)
     finally:
@@ -219,16 +224,20 @@ def prepare(
     return archive.put_in_place(made)
 
 
-def _jars(home: Path, java: Java, *, delta: bool, progress: Progress | None) -> list[Path]:
-    sets = (SPARK_KAFKA_JARS, SPARK_DELTA_JARS) if delta else (SPARK_KAFKA_JARS,)
+def _jars(home: Path, java: Java, delta_at: str | None, progress: Progress | None) -> list[Path]:
+    sets = (SPARK_KAFKA_JARS,) if delta_at is None else (SPARK_KAFKA_JARS, SPARK_DELTA_JARS)
     return [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
 
 
-def _jar_settings(jars: Sequence[Path], master: str) -> dict[str, str]:
-    """On Java's own class path, where an archive counts; other machines must be sent them."""
-    if master.startswith("local"):
-        return {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
-    return {"spark.jars": ",".join(map(str, jars))}
+def _jar_settings(jars: Sequence[Path], s3a: Sequence[Path], master: str) -> dict[str, str]:
+    """On Java's own class path, where an archive counts; other machines must be sent them.
+
+    Not so those for S3: the archive is made without them.
+    """
+    if not master.startswith("local"):
+        return {"spark.jars": ",".join(map(str, [*jars, *s3a]))}
+    settings = {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+    return settings | ({"spark.jars": ",".join(f"local:{jar}" for jar in s3a)} if s3a else {})
 
 
 @contextmanager

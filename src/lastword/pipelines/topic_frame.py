@@ -45,5 +45,5 @@ def topic_frame(
     except AnalysisException as error:
         raise ConfigError(
             f"this SparkSession cannot read Kafka: {error}",
-            hint="build it with pipelines.spark_session.build_session(..., delta=True)",
+            hint="build it with pipelines.spark_session.build_session(..., delta_at=...)",
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lastword.errors import SnapshotError
 from lastword.snapshots.snapshot import Snapshot, decode_confirmation, decode_note
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _ORPHANS_AFTER_HOURS = 24
 """Files that no commit knows are those of a killed job, or of one that is still at work."""
 
@@ -113,7 +115,13 @@ def delta_errors(uri: str) -> Iterator[None]:
     except TableNotFoundError:
         raise
     except (DeltaError, OSError, pa.ArrowException, ValueError) as error:
-        raise SnapshotError(
-            f"{uri} cannot be read: {error}",
-            hint="it is damaged, or this process may not read it; a full snapshot replaces it",
-        ) from error
+        raise unreadable(uri, error) from error
+
+
+def unreadable(uri: str, error: Exception) -> SnapshotError:
+    """In one line: deltalake draws a coloured tree of causes."""
+    causes = " ".join(_COLOURS.sub("", str(error)).replace("↳", ":").split()).replace(" : ", ": ")
+    return SnapshotError(
+        f"{uri} cannot be read: {causes}",
+        hint="it is damaged, or this process may not read it; a full snapshot replaces it",
+    )

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from lastword.errors import SnapshotError
-from lastword.snapshots.catalog import delta_errors
+from lastword.snapshots.catalog import delta_errors, unreadable
 from lastword.snapshots.layout import HEADERS, RAW_COLUMNS, TIMESTAMP
 from lastword.snapshots.merge import CHANGES
 
@@ -63,10 +63,7 @@ def _engine_errors(uri: str) -> Iterator[None]:
     except Exception as error:
         if type(error) is not Exception:
             raise
-        raise SnapshotError(
-            f"{uri} cannot be read: {error}",
-            hint="it is damaged, or this process may not read it; a full snapshot replaces it",
-        ) from error
+        raise unreadable(uri, error) from error
 
 
 def _rows_of(table: DeltaTable, partition: int) -> int:

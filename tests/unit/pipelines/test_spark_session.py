@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lastword.jvm.java import Java
-from lastword.pipelines.spark_session import _environment, java_home_for_spark
+from lastword.pipelines.spark_session import _environment, _jar_settings, java_home_for_spark
 
 
 def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:
@@ -27,3 +27,13 @@ def test_the_environment_is_the_users_again_afterwards(monkeypatch: pytest.Monke
         assert os.environ["JAVA_HOME"] == "/ours"
     assert os.environ["JAVA_HOME"] == "/of/the/user"
     assert "PYSPARK_PYTHON" not in os.environ
+
+
+def test_jars_for_s3_do_not_change_the_class_path_of_the_archive() -> None:
+    kafka, s3a = Path("/jars/kafka.jar"), Path("/jars/s3a.jar")
+    assert _jar_settings([kafka], [], "local[2]") == {"spark.driver.extraClassPath": str(kafka)}
+    assert _jar_settings([kafka], [s3a], "local[2]") == {
+        "spark.driver.extraClassPath": str(kafka),
+        "spark.jars": f"local:{s3a}",
+    }
+    assert _jar_settings([kafka], [s3a], "spark://host:7077") == {"spark.jars": f"{kafka},{s3a}"}
