@@ -21,10 +21,16 @@ hypothesis.settings.load_profile("lastword")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+ON_SPARK = {HERE / "spark", HERE / "regressions" / "pipelines"}
 
 
 # What these start (a Spark session, a browser, a service) is worth sharing across their files.
-SHARING = ("tests/browser", "tests/service", "tests/spark")
+SHARING = {
+    "tests/browser": "browser",
+    "tests/service": "service",
+    "tests/spark": "spark",
+    "tests/regressions/pipelines": "spark",
+}
 
 
 class Together(LoadScopeScheduling):
@@ -32,7 +38,7 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return next((directory for directory in SHARING if file.startswith(directory)), file)
+        return next((shared for place, shared in SHARING.items() if file.startswith(place)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
@@ -45,9 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     The tests on Spark take longest and stay in one process, so they begin first.
     """
-    items.sort(key=lambda item: HERE / "spark" not in item.path.parents)
+    items.sort(key=lambda item: not ON_SPARK & set(item.path.parents))
     for item in items:
-        if {HERE / "broker", HERE / "spark"} & set(item.path.parents):
+        if {HERE / "broker", HERE / "regressions", *ON_SPARK} & set(item.path.parents):
             item.add_marker(pytest.mark.broker)
 
 

@@ -1,0 +1,5 @@
+"""The fixtures of the Spark tests: one session, and a bench with a source topic for each test."""
+
+from tests.spark.conftest import bench, connection, home, spark
+
+__all__ = ["bench", "connection", "home", "spark"]

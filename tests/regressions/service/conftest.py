@@ -1,0 +1,5 @@
+"""The fixtures of the service's tests; each test starts a service of its own with ``serve``."""
+
+from tests.service.conftest import admin, connection, serve, topic
+
+__all__ = ["admin", "connection", "serve", "topic"]
