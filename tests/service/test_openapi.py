@@ -30,7 +30,10 @@ def serving(serve: Serve) -> Serving:
 
 
 def check_with_schemathesis(serving: Serving, directory: Path, *options: str) -> None:
-    """All checks of schemathesis; the test fails with what it found."""
+    """All checks of schemathesis; the test fails with what it found.
+
+    Callers bound it by examples. A bound in time would leave operations untried on a slow machine.
+    """
     command = [Path(sys.executable).with_name("schemathesis"), "run", f"{serving.url}/openapi.json"]
     finished = subprocess.run(
         [
@@ -45,7 +48,7 @@ def check_with_schemathesis(serving: Serving, directory: Path, *options: str) ->
         | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     assert finished.returncode == 0, finished.stdout[-8000:] + finished.stderr[-2000:]
@@ -56,18 +59,14 @@ def test_no_request_that_schemathesis_thinks_of_finds_a_fault(
     serving: Serving, tmp_path: Path
 ) -> None:
     left_out = [option for each in LARGE for option in ("--exclude-operation-id", each)]
-    check_with_schemathesis(
-        serving, tmp_path, "--max-examples", "15", "--max-time", "30", *left_out
-    )
+    check_with_schemathesis(serving, tmp_path, "--max-examples", "10", *left_out)
 
 
 def test_no_batch_that_schemathesis_thinks_of_finds_a_fault(
     serving: Serving, tmp_path: Path
 ) -> None:
     only = [option for each in LARGE for option in ("--include-operation-id", each)]
-    check_with_schemathesis(
-        serving, tmp_path, "--phases", "fuzzing", "--max-examples", "30", "--max-time", "10", *only
-    )
+    check_with_schemathesis(serving, tmp_path, "--phases", "fuzzing", "--max-examples", "3", *only)
 
 
 def test_every_operation_is_in_the_document(http: httpx.Client) -> None:
