@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FILE_LINES_MAX = 350
 FUNCTION_LINES_MAX = 60
+PATIENCE_S = 60
+WAITING_WORDS = {"timeout", "timeout_s", "timeout_seconds", "stall_timeout_s", "within_s"}
 
 # path -> why it is longer than FILE_LINES_MAX.
 LONG_FILES: dict[str, str] = {}
@@ -202,6 +204,56 @@ def test_tests_wait_for_conditions_and_never_sleep() -> None:
     assert_none(
         calls(TESTS, "time.sleep", "sleep", "asyncio.sleep"),
         "wait for the condition with a deadline (lastword.testing.wait_until)",
+    )
+
+
+def test_tests_are_patient() -> None:
+    """A short wait makes a test depend on how fast the machine is; success ends any wait."""
+    found = [
+        f"{name_of(path)}:{call.lineno} {ast.unparse(call)[:80]}"
+        for path in TESTS
+        for call in hurried_calls(path)
+    ]
+    assert_none(found, f"wait for {PATIENCE_S} s or longer; a wait meant to fail is exempt")
+
+
+def test_no_test_asserts_how_fast_something_is() -> None:
+    found = [
+        f"{name_of(path)}:{node.lineno} {ast.unparse(node)}"
+        for path, node in nodes(TESTS)
+        if isinstance(node, ast.Assert)
+        and re.search(r"(monotonic\(\)|perf_counter\(\)) - .*<|took_s.* < ", ast.unparse(node))
+    ]
+    assert_none(found, "speed belongs in benchmarks/, compared with something in the same run")
+
+
+def hurried_calls(path: Path) -> Iterator[ast.Call]:
+    expected_to_fail = {
+        id(inside) for node in nodes_of(path) if is_meant_to_fail(node) for inside in ast.walk(node)
+    }
+    for node in nodes_of(path):
+        if isinstance(node, ast.Call) and id(node) not in expected_to_fail:
+            named = [word.value for word in node.keywords if (word.arg or "") in WAITING_WORDS]
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            positional = node.args[:1] if called in {"wait", "join", "result"} else []
+            if any(is_short(value) for value in (*named, *positional)):
+                yield node
+
+
+def is_meant_to_fail(node: ast.AST) -> bool:
+    """``with pytest.raises(...)`` and ``assert not ...``: the wait is to run out."""
+    if isinstance(node, ast.With):
+        return any("raises" in ast.unparse(item.context_expr) for item in node.items)
+    if isinstance(node, ast.Assert):
+        return isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+    return False
+
+
+def is_short(value: ast.AST) -> bool:
+    return (
+        isinstance(value, ast.Constant)
+        and isinstance(value.value, int | float)
+        and 0 < value.value < PATIENCE_S
     )
 
 

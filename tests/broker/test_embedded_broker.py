@@ -37,7 +37,7 @@ def own_broker(
 
 def create(broker: EmbeddedBroker, topic: str, *, partitions: int = 1, replicas: int = 1) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(timeout=20)
+    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(timeout=60)
 
 
 def produce(broker: EmbeddedBroker, topic: str, *values: bytes) -> None:
@@ -51,7 +51,7 @@ def consume(broker: EmbeddedBroker, topic: str, count: int) -> list[bytes]:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "any"})
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        return [message.value() for message in consumer.consume(count, timeout=20)]
+        return [message.value() for message in consumer.consume(count, timeout=60)]
     finally:
         consumer.close()
 
@@ -116,7 +116,7 @@ def test_a_second_broker_in_the_same_directory_is_refused_and_the_first_lives_on
 def test_any_broker_setting_takes_effect(own_broker: EmbeddedBroker) -> None:
     admin = AdminClient({"bootstrap.servers": own_broker.bootstrap_servers})
     resource = ConfigResource(ResourceType.BROKER, "1")
-    settings = admin.describe_configs([resource])[resource].result(timeout=20)
+    settings = admin.describe_configs([resource])[resource].result(timeout=60)
     assert settings["log.cleaner.backoff.ms"].value == "1234"
     assert settings["message.max.bytes"].value == "54321"
     assert settings["auto.create.topics.enable"].value == "false"
@@ -132,7 +132,7 @@ def test_a_topic_is_never_created_by_asking_for_it(
 
 def test_no_port_is_open_to_other_machines(own_broker: EmbeddedBroker) -> None:
     for port in own_broker.info.nodes[0].ports:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
         # A server on all addresses would have this one too, and the bind would fail.
         with socket.create_server(("127.0.0.2", port)) as ours:
             assert ours.getsockname() == ("127.0.0.2", port)

@@ -23,7 +23,7 @@ def test_an_acknowledged_write_survives_a_killed_broker_that_then_comes_back(
     new = NewTopic(
         topic_name, 1, replica_assignment=[[3, 1, 2]], config={"min.insync.replicas": "2"}
     )
-    admin.create_topics([new])[topic_name].result(timeout=20)
+    admin.create_topics([new])[topic_name].result(timeout=60)
     offsets: list[int] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
 
@@ -41,6 +41,6 @@ def test_an_acknowledged_write_survives_a_killed_broker_that_then_comes_back(
     assert offsets == [0, 1]
 
     def in_sync() -> set[int]:
-        return set(admin.list_topics(topic_name, timeout=20).topics[topic_name].partitions[0].isrs)
+        return set(admin.list_topics(topic_name, timeout=60).topics[topic_name].partitions[0].isrs)
 
     wait_until(lambda: in_sync() == {1, 2, 3}, "the broker that was killed to catch up")

@@ -60,7 +60,7 @@ def test_a_broker_is_started_found_inspected_and_stopped(home: Path, topic_name:
 
     admin = AdminClient({"bootstrap.servers": started["bootstrap_servers"]})
     resource = ConfigResource(ResourceType.BROKER, "1")
-    settings = admin.describe_configs([resource])[resource].result(timeout=20)
+    settings = admin.describe_configs([resource])[resource].result(timeout=60)
     assert settings["log.cleaner.backoff.ms"].value == "4321", "from the file"
     assert settings["num.io.threads"].value == "2", "the flag goes before the file"
 

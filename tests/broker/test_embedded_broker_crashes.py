@@ -51,7 +51,7 @@ def test_when_the_owner_is_killed_the_broker_ends_and_its_data_can_be_continued(
             pid = orphan.nodes[0].process.pid
             assert pid is not None
             admin = AdminClient({"bootstrap.servers": orphan.bootstrap_servers})
-            admin.create_topics([NewTopic(topic_name, 1, 1)])[topic_name].result(timeout=20)
+            admin.create_topics([NewTopic(topic_name, 1, 1)])[topic_name].result(timeout=60)
         finally:
             owner.kill()
     wait_until(lambda: find_running(tmp_path) is None, "the broker to end with its owner")
@@ -61,5 +61,5 @@ def test_when_the_owner_is_killed_the_broker_ends_and_its_data_can_be_continued(
     with EmbeddedBroker(directory, kafka_runtime) as continued:
         assert continued.info.cluster_id == orphan.cluster_id
         admin = AdminClient({"bootstrap.servers": continued.bootstrap_servers})
-        assert topic_name in admin.list_topics(timeout=20).topics
+        assert topic_name in admin.list_topics(timeout=60).topics
     assert find_running(tmp_path) is None

@@ -30,7 +30,7 @@ def test_every_partition_shows_its_size_offsets_and_segments(
     broker: EmbeddedBroker, topic_name: str
 ) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic_name, 2, 1)])[topic_name].result(timeout=20)
+    admin.create_topics([NewTopic(topic_name, 2, 1)])[topic_name].result(timeout=60)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for _ in range(3):
         producer.produce(topic_name, key=b"key", value=b"value", partition=1)
@@ -53,7 +53,7 @@ def test_a_compaction_is_seen_in_metrics_files_and_log(
     node = broker.info.nodes[0]
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     new = NewTopic(topic_name, 1, 1, config=EAGERLY_COMPACTED)
-    admin.create_topics([new])[topic_name].result(timeout=20)
+    admin.create_topics([new])[topic_name].result(timeout=60)
     assert (topic_name, 0) not in node.cleaner_checkpoint()
 
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})

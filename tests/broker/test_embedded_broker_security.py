@@ -31,7 +31,7 @@ def mutual(secure: SecureBroker) -> dict[str, Any]:
 
 
 def brokers_seen(settings: dict[str, Any]) -> set[int]:
-    return set(AdminClient(settings).list_topics(timeout=20).brokers)
+    return set(AdminClient(settings).list_topics(timeout=60).brokers)
 
 
 def wait_until_refused(settings: dict[str, Any], reason: str) -> None:

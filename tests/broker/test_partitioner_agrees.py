@@ -13,7 +13,7 @@ PARTITIONS = 7
 
 def test_keys_go_where_librdkafka_puts_them(broker: EmbeddedBroker, topic_name: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic_name, PARTITIONS, 1)])[topic_name].result(30)
+    admin.create_topics([NewTopic(topic_name, PARTITIONS, 1)])[topic_name].result(60)
     chance = random.Random(6)
     keys = [chance.randbytes(chance.randrange(1, 40)) for _ in range(500)]
     keys += [b"user-%d" % n for n in range(500)]

@@ -315,7 +315,7 @@ def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
         with pytest.raises(TimeoutError):
             asked.result(1.0)
         writer._producer.commit_transaction(10)
-        assert asked.result(20) == 7
+        assert asked.result(60) == 7
     worker.move_to_another_process()
 
 

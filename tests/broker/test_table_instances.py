@@ -31,7 +31,7 @@ def committed(connection: Connection, group: str, topic: str) -> dict[int, int]:
     """What a lag tool asks for: the committed offsets of a group."""
     consumer = Consumer(connection.librdkafka() | {"group.id": group})
     try:
-        places = consumer.committed([TopicPartition(topic, p) for p in range(3)], timeout=10)
+        places = consumer.committed([TopicPartition(topic, p) for p in range(3)], timeout=60)
         return {place.partition: place.offset for place in places}
     finally:
         consumer.close()

@@ -48,7 +48,7 @@ def test_nothing_is_served_before_the_end_of_the_topic_is_reached(
     table = tables.make(one_partition, store=held)
     table.start()
     tables.callback(held.gate.set)  # before the table is closed
-    assert held.waiting.wait(20)
+    assert held.waiting.wait(60)
     assert table.state is S.RESTORING
     for operation in every_operation(table):
         with pytest.raises(NotReadyError, match="is being restored") as refused:
@@ -67,7 +67,7 @@ def test_who_asks_for_it_is_answered_before_the_end_and_told_so(
     table = tables.make(one_partition, store=held)
     table.start()
     tables.callback(held.gate.set)  # before the table is closed
-    assert held.waiting.wait(20)
+    assert held.waiting.wait(60)
     query = table.query
     early = query.get("a", allow_stale=True)
     assert (early.value, early.stale, early.position.offsets) == (None, True, {0: 0})

@@ -18,7 +18,7 @@ from lastword.table.watch import Watch
 from lastword.table.writes import TOMBSTONE
 from tests.support.tables import Tables, read_raw, write_raw
 
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 STARTS = st.fixed_dictionaries({p: st.none() | st.floats(0, 1) for p in range(3)})
 """How far into each partition to begin; None is from now on."""
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import IndeterminateError, InvalidRecordError, NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
@@ -19,6 +18,7 @@ from lastword.writer.writer import Writer
 from tests.support.tables import read_raw
 
 BATCH_BYTES = 1_000_000
+IMPATIENT_S = 1.0  # for answers that will not come
 OWNER = ("lastword-owner", b"tests")
 
 
@@ -47,7 +47,7 @@ def unanswered() -> Iterator[RecordProducer]:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         silent = Connection(bootstrap_servers=f"127.0.0.1:{listener.getsockname()[1]}")
-        producer = RecordProducer(silent, "topic", batch_bytes=BATCH_BYTES, timeout_s=1.0)
+        producer = RecordProducer(silent, "topic", batch_bytes=BATCH_BYTES, timeout_s=IMPATIENT_S)
         yield producer
         producer.close()
 
@@ -82,20 +82,6 @@ def test_writes_of_many_threads_all_arrive(
     for thread in threads:
         thread.join(60)
     assert len({record.key for record in read_raw(connection, topic)}) == 200
-
-
-def test_the_first_write_does_not_wait_for_a_timer(connection: Connection, topic: str) -> None:
-    def first_write_s() -> float:
-        producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=30.0)
-        started = SYSTEM_CLOCK.monotonic()
-        (delivery,) = producer.send([Outgoing(b"a", b"1")])
-        took_s = SYSTEM_CLOCK.monotonic() - started
-        producer.close()
-        assert delivery.error is None
-        return took_s
-
-    # librdkafka's timer alone is 0.5 s; the best of three, since the machine may be busy.
-    assert min(first_write_s() for _ in range(3)) < 0.3
 
 
 def test_the_owner_marks_each_record(connection: Connection, topic: str, writer: Writer) -> None:
@@ -156,17 +142,17 @@ def test_an_eviction_does_not_delete_a_write_that_is_under_way(
 
     def wait_for(_position: Position, _timeout_s: float) -> None:
         applied.set()
-        assert evicted.wait(20)
+        assert evicted.wait(60)
 
     writer = Writer(
         connection, topic, partitions=3, batch_bytes=BATCH_BYTES, wait_for=wait_for, owner=OWNER
     )
     writing = threading.Thread(target=writer.write_one, args=(Outgoing(b"a", b"new"),))
     writing.start()
-    assert applied.wait(20)
+    assert applied.wait(60)
     writer.evict([b"a"], Position({partition_for(b"a", 3): 0}))  # before the new record
     evicted.set()
-    writing.join(20)
+    writing.join(60)
     writer.close()
     assert [record.value for record in read_raw(connection, topic)] == [b"new"]
 
@@ -174,9 +160,7 @@ def test_an_eviction_does_not_delete_a_write_that_is_under_way(
 def test_no_answer_is_reported_as_indeterminate_and_never_as_failed(
     unanswered: RecordProducer,
 ) -> None:
-    started = SYSTEM_CLOCK.monotonic()
     deliveries = unanswered.send([Outgoing(b"a", b"1"), Outgoing(b"b", b"2"), Outgoing(b"", b"3")])
-    assert SYSTEM_CLOCK.monotonic() - started < 10
     assert [type(delivery.error) for delivery in deliveries] == [
         IndeterminateError,
         IndeterminateError,
@@ -194,7 +178,7 @@ def test_nothing_to_send_takes_no_time(unanswered: RecordProducer) -> None:
 
 
 def test_a_closed_producer_can_be_closed_again(connection: Connection, topic: str) -> None:
-    producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=5.0)
+    producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=60.0)
     producer.post([Outgoing(b"a", b"1")])
     producer.close()
     producer.close()

@@ -38,7 +38,7 @@ FLAGS = [
 USERS = 130
 MINUTE_MS = 60_000
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -40,10 +40,10 @@ def test_a_put_returns_only_when_it_can_be_read(topic: RealTopic, tables: Tables
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(table.put, b"key", b"value")
         wait_until(lambda: topic.keys() == [b"key"], "the record is in the log")
-        assert store.waiting.wait(10)
+        assert store.waiting.wait(60)
         assert not writing.done()
         assert table.get(b"key") is None
         store.gate.set()
-        version = writing.result(10)
+        version = writing.result(60)
     assert table.get(b"key") == b"value"
     assert version == (0, 0)

@@ -83,7 +83,7 @@ def test_an_open_transaction_is_named_and_the_table_is_ready_once_it_ends(
     with pytest.raises(NotReadyError):
         table.get(b"before")
     assert table.query.get(b"before", allow_stale=True).stale
-    table.wait_ready(stall_timeout_s=30)
+    table.wait_ready(stall_timeout_s=60)
     assert dict(table.items()) == {b"before": b"1", b"after": b"2"}
     del killed
 
@@ -117,7 +117,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     store = GatedStore()
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
-    assert store.waiting.wait(30)
+    assert store.waiting.wait(60)
     looks = table._lifecycle.parts.tailer._inbox
     stop = threading.Event()
 
@@ -135,7 +135,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     finally:
         store.gate.set()
         stop.set()
-        writer.join(30)
+        writer.join(60)
 
 
 def test_nothing_is_served_before_the_end_is_reached(topic: RealTopic, tables: Tables) -> None:
@@ -144,7 +144,7 @@ def test_nothing_is_served_before_the_end_is_reached(topic: RealTopic, tables: T
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(30)
+        assert store.waiting.wait(60)
         assert table.state is TableState.RESTORING
         for read in (lambda: table.get(b"a"), lambda: len(table), table.items):
             with pytest.raises(NotReadyError, match="is being restored"):

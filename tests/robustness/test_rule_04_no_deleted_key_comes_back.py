@@ -68,7 +68,7 @@ def test_a_first_restore_slower_than_the_retention_is_swept_before_it_serves(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(30)
+        assert store.waiting.wait(60)
         topic.produce((b"deleted", None))
         topic.compact_away(b"deleted")
     finally:
@@ -152,7 +152,7 @@ def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_are
         store.gate.clear()
         for n in range(10):
             topic.produce((b"kept", b"%d" % n))
-        assert store.waiting.wait(30)
+        assert store.waiting.wait(60)
         topic.produce((b"deleted", None))
         topic.compact_away(b"deleted")
         clock.shift_s = 60  # the live table has not been at the end of its log for a minute

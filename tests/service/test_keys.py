@@ -149,7 +149,7 @@ def _request(
     server: ServiceProcess, method: str, path: str, headers: dict[str, str], body: str | None = None
 ) -> tuple[int, Any]:
     """Unlike friendlier clients, this one sends the path exactly as it is."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

@@ -33,7 +33,7 @@ def gated(serve: Serve, connection: Connection, topic: str) -> Iterator[Gated]:
     store = GatedStore()
     serving = serve(table_options={"store": store}, wait=False)
     try:
-        assert store.waiting.wait(30)
+        assert store.waiting.wait(60)
         with serving.client() as client:
             yield store, client
     finally:

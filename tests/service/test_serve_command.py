@@ -57,7 +57,7 @@ def serve_until_ready(
             lambda: httpx.get(f"{found[0]}/ready", trust_env=False).status_code == 200, "ready"
         )
         process.send_signal(signal.SIGTERM)
-        return printed + process.stdout.read(), process.wait(30)
+        return printed + process.stdout.read(), process.wait(60)
 
 
 def test_the_first_start_shows_a_token_and_no_later_one_does(

@@ -124,13 +124,13 @@ def test_every_watcher_sees_every_change(serving: Serving, client: httpx.Client)
 
     def watch(mine: list[int]) -> None:
         with watching(client, WATCH) as events:
-            started.wait(30)
+            started.wait(60)
             mine += [event.data["value"] for event in events.take(changes)]
 
     threads = [threading.Thread(target=watch, args=(mine,)) for mine in seen]
     for thread in threads:
         thread.start()
-    started.wait(30)
+    started.wait(60)
     assert client.get("/tables/table").json()["watchers"] == watchers
     for first in range(0, changes, 50):
         serving.table.put_many([("key", n) for n in range(first, first + 50)])
@@ -232,7 +232,7 @@ def test_a_watch_ends_with_a_reason_when_the_service_stops(serve: Serve) -> None
         stopping = threading.Thread(target=serving.service.stop)
         stopping.start()
         (last,) = list(events)
-        stopping.join(30)
+        stopping.join(60)
     assert (last.name, last.data["name"]) == ("lost", "ServiceStopping")
 
 

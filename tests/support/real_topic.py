@@ -58,13 +58,13 @@ class RealTopic:
         self._admin.alter(self.name, settings)
 
     def add_partitions(self, total: int) -> None:
-        self._client.create_partitions([NewPartitions(self.name, total)])[self.name].result(30)
+        self._client.create_partitions([NewPartitions(self.name, total)])[self.name].result(60)
         wait_until(lambda: self._admin.describe(self.name).partitions == total, "new partitions")
 
     def delete_records_before(self, offset: int, partition: int = 0) -> None:
         """Move the start of the log, as expired segments of a `compact,delete` topic do."""
         place = TopicPartition(self.name, partition, offset)
-        self._client.delete_records([place])[place].result(30)
+        self._client.delete_records([place])[place].result(60)
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class RealTopic:
             self.produce((FILLER, b"%d" % self._filled), partition=0)
             return done(self.log())
 
-        wait_until(fill_and_look, what, timeout=30, every=0.12)
+        wait_until(fill_and_look, what, timeout=60, every=0.12)
 
     def compact_away(self, key: bytes) -> None:
         """Return when no record of the key is left in the log, not even its tombstone."""

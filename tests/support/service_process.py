@@ -89,7 +89,7 @@ class ServiceProcess:
         if self._process is None:
             return 0
         self._process.send_signal(how)
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=60)
 
 
 def _toml(bootstrap_servers: str, port: int, tables: TableSettings) -> str:

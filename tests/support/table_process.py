@@ -77,8 +77,8 @@ class TableProcess:
     def kill(self) -> None:
         """End it as a crash would (SIGKILL); does nothing when it has ended."""
         self._process.kill()
-        self._process.wait(30)
-        assert self._ended.wait(30)
+        self._process.wait(60)
+        assert self._ended.wait(60)
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()

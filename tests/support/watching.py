@@ -7,7 +7,7 @@ from lastword.table.entry import Change
 from lastword.table.watch import Watch
 
 
-def take(watch: Watch, count: int, *, timeout: float = 30.0) -> list[Change]:
+def take(watch: Watch, count: int, *, timeout: float = 60.0) -> list[Change]:
     """The next ``count`` changes, within that many seconds."""
     deadline = SYSTEM_CLOCK.monotonic() + timeout
     taken: list[Change] = []

@@ -144,7 +144,7 @@ def test_a_process_that_ignores_the_request_to_stop_is_killed(
 def test_when_the_parent_is_killed_the_process_ends_too(node: NodeProcess, tmp_path: Path) -> None:
     with launched_by_another(tmp_path, "owned"):
         assert node.is_running()
-    wait_until(lambda: not node.is_running(), "the end of the orphan", timeout=10)
+    wait_until(lambda: not node.is_running(), "the end of the orphan", timeout=60)
 
 
 def test_a_paused_process_ends_too_when_the_parent_is_killed(

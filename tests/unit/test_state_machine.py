@@ -48,7 +48,7 @@ def test_waiting_ends_with_the_change_that_is_waited_for() -> None:
     )
     waiter.start()
     machine.move(S.RUNNING)
-    waiter.join(10.0)
+    waiter.join(60.0)
     assert answers == [S.RUNNING]
 
 
@@ -64,18 +64,18 @@ def test_a_slow_listener_still_hears_the_changes_in_their_order() -> None:
     def listen(_old: TableState, new: TableState) -> None:
         if new is S.RESTORING:
             told.set()
-            assert go_on.wait(10.0)
+            assert go_on.wait(60.0)
         heard.append(new)
 
     machine = StateMachine(listen)
     slow = threading.Thread(target=machine.move, args=(S.RESTORING,))
     slow.start()
-    assert told.wait(10.0)
+    assert told.wait(60.0)
     fast = threading.Thread(target=machine.move, args=(S.RUNNING,))
     fast.start()
     go_on.set()
-    slow.join(10.0)
-    fast.join(10.0)
+    slow.join(60.0)
+    fast.join(60.0)
     assert heard == [S.RESTORING, S.RUNNING]
 
 

@@ -12,7 +12,7 @@ from lastword.follow.facts import TopicFacts
 from lastword.follow.monitor import TopicMonitor
 from lastword.testing.fake_clock import FakeClock
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class UnhelpfulAdmin:

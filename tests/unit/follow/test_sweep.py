@@ -18,7 +18,7 @@ from lastword.records import Batch
 from lastword.stores.memory import MemoryStore
 from lastword.testing.fake_clock import FakeClock
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 Log = dict[int, tuple[bytes, bytes | None]]
 """offset -> key and value, as a compacted log: with holes."""

@@ -17,7 +17,7 @@ from lastword.records import Batch
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic, batch_of
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 RETENTION_MS = 10_000
 
 
