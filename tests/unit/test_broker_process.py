@@ -120,10 +120,10 @@ def test_a_paused_process_still_runs_and_can_be_stopped_in_order(
     launch(node, tmp_path, POLITE)
     console = tmp_path / "console"
     wait_until(lambda: "ready" in console.read_text(), "the program to catch signals")
-    node.send(signal.SIGSTOP)
+    node.pause()
     assert node.is_running()
     node.ask_to_stop()
-    node.wait_until_stopped(5)
+    node.wait_until_stopped(60)
     assert not node.is_running()
     assert "bye" in console.read_text()
 
@@ -153,7 +153,7 @@ def test_a_paused_process_ends_too_when_the_parent_is_killed(
     console = tmp_path / "console"
     with launched_by_another(tmp_path, "owned", POLITE):
         wait_until(lambda: "ready" in console.read_text(), "the program to catch signals")
-        node.send(signal.SIGSTOP)
+        node.pause()
     wait_until(lambda: not node.is_running(), "the end of the paused orphan")
     assert "bye" in console.read_text()
 

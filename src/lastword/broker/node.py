@@ -126,7 +126,7 @@ class BrokerNode:
 
     def pause(self) -> None:
         """Freeze the process (SIGSTOP): connections stay open, nothing is answered."""
-        self._process.send(signal.SIGSTOP)
+        self._process.pause()
 
     def resume(self) -> None:
         """Let a paused process go on."""

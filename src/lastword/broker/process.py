@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from lastword.clock import SYSTEM_CLOCK
@@ -25,6 +26,7 @@ _GUARD = Path(__file__).with_name("guard.py")
 _LOCK_SECONDS = 1.0  # longer than another process takes to look whether the lock is free
 _GUARD_SECONDS = 20.0
 _KILL_SECONDS = 10.0
+_PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 
 
@@ -90,6 +92,18 @@ class NodeProcess:
         if not self._signalled(which):
             raise BrokerError(f"no broker runs in {self._directory}")
 
+    def pause(self) -> None:
+        """Freeze it, and return once every thread stands still.
+
+        On a busy machine a thread may go on for a while after the signal was sent.
+        """
+        self.send(signal.SIGSTOP)
+        deadline = SYSTEM_CLOCK.monotonic() + _PAUSE_SECONDS
+        while (pid := self.pid) is not None and not _stands_still(pid):
+            if SYSTEM_CLOCK.monotonic() > deadline:
+                raise BrokerError(f"the broker in {self._directory} does not pause")
+            SYSTEM_CLOCK.sleep(_POLL_SECONDS)
+
     def ask_to_stop(self) -> None:
         """Ask for an orderly end without waiting for it; nothing when it does not run."""
         self._signalled(signal.SIGTERM)
@@ -129,3 +143,13 @@ class NodeProcess:
         if self._guard is not None:
             self._guard.wait(_GUARD_SECONDS)
             self._guard = None
+
+
+def _stands_still(pid: int) -> bool:
+    """Whether all threads are stopped; a system without /proc is taken at its word."""
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            state = stat.read_text(encoding="ascii", errors="replace").rpartition(") ")[2][:1]
+            if state not in "TtZX":
+                return False
+    return True
