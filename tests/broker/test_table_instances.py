@@ -112,7 +112,7 @@ def test_positions_are_committed_under_the_application_id(
     position = dict(table.position().offsets)
     clock.skipped_s = 60.0
     wait_until(
-        lambda: committed(connection, "the-shop", topic) == position,
+        lambda: committed(connection, "the-shop:tables", topic) == position,
         f"the group the-shop has committed {position}",
     )
 

@@ -9,7 +9,7 @@ from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Place
 from lastword.kafka.log_reader import read_range
-from lastword.pipelines.plan import TaskPlan, join_notes
+from lastword.pipelines.plan import TaskPlan, decode_note, join_notes
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,9 @@ def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Com
     """Raise PipelineError when results and positions do not belong together any more."""
     for partition in range(plan.partitions):
         places = [Place(topic, partition) for topic in plan.sources]
-        known = [committed[place] for place in places if place in committed]
-        reflected = join_notes(each.metadata for each in known).changelogs
+        known = {place: committed[place] for place in places if place in committed}
+        reflected = join_notes(each.metadata for each in known.values()).changelogs
+        problem = _problem_with(plan, known)
         for store, changelog in (plan.changelogs | plan.tables).items():
             end = admin.end_offsets(changelog, [partition])[partition]
             if end < reflected.get(store, 0):
@@ -49,16 +50,33 @@ def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Com
                     hint=_START_ANEW,
                 )
             if (
-                store in plan.changelogs
-                and not known
+                problem is not None
+                and store in plan.changelogs
                 and end
                 and _holds_records(plan, changelog, partition)
             ):
-                raise PipelineError(
-                    f"{changelog} holds results, but the positions of {plan.application_id!r} "
-                    "are gone: brokers forget them offsets.retention.minutes after the last run",
-                    hint=_START_ANEW,
-                )
+                raise PipelineError(f"{changelog} holds results, but {problem}", hint=_START_ANEW)
+
+
+def _problem_with(plan: TaskPlan, known: Mapping[Place, Committed]) -> str | None:
+    """Why the positions of one partition cannot be those that go with its results.
+
+    Whatever the pipeline commits has a note. A position without one was set by somebody else, and
+    the note that it replaced, which said how much of the changelogs belongs to it, is gone.
+    """
+    if not known:
+        return (
+            f"the positions of {plan.application_id!r} are gone: brokers forget them "
+            "offsets.retention.minutes after the last run"
+        )
+    for place, at in known.items():
+        if decode_note(at.metadata) is None:
+            return (
+                f"the position of the group {plan.group!r} in {place.topic}, partition "
+                f"{place.partition}, was not committed by this pipeline: another consumer of "
+                "that group, or a tool that resets offsets, has replaced it"
+            )
+    return None
 
 
 _START_ANEW = (

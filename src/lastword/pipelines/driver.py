@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lastword.errors import FencedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.membership import Membership
 from lastword.pipelines.failures import failure_of
 from lastword.pipelines.lag import LagMeter
@@ -76,7 +77,7 @@ class Driver:
             self._ensure(admin, self._control, 1)
             membership = Membership(
                 self._settings.connection,
-                self._application_id,
+                pipeline_group(self._application_id),
                 self._control.name,
                 client_id=f"{self._application_id}@{socket.gethostname()}:{os.getpid()}",
                 on_lost=self._lost.set,

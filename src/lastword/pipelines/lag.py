@@ -10,6 +10,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Groups, Place
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class LagMeter:
 
     def _committed(self) -> Mapping[Place, Committed]:
         places = [Place(topic, p) for topic, n in self._partitions.items() for p in range(n)]
-        return self._groups.committed(self._application_id, places)
+        return self._groups.committed(pipeline_group(self._application_id), places)
 
 
 def lag_of(

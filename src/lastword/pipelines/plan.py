@@ -11,6 +11,7 @@ import msgspec
 
 from lastword.codecs.resolve import CodecSpec
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Place
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
@@ -131,6 +132,11 @@ class TaskPlan:
     transforms: Mapping[str, SourcePlan] = field(default_factory=dict)
 
     @property
+    def group(self) -> str:
+        """The consumer group whose positions say where the tasks go on."""
+        return pipeline_group(self.application_id)
+
+    @property
     def wants_headers(self) -> bool:
         """Whether any stage looks at headers: they are read only then."""
         steps = [step for branch in self.branches for step in branch.steps]
@@ -215,16 +221,23 @@ def encode_note(note: PositionNote) -> str:
     return msgspec.json.encode(note).decode()
 
 
+def decode_note(text: str) -> PositionNote | None:
+    """The note; None for a text that no pipeline wrote beside a position."""
+    try:
+        return msgspec.json.decode(text, type=PositionNote)
+    except msgspec.DecodeError:
+        return None
+
+
 def join_notes(texts: Iterable[str]) -> PositionNote:
-    """What the notes of one partition of all sources say together; empty texts say nothing.
+    """What the notes of one partition of all sources say together; other texts say nothing.
 
     Each commit writes the same note to every source it moves. A source that was quiet, or was
     not part of the pipeline then, has an older one. Both kinds of numbers only grow.
     """
     stream_times: dict[str, int] = {}
     changelogs: dict[str, int] = {}
-    for text in filter(None, texts):
-        note = msgspec.json.decode(text, type=PositionNote)
+    for note in filter(None, map(decode_note, texts)):
         for known, found in ((stream_times, note.stream_times), (changelogs, note.changelogs)):
             for name, number in found.items():
                 known[name] = max(number, known.get(name, number))

@@ -139,7 +139,7 @@ class PipelineQuery:
             self._purge()
 
     def _committed(self) -> dict[Place, Committed]:
-        return self._groups.committed(self._plan.application_id, self._plan.places)
+        return self._groups.committed(self._plan.group, self._plan.places)
 
     def _tables(self) -> dict[Place, tuple[int, int]]:
         """The ends of the tables that events are joined to, captured once for the batch."""

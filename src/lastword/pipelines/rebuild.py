@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lastword.errors import ConfigError, PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.pipelines.own_topics import partitions_of
 from lastword.pipelines.plan import Branch, SourcePlan, join_notes
@@ -60,7 +61,7 @@ def rebuild(spark: SparkSession, topology: Topology, connection: Connection, sto
     groups = Groups(connection)
     try:
         places = [Place(topic, partition) for partition in partitions]
-        committed = groups.committed(topology.application_id, places)
+        committed = groups.committed(pipeline_group(topology.application_id), places)
     finally:
         groups.close()
     ends = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Groups, Member, Place
 from lastword.kafka.log_dirs import replica_sizes
 from lastword.pipelines.lag import lag_of
@@ -67,8 +68,9 @@ def pipeline_status(connection: Connection, application_id: str) -> PipelineStat
                 f"no pipeline {application_id!r} has run on this cluster",
                 hint="lastword pipeline status lists those that have",
             )
-        members = groups.members(application_id)
-        sources = _sources(admin, groups.everything_committed(application_id))
+        group = pipeline_group(application_id)
+        members = groups.members(group)
+        sources = _sources(admin, groups.everything_committed(group))
         changelogs = _changelogs(admin.topics(), application_id, known)
         stores = [_store(admin, connection, application_id, topic) for topic in changelogs]
     return PipelineStatus(

@@ -128,4 +128,4 @@ def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
 def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
     groups = _groups.setdefault(plan.application_id, Groups(plan.connection))
     places = [Place(topic, partition) for topic in plan.sources]
-    return groups.committed(plan.application_id, places)
+    return groups.committed(plan.group, places)

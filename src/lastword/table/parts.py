@@ -18,6 +18,7 @@ from lastword.follow.state_directory import StateDirectory
 from lastword.follow.tailer import Tailer
 from lastword.follow.versioned_partition import VersionedFollower
 from lastword.kafka.admin import Admin
+from lastword.kafka.group_names import table_group
 from lastword.metrics import Metrics
 from lastword.records import Header
 from lastword.stores.base import Store
@@ -76,7 +77,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         admin=admin,
         clock=config.clock,
         metrics=metrics,
-        group_id=config.application_id,
+        group_id=table_group(config.application_id),
         hooks=hooks,
         source=_restore_source(config, stores),
     )

@@ -1,0 +1,40 @@
+"""The names of consumer groups: the one place that decides them, so that no two uses share one.
+
+A pipeline's group is its application id, as with Kafka Streams: lag tools find it there, and its
+positions decide where the pipeline goes on. Every other group of an application has a suffix after
+a colon. No application id contains a colon, so no other group can be a pipeline's.
+"""
+
+from __future__ import annotations
+
+from lastword.errors import ConfigError
+
+_SEPARATOR = ":"
+
+
+def pipeline_group(application_id: str) -> str:
+    """The group of a pipeline: its driver is the only member, its tasks commit positions.
+
+    >>> pipeline_group("shop")
+    'shop'
+    """
+    return _checked(application_id)
+
+
+def table_group(application_id: str) -> str:
+    """The group under which tables publish their positions; nothing ever reads them back.
+
+    >>> table_group("shop")
+    'shop:tables'
+    """
+    return f"{_checked(application_id)}{_SEPARATOR}tables"
+
+
+def _checked(application_id: str) -> str:
+    if _SEPARATOR in application_id:
+        raise ConfigError(
+            f"an application id cannot be named {application_id!r}: a colon separates it from "
+            "the use of a consumer group",
+            hint="use letters, digits, '.', '_' and '-'",
+        )
+    return application_id
