@@ -30,6 +30,15 @@ def table_group(application_id: str) -> str:
     return f"{_checked(application_id)}{_SEPARATOR}tables"
 
 
+def reading_group(application_id: str) -> str:
+    """The group that Spark's consumers are given when they read spans; nobody commits to it.
+
+    >>> reading_group("shop")
+    'shop:sources'
+    """
+    return f"{_checked(application_id)}{_SEPARATOR}sources"
+
+
 def _checked(application_id: str) -> str:
     if _SEPARATOR in application_id:
         raise ConfigError(

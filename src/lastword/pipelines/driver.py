@@ -29,7 +29,6 @@ from lastword.pipelines.topology import OwnTopic, Topology
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
 
@@ -165,31 +164,33 @@ class Driver:
         once, interval_ms = self._settings.once, self._settings.commit_interval_ms
         rounds = [[query] for query in queries] if once else [queries]
         for number, together in enumerate(rounds):
-            running = [
-                query.start(scratch / f"{number}-{i}", once=once, commit_interval_ms=interval_ms)
-                for i, query in enumerate(together)
-            ]
-            if self._life.state is PipelineState.STARTING:
-                self._life.move(PipelineState.RUNNING)
-            self._watch(running, meter, stop)
+            try:
+                for i, query in enumerate(together):
+                    checkpoint = scratch / f"{number}-{i}"
+                    query.start(checkpoint, once=once, commit_interval_ms=interval_ms)
+                if self._life.state is PipelineState.STARTING:
+                    self._life.move(PipelineState.RUNNING)
+                self._watch(together, meter, stop)
+            finally:
+                for query in together:
+                    query.stop()
+            self._raise_failure(together)
         self._life.move(PipelineState.PENDING_SHUTDOWN)
         for query in queries:
             query.finish()
 
     def _watch(
-        self, running: Sequence[StreamingQuery], meter: LagMeter, stop: threading.Event
+        self, running: Sequence[PipelineQuery], meter: LagMeter, stop: threading.Event
     ) -> None:
-        """Wait for the end of any, for ``stop``, or for being replaced; then none is left."""
-        try:
-            while all(query.isActive for query in running) and not stop.wait(_LOOK_S):
-                self._refuse_if_replaced()
-                meter.look(max_age_s=_LAG_AGE_S)
-                self._settings.observer.lag(meter.lag)
-        finally:
-            for query in running:
-                query.stop()
-        for query in running:
-            if (failure := query.exception()) is not None:
+        """Wait for the end of any, for ``stop``, or for being replaced."""
+        while all(query.is_active for query in running) and not stop.wait(_LOOK_S):
+            self._refuse_if_replaced()
+            meter.look(max_age_s=_LAG_AGE_S)
+            self._settings.observer.lag(meter.lag)
+
+    def _raise_failure(self, ended: Sequence[PipelineQuery]) -> None:
+        for query in ended:
+            if (failure := query.failure) is not None:
                 self._refuse_if_replaced()
                 raise failure_of(self._application_id, str(failure)) from failure
 

@@ -29,6 +29,18 @@ class Events:
         """No events: what a stage gives that ends a branch."""
         return cls([], [], [], [], [])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Events]) -> Events:
+        """One part after the other."""
+        return cls(
+            [topic for part in parts for topic in part.topics],
+            [key for part in parts for key in part.keys],
+            [value for part in parts for value in part.values],
+            [at_ms for part in parts for at_ms in part.timestamps],
+            [offset for part in parts for offset in part.offsets],
+            [headers for part in parts for headers in part.headers],
+        )
+
     def take(self, indexes: Sequence[int]) -> Events:
         """Only the records at ``indexes``."""
         return Events(

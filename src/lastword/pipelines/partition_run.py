@@ -11,8 +11,10 @@ from lastword.kafka.partitioner import partition_for
 from lastword.kafka.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines.events import BadEvent, Events, Tally
 from lastword.pipelines.operator import Turn
+from lastword.pipelines.partition_input import PartitionInput
 from lastword.pipelines.partition_state import PartitionState
 from lastword.pipelines.plan import (
+    BatchOrder,
     Branch,
     PositionNote,
     Sink,
@@ -24,7 +26,7 @@ from lastword.pipelines.plan import (
 )
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
-from lastword.pipelines.task_input import TaskInput, decode, merged
+from lastword.pipelines.task_input import TaskInput
 from lastword.pipelines.task_report import StoreSize
 from lastword.records import NO_HEADERS
 
@@ -32,14 +34,14 @@ Positions = Mapping[Place, Committed]
 
 
 class PartitionRun:
-    """What of the input is not committed yet, carried through every branch of the plan."""
+    """The next records of one partition, carried through every branch of the plan."""
 
     def __init__(
         self,
         plan: TaskPlan,
         given: TaskInput,
         committed: Positions,
-        tables: Mapping[Place, tuple[int, int]],
+        order: BatchOrder,
     ) -> None:
         self.tally = Tally()
         self.stores: dict[str, StoreSize] = {}
@@ -47,10 +49,12 @@ class PartitionRun:
         self._given = given
         self._partition = given.partition
         self._committed = committed
-        self._tables = tables
+        self._order = order
         self._note = join_notes(each.metadata for each in committed.values())
         self._stream_times = dict(self._note.stream_times)
         self._outputs: defaultdict[Place, list[Output]] = defaultdict(list)
+        self._input = PartitionInput(plan, given, committed, order.spans)
+        self.tally.records, self.tally.skipped = self._input.records, self._input.skipped
         self._positions: dict[Place, Committed] = {}
         self._flowed: dict[tuple[object, ...], Events] = {}
         self._states: list[tuple[PartitionState, StateView]] = []
@@ -62,13 +66,14 @@ class PartitionRun:
         The stores follow once Kafka has it all. Should that fail, the changelog has what they
         lack, and the next task brings them there.
         """
-        events = self._events()
-        if not self.tally.records:
+        if not self._input.moves:
             return self._committed
+        self._quarantine(self._input.bad)
+        self.tally.quarantined += len(self._input.bad)
         with ExitStack() as opened:
             self._opened = opened
-            for branch in self._plan.branches:
-                self._process(branch, events)
+            for branch in self._plan.branches if self._input.records else ():
+                self._process(branch)
             for state, view in self._states:
                 self._log(state, view)
             ends = writer.write(self._outputs, self._next_positions, group_metadata)
@@ -77,35 +82,15 @@ class PartitionRun:
                 self.stores[state.plan.name] = state.size()
         return {**self._committed, **self._positions}
 
-    def _events(self) -> dict[str, Events]:
-        """What the branches read, decoded; the sources are counted whether they are read or not."""
-        turn = Turn(tally=self.tally)
-        read = frozenset[str]().union(*(branch.topics for branch in self._plan.branches))
-        events: dict[str, Events] = {}
-        for topic, records in self._given.topics.items():
-            floor = self._position_of(self._plan.root_of(topic))
-            if topic in self._plan.sources:
-                skipped = records.count_below(floor)
-                self.tally.skipped += skipped
-                self.tally.records += len(records.offsets) - skipped
-            if topic in read:
-                events[topic] = decode(self._plan.reads(topic), records, floor, turn)
-        self._quarantine(turn.bad)
-        return events
-
-    def _position_of(self, topic: str) -> int:
-        place = Place(topic, self._partition)
-        return self._committed[place].offset if place in self._committed else 0
-
-    def _process(self, branch: Branch, events: Mapping[str, Events]) -> None:
+    def _process(self, branch: Branch) -> None:
         """Through every stage. Branches that begin alike share what they have in common."""
-        parts = [events[topic] for topic in sorted(branch.topics) if topic in events]
-        if not parts:
-            return
         # The plan came here in one piece: a stage that several branches share is one object.
         path: tuple[object, ...] = (branch.topics,)
         if path not in self._flowed:
-            self._flowed[path] = merged(parts)
+            events = self._input.merged(branch.topics)
+            if events is None:
+                return
+            self._flowed[path] = events
         flowing = self._flowed[path]
         for step in branch.steps:
             path = (*path, id(step))
@@ -134,7 +119,7 @@ class PartitionRun:
             self._opened.callback(state.close)
             position = self._note.changelogs.get(plan.name, 0)
             if plan.follows:
-                start, end = self._tables[Place(plan.changelog or "", self._partition)]
+                start, end = self._order.tables[Place(plan.changelog or "", self._partition)]
                 position = max(position, start)
             state.bring_to(position)
             self.tally.restored += state.restored
@@ -180,7 +165,7 @@ class PartitionRun:
         return ends.get(place, self._note.changelogs.get(state.plan.name, 0))
 
     def _next_positions(self, ends: Mapping[Place, int]) -> Positions:
-        """Just after the last record of each topic, with where the changelogs stand by then."""
+        """Where each source stands now, with where the changelogs stand by then."""
         changelogs = dict(self._note.changelogs)
         for store, changelog in self._plan.changelogs.items():
             place = Place(changelog, self._partition)
@@ -190,10 +175,8 @@ class PartitionRun:
             if isinstance(view, TableView):
                 changelogs[state.plan.name] = view.position
         note = encode_note(PositionNote(self._stream_times, changelogs))
-        for topic, records in self._given.topics.items():
-            if topic not in self._plan.sources:
-                continue
-            # A batch that was read before may end below what is committed by now.
-            after = max(self._position_of(topic), records.offsets[-1] + 1)
-            self._positions[Place(topic, self._partition)] = Committed(after, note)
+        self._positions = {
+            Place(topic, self._partition): Committed(offset, note)
+            for topic, offset in self._input.positions.items()
+        }
         return self._positions

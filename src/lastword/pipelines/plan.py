@@ -16,6 +16,7 @@ from lastword.kafka.groups import Committed, Place
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Field
 from lastword.pipelines.operator import Operator, Turn
+from lastword.pipelines.spans import Span
 from lastword.pipelines.steps import WithHeaders
 
 MakeOperator = Callable[[], Operator]
@@ -198,11 +199,13 @@ class BatchOrder:
     """What only this batch has: where the sources stood before it, and the driver's proof.
 
     ``tables`` are the first and the next offset of the tables it joins, as of its beginning.
+    ``spans`` is what it reads of several sources; of a single one it reads all that it is given.
     """
 
     committed: Mapping[Place, Committed]
     group_metadata: bytes
     tables: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
+    spans: Mapping[Place, Span] = field(default_factory=dict)
 
 
 class PositionNote(msgspec.Struct, frozen=True):

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.pipelines.arrow_batches import arrow_settings
 from lastword.pipelines.continuity import check_continuity, starting_offsets
 from lastword.pipelines.events import Tally
 from lastword.pipelines.observer import BatchReport
+from lastword.pipelines.own_topics import partitions_of
 from lastword.pipelines.plan import BatchOrder, TaskPlan
-from lastword.pipelines.task import run_task
-from lastword.pipelines.task_input import COLUMNS, HEADERS
+from lastword.pipelines.source_frame import source_spans, source_stream
+from lastword.pipelines.spans import NO_SPANS, Span, Spans
+from lastword.pipelines.task import partitions_added, run_task
 from lastword.pipelines.task_report import REPORT_SCHEMA, StoreSize, from_row
 from lastword.pipelines.transform import with_transforms
 
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PURGE_INTERVAL_S = 30.0
-
-# Measured: the default wait of 500 ms costs a second in every batch that reaches the end of the
-# log, and 500 records a poll two extra round trips for each. Catching up wants large fetches.
-SOURCE_OPTIONS: Mapping[str, str] = {
-    "failOnDataLoss": "true",
-    "kafka.isolation.level": "read_committed",
-    "kafka.fetch.max.wait.ms": "20",
-    "kafka.max.poll.records": "10000",
-    "kafka.max.partition.fetch.bytes": str(4 << 20),
-}
 
 
 class PipelineQuery:
@@ -69,49 +60,87 @@ class PipelineQuery:
         self._clock = SYSTEM_CLOCK
         self._groups = Groups(plan.connection)
         self._arrow: Mapping[str, str] = {}
+        self._spans: Spans | None = None
+        self._running: StreamingQuery | None = None
+        self._stopping = threading.Event()
         self._sizes: dict[str, dict[int, StoreSize]] = {}
         self._purged_at = self._clock.monotonic()
 
-    def start(self, checkpoint: Path, *, once: bool, commit_interval_ms: int) -> StreamingQuery:
+    def start(self, checkpoint: Path, *, once: bool, commit_interval_ms: int) -> None:
         """Begin; with ``once``, end after what is there now."""
-        writer = self._records().writeStream.foreachBatch(self._run_batch)
+        writer = self._stream().writeStream.foreachBatch(self._run_batch)
         writer = writer.option("checkpointLocation", checkpoint.as_uri())
         if once:
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{commit_interval_ms} milliseconds")
-        return writer.start()
+        self._running = writer.start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._running is not None and bool(self._running.isActive)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended it, unless it ended as it should."""
+        return None if self._running is None else self._running.exception()
+
+    def stop(self) -> None:
+        """End it; what is not committed by then stays for the next run. Idempotent."""
+        self._stopping.set()
+        if self._running is not None:
+            self._running.stop()
 
     def finish(self) -> None:
         """Leave nothing in the repartition topics that is processed; idempotent."""
         self._purge()
         self._groups.close()
 
-    def _records(self) -> DataFrame:
-        from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
-
-        reader = self._spark.readStream.format("kafka").options(**SOURCE_OPTIONS)
-        for name, value in self._plan.connection.java().items():
-            reader = reader.option(f"kafka.{name}", value)
-        reader = reader.option("subscribe", ",".join(sorted(self._plan.sources)))
-        reader = reader.option("includeHeaders", str(self._plan.wants_headers).lower())
-        reader = reader.option("startingOffsets", self._starting_offsets())
-        reader = reader.option("maxOffsetsPerTrigger", str(self._max_records))
-        try:
-            records = reader.load()
-        except AnalysisException as error:
-            raise ConfigError(
-                f"this SparkSession cannot read Kafka: {error}",
-                hint='spark-submit --jars "$(lastword pipeline jars)", or spark.jars likewise, '
-                "or let the pipeline build its own session",
-            ) from error
-        headers = [HEADERS] if self._plan.wants_headers else []
-        return records.selectExpr(
-            *COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}", *headers
-        )
+    def _stream(self) -> DataFrame:
+        """The sources as a stream; refused when results and positions do not belong together."""
+        committed = self._committed()
+        with Admin(self._plan.connection) as admin:
+            check_continuity(admin, self._plan, committed)
+            if not self._plan.transforms:  # they may make records larger
+                self._arrow = arrow_settings(admin, self._plan.sources)
+            starts = starting_offsets(admin, self._plan, committed)
+        if len(self._plan.sources) == 1:
+            return source_stream(self._spark, self._plan, starts, self._max_records)
+        places = {Place(topic, p): at for topic, each in starts.items() for p, at in each.items()}
+        self._spans = Spans(places, self._max_records)
+        return source_stream(self._spark, self._plan, starts, None)
 
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
-        """Called by Spark for each batch; what is collected are a few rows of counts per task."""
+        """Called by Spark for each batch of the stream.
+
+        Spark cuts several sources by offsets, whatever their times. So its batch of them only
+        says that there is something new: what is read, in which portions, is decided here, and
+        all that is in the log by now is processed before Spark looks again.
+        """
+        if self._spans is None:
+            self._process(records, self._committed())
+            return
+        ends = self._ends()
+        while not self._stopping.is_set():
+            committed = self._committed()
+            spans = self._spans.next(committed, ends)
+            if not spans:
+                break
+            read = source_spans(records.sparkSession, self._plan, spans)
+            processed = self._process(read, committed, spans)
+            self._spans.pass_over(spans, {place.partition for place in spans} - processed)
+
+    def _process(
+        self,
+        records: DataFrame,
+        committed: Mapping[Place, Committed],
+        spans: Mapping[Place, Span] = NO_SPANS,
+    ) -> set[int]:
+        """One task for each partition; returns the partitions that had records.
+
+        What is collected are a few rows of counts per task.
+        """
         began = self._clock.monotonic()
         for name, value in self._arrow.items():
             records.sparkSession.conf.set(name, value)  # a session of the query's own
@@ -122,21 +151,23 @@ class PipelineQuery:
             # Spark reads each topic's partition in a task of its own; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
-        order = BatchOrder(self._committed(), self._group_metadata(), self._tables())
+        order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
         task = functools.partial(run_task, plan=self._plan, order=order)
-        tally = Tally()
+        tally, processed = Tally(), set[int]()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
             report = from_row(row.asDict())
+            processed.add(report.partition)
             for name in Tally.__slots__:
                 setattr(tally, name, getattr(tally, name) + getattr(report.tally, name))
             for store, size in report.stores.items():
                 self._sizes.setdefault(store, {})[report.partition] = size
-        log.debug("batch %d of %s: %s", batch_id, self._plan.name, tally)
+        log.debug("a batch of %s: %s", self._plan.name, tally)
         stores = {name: sum(sizes.values(), StoreSize()) for name, sizes in self._sizes.items()}
         sources, seconds = tuple(sorted(self._plan.sources)), self._clock.monotonic() - began
         self._on_batch(BatchReport(sources, seconds, tally, stores=stores))
         if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
             self._purge()
+        return processed
 
     def _committed(self) -> dict[Place, Committed]:
         return self._groups.committed(self._plan.group, self._plan.places)
@@ -153,14 +184,16 @@ class PipelineQuery:
                     bounds |= {Place(topic, p): (starts[p], ends[p]) for p in partitions}
         return bounds
 
-    def _starting_offsets(self) -> str:
-        """As Spark wants them; refused when results and positions do not belong together."""
-        committed = self._committed()
+    def _ends(self) -> dict[Place, int]:
+        """Where the sources end now. A later look never gives a smaller end (KIP-207)."""
+        ends: dict[Place, int] = {}
         with Admin(self._plan.connection) as admin:
-            check_continuity(admin, self._plan, committed)
-            if not self._plan.transforms:  # they may make records larger
-                self._arrow = arrow_settings(admin, self._plan.sources)
-            return json.dumps(starting_offsets(admin, self._plan, committed))
+            if partitions_of(admin, self._plan.sources) != self._plan.partitions:
+                raise partitions_added(self._plan)
+            for topic in self._plan.sources:
+                stable = admin.stable_offsets(topic, range(self._plan.partitions))
+                ends |= {Place(topic, p): end for p, end in stable.items()}
+        return ends
 
     def _purge(self) -> None:
         """Delete what is processed from the topics that are only passages of this pipeline."""

@@ -20,8 +20,8 @@ from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.pipelines.own_topics import partitions_of
 from lastword.pipelines.plan import Branch, SourcePlan, join_notes
-from lastword.pipelines.query import SOURCE_OPTIONS
 from lastword.pipelines.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
+from lastword.pipelines.source_frame import SOURCE_OPTIONS
 from lastword.pipelines.task_input import COLUMNS
 from lastword.pipelines.topology import Topology
 

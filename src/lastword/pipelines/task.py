@@ -82,17 +82,14 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     more each time: two of the same speed would take the id from each other for ever.
     """
     if given.partition >= plan.partitions:
-        raise PartitionCountError(
-            f"{plan.name} had {plan.partitions} partitions and has more now: keys have moved",
-            hint="copy it into a topic with the wanted number, and read that one",
-        )
+        raise partitions_added(plan)
     name = plan.transactional_id(given.partition)
     restored, patience_s = 0, 0.0
     for _ in range(TAKE_OVERS_MAX):
         SYSTEM_CLOCK.sleep(patience_s)
         began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
-        run = PartitionRun(plan, given, held.committed, order.tables)
+        run = PartitionRun(plan, given, held.committed, order)
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
         del _held[name]
         try:
@@ -108,6 +105,14 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
         hint="does another driver run this application without being a member of its group?",
+    )
+
+
+def partitions_added(plan: TaskPlan) -> PartitionCountError:
+    """What is raised for sources that have more partitions than at the start."""
+    return PartitionCountError(
+        f"{plan.name} had {plan.partitions} partitions and has more now: keys have moved",
+        hint="copy it into a topic with the wanted number, and read that one",
     )
 
 

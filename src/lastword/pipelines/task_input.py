@@ -1,11 +1,10 @@
-"""From Arrow batches to events: split by topic, decoded, merged again in time order."""
+"""From Arrow batches to events: split by topic and decoded."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from lastword.codecs.resolve import codec
@@ -75,7 +74,7 @@ def read_inputs(
     """A task's batches in pieces of about ``piece_bytes``, however large Spark made the batch.
 
     Records of ``only_source`` need not name it. Those of several sources stay in one piece: they
-    are put in order before they are processed.
+    are put in order of time before they are processed.
     """
     gathered: list[pa.RecordBatch] = []
     size = 0
@@ -170,27 +169,3 @@ def event_time(field: Field | None, value: Any, record_ms: int) -> int:
     if not isinstance(time_ms, int) or isinstance(time_ms, bool) or not 0 <= time_ms <= LAST_MS:
         raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
     return time_ms
-
-
-def merged(parts: list[Events]) -> Events:
-    """Several topics as one stream: always the earlier of the heads, each topic in its order."""
-    if len(parts) == 1:
-        return parts[0]
-    parts = [part for part in parts if len(part)] or parts[:1]
-    rows = list(merge(*(_rows(part) for part in parts), key=lambda row: row[0]))
-    return Events(
-        [part.topics[i] for _, part, i in rows],
-        [part.keys[i] for _, part, i in rows],
-        [part.values[i] for _, part, i in rows],
-        [part.timestamps[i] for _, part, i in rows],
-        [part.offsets[i] for _, part, i in rows],
-        [part.headers[i] for _, part, i in rows] if parts[0].headers else (),
-    )
-
-
-def _rows(part: Events) -> Iterator[tuple[int, Events, int]]:
-    """Rows with a time that never goes back: a late record does not overtake its predecessor."""
-    high_ms = -1
-    for i, timestamp_ms in enumerate(part.timestamps):
-        high_ms = max(high_ms, timestamp_ms)
-        yield high_ms, part, i

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, merged, read_inputs
+from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, read_inputs
 
 Row = tuple[bytes | None, bytes | None, str, int, int, int]
 
@@ -92,20 +89,3 @@ def test_event_time_comes_from_where_the_source_says() -> None:
     assert decode(by_name, records(value, None), 0, Turn()).timestamps == [5, 100]
     assert decode(by_function, records(value), 0, Turn()).timestamps == [5000]
     assert decode(SourcePlan("t", "json"), records(value), 0, Turn()).timestamps == [100]
-
-
-@given(st.lists(st.lists(st.integers(0, 50), max_size=15), min_size=1, max_size=3))
-def test_merged_topics_keep_each_topics_order_and_go_by_time(times: list[list[int]]) -> None:
-    parts = [
-        Events([str(n)] * len(each), [b"k"] * len(each), list(each), list(each), range(len(each)))
-        for n, each in enumerate(times)
-    ]
-    together = merged(parts)
-    for n, each in enumerate(times):
-        assert [
-            value
-            for topic, value in zip(together.topics, together.values, strict=True)
-            if topic == str(n)
-        ] == each
-    if all(each == sorted(each) for each in times):
-        assert together.timestamps == sorted(together.timestamps)

@@ -1,0 +1,82 @@
+"""The records of one partition of several sources, handed to tasks in any portions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Committed, Place
+from lastword.pipelines.events import BadEvent, Events
+from lastword.pipelines.partition_input import PartitionInput
+from lastword.pipelines.plan import Branch, SourcePlan, TaskPlan
+from lastword.pipelines.spans import Span
+from lastword.pipelines.task_input import RawRecords, TaskInput
+
+Logged = tuple[int, int, bytes, bytes]
+"""Offset, time, key, value."""
+
+Logs = Mapping[str, Sequence[Logged]]
+NextSpans = Callable[[Mapping[Place, Committed], Mapping[Place, int]], Mapping[Place, Span]]
+
+
+def greedy(logs: Logs) -> list[tuple[str, int]]:
+    """Kafka Streams' choice: of all heads the one with the smallest time, by topic and offset."""
+    left = {topic: list(records) for topic, records in logs.items()}
+    chosen: list[tuple[str, int]] = []
+    while heads := [(records[0][1], topic) for topic, records in left.items() if records]:
+        _, topic = min(heads)
+        chosen.append((topic, left[topic].pop(0)[0]))
+    return chosen
+
+
+def plan_of(topics: Sequence[str]) -> TaskPlan:
+    return TaskPlan(
+        application_id="app",
+        connection=Connection(bootstrap_servers="unused:9092"),
+        partitions=1,
+        sources={topic: SourcePlan(topic, "json") for topic in topics},
+        branches=(Branch(frozenset(topics), ()),),
+        quarantine_topic="unused",
+        state_dir=Path("unused"),
+    )
+
+
+@dataclass
+class SplitInput:
+    """Plays the driver: each step reads the given spans and moves the committed positions."""
+
+    logs: Logs
+    ends: Mapping[str, int]
+    committed: dict[Place, Committed] = field(default_factory=dict)
+    bad: list[BadEvent] = field(default_factory=list)
+    records: int = 0
+
+    def batches(self, next_spans: NextSpans, pass_over: Callable[..., None]) -> Iterator[Events]:
+        """What each task processes, until all sources are at their ends."""
+        plan = plan_of(list(self.logs))
+        ends = {Place(topic, 0): end for topic, end in self.ends.items()}
+        while spans := next_spans(self.committed, ends):
+            given = {place.topic: self._between(place.topic, span) for place, span in spans.items()}
+            given = {topic: records for topic, records in given.items() if records.offsets}
+            if not given:
+                pass_over(spans, {0})
+                continue
+            taken = PartitionInput(plan, TaskInput(0, given), self.committed, spans)
+            assert taken.moves, f"{spans} of {self.logs} moves nothing"
+            self.bad += taken.bad
+            self.records += taken.records
+            if (events := taken.merged(self.logs)) is not None:
+                yield events
+            for topic, offset in taken.positions.items():
+                self.committed[Place(topic, 0)] = Committed(offset, "")
+
+    def _between(self, topic: str, span: Span) -> RawRecords:
+        chosen = [each for each in self.logs[topic] if span.start <= each[0] < span.end]
+        return RawRecords(
+            [key for *_, key, _ in chosen],
+            [value for *_, value in chosen],
+            [offset for offset, *_ in chosen],
+            [time for _, time, *_ in chosen],
+        )
