@@ -54,9 +54,11 @@ def ensure_topic(
 def settings_of(topic: OwnTopic) -> dict[str, str]:
     """The policy that the purpose asks for, under the user's own settings.
 
-    Windows expire: their changelog drops what is a day past the retention of its store. A
-    repartition topic is only a passage: nothing may leave it but what the pipeline has processed
-    and deletes. Quarantined records stay as long as the broker keeps records.
+    Windows expire: their changelog drops what is a day past the retention of its store. Final
+    windows are there to be read, and leave by tombstones only: the broker would go by the age of
+    their events, and delete those of old events before anybody has read them. A repartition
+    topic is only a passage: nothing may leave it but what the pipeline has processed and deletes.
+    Quarantined records stay as long as the broker keeps records.
     """
     if topic.purpose == "repartition":
         policy = {"cleanup.policy": "delete", "retention.ms": "-1"}

@@ -8,6 +8,7 @@ from lastword.codecs.resolve import CodecSpec
 from lastword.errors import ConfigError
 from lastword.pipelines.make_fold import MakeFold
 from lastword.pipelines.plan import Branch, Sink, Stateful, StorePlan
+from lastword.pipelines.store_options import NO_SETTINGS, Settings, as_settings
 from lastword.pipelines.topology import OwnTopic, Topology
 
 DEFAULT_MAX_WINDOWS = 100_000
@@ -20,7 +21,7 @@ class Suppressing:
     topology: Topology
     branch: Branch
 
-    def hold_back(self, max_windows: int) -> str:
+    def hold_back(self, max_windows: int, settings: Settings) -> str:
         """Have the branch tell final windows into a topic of their own; returns its name."""
         stage = self.branch.steps[-1]
         if not isinstance(stage, Stateful) or not isinstance(stage.make_operator, MakeFold):
@@ -35,7 +36,7 @@ class Suppressing:
         changelog = self.topology.topic_of(index, "changelog")
         final = self.topology.topic_of(store.name, "final")
         self.topology.add_own_topic(OwnTopic(changelog, "changelog"))
-        self.topology.add_own_topic(OwnTopic(final, "final", retention_ms=make.retention_ms))
+        self.topology.add_own_topic(OwnTopic(final, "final", as_settings(settings)))
         held = Stateful(
             (store, StorePlan(index, changelog)), replace(make, hold_at_most=max_windows)
         )
@@ -60,13 +61,18 @@ class Result:
     value: CodecSpec
     suppressing: Suppressing | None = field(default=None, repr=False, compare=False)
 
-    def suppress(self, *, max_windows: int = DEFAULT_MAX_WINDOWS) -> Result:
+    def suppress(
+        self, *, max_windows: int = DEFAULT_MAX_WINDOWS, settings: Settings = NO_SETTINGS
+    ) -> Result:
         """Only final windows: each is told once, when it has closed, and never changes.
 
         They are in a topic of their own, ``<application-id>-<store>-final``; the changelog has
         the open ones too. ``max_windows`` is how many a partition may hold back. One more, and
         the pipeline stops with a PipelineError: to tell windows early would break the promise,
         and nothing is lost by it.
+
+        The topic keeps a window for as long as the store does, by stream time, and then gets a
+        tombstone for it. ``settings`` are topic settings that go over that.
         """
         if self.suppressing is None:
             raise ConfigError(
@@ -77,4 +83,6 @@ class Result:
             raise ConfigError(
                 f"{max_windows} windows cannot be held back", hint="give max_windows above 0"
             )
-        return replace(self, topic=self.suppressing.hold_back(max_windows), suppressing=None)
+        return replace(
+            self, topic=self.suppressing.hold_back(max_windows, settings), suppressing=None
+        )

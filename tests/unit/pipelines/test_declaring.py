@@ -29,7 +29,7 @@ def test_final_windows_have_a_topic_of_their_own_and_an_index_with_a_changelog()
     expiring = {"cleanup.policy": "compact,delete", "retention.ms": str(30 * 3_600_000)}
     assert settings == {
         "shop-n-changelog": expiring,
-        "shop-n-final": expiring,
+        "shop-n-final": {"cleanup.policy": "compact"},
         "shop-n-suppress-changelog": {"cleanup.policy": "compact"},
     }
 
