@@ -167,6 +167,12 @@ class Stream:
         ``left`` they stay, and ``row`` is None.
         """
         codec(table_value)
+        if not isinstance(table, str):
+            raise ConfigError(
+                f"join() takes the name of a compacted topic, not a {type(table).__name__}",
+                hint="a stream is a table once it is written: other.to_table('profiles'), then "
+                "join('profiles', ...); of a result, name its topic",
+            )
         stream = self
         if self.rekeyed:
             topics = through_topic(self.topology, store, self.topics, self.steps, self.value)
