@@ -34,7 +34,7 @@ def print_batch(app: AppContext, batch: BatchReport) -> None:
         return
     rate = tally.records / batch.seconds if batch.seconds else 0.0
     left_out = [
-        f"{getattr(tally, name):,} {words}"
+        f"{getattr(tally, name):,} {words}{_by_store(batch, name)}"
         for name, words in _TROUBLE.items()
         if getattr(tally, name)
     ]
@@ -53,8 +53,16 @@ def print_batch(app: AppContext, batch: BatchReport) -> None:
                 name: {"rows": size.rows, "bytes": size.bytes}
                 for name, size in batch.stores.items()
             },
+            "by_store": {name: asdict(counted) for name, counted in batch.by_store.items()},
         },
     )
+
+
+def _by_store(batch: BatchReport, name: str) -> str:
+    """Which stores a count is of, where there are several."""
+    counts = {store: getattr(tally, name) for store, tally in batch.by_store.items()}
+    parts = [f"{store} {count:,}" for store, count in counts.items() if count]
+    return f" ({', '.join(parts)})" if parts and len(counts) > 1 else ""
 
 
 def _whereabouts(batch: BatchReport) -> Iterator[str]:

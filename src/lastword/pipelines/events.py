@@ -85,3 +85,8 @@ class Tally:
     held_back: int = 0
     evicted: int = 0
     restored: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count what ``other`` counted, too."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))

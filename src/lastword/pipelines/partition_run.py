@@ -44,6 +44,7 @@ class PartitionRun:
         order: BatchOrder,
     ) -> None:
         self.tally = Tally()
+        self.by_store: dict[str, Tally] = {}
         self.stores: dict[str, StoreSize] = {}
         self._plan = plan
         self._given = given
@@ -102,9 +103,11 @@ class PartitionRun:
 
     def _step(self, step: Step, events: Events) -> Events:
         if isinstance(step, Stateful):
-            turn = Turn(self._stream_times.get(step.name, -1), self.tally)
+            turn = Turn(self._stream_times.get(step.name, -1))
             given = step.make_operator().process(events, self._views(step), turn)
             self._stream_times[step.name] = turn.stream_time_ms
+            self.by_store[step.name] = turn.tally
+            self.tally.add(turn.tally)
         else:
             turn = Turn(tally=self.tally)
             given = step(events, turn)

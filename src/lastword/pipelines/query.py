@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,18 +154,19 @@ class PipelineQuery:
             records = records.sortWithinPartitions("topic", "offset")
         order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
         task = functools.partial(run_task, plan=self._plan, order=order)
-        tally, processed = Tally(), set[int]()
+        tally, by_store, processed = Tally(), defaultdict[str, Tally](Tally), set[int]()
         for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
             report = from_row(row.asDict())
             processed.add(report.partition)
-            for name in Tally.__slots__:
-                setattr(tally, name, getattr(tally, name) + getattr(report.tally, name))
+            tally.add(report.tally)
+            for store, counted in report.by_store.items():
+                by_store[store].add(counted)
             for store, size in report.stores.items():
                 self._sizes.setdefault(store, {})[report.partition] = size
         log.debug("a batch of %s: %s", self._plan.name, tally)
         stores = {name: sum(sizes.values(), StoreSize()) for name, sizes in self._sizes.items()}
         sources, seconds = tuple(sorted(self._plan.sources)), self._clock.monotonic() - began
-        self._on_batch(BatchReport(sources, seconds, tally, stores=stores))
+        self._on_batch(BatchReport(sources, seconds, tally, stores=stores, by_store=by_store))
         if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
             self._purge()
         return processed

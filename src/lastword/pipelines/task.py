@@ -101,7 +101,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         else:
             _held[name] = held
             run.tally.restored += restored
-            return TaskReport(given.partition, run.tally, run.stores)
+            return TaskReport(given.partition, run.tally, run.stores, run.by_store)
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
         hint="does another driver run this application without being a member of its group?",

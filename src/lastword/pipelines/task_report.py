@@ -26,16 +26,24 @@ class StoreSize(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What one transaction did, and the size of the stores it used, by name."""
+    """What one transaction did, and the size of the stores it used, by name.
+
+    ``by_store`` has those counts of ``tally`` that were made at a store.
+    """
 
     partition: int
     tally: Tally
     stores: Mapping[str, StoreSize] = field(default_factory=dict)
+    by_store: Mapping[str, Tally] = field(default_factory=dict)
 
 
 _COUNTS = tuple(asdict(Tally()))
 _SIZES = msgspec.json.Decoder(dict[str, StoreSize])
-REPORT_SCHEMA = ", ".join([*(f"{name} long" for name in _COUNTS), "task long", "stores binary"])
+_TALLIES = msgspec.json.Decoder(dict[str, Tally])
+_COLUMNS = {"task": "long", "stores": "binary", "by_store": "binary"}
+REPORT_SCHEMA = ", ".join(
+    f"{name} {kind}" for name, kind in (dict.fromkeys(_COUNTS, "long") | _COLUMNS).items()
+)
 
 
 def to_arrow(report: TaskReport) -> pa.RecordBatch:
@@ -46,11 +54,17 @@ def to_arrow(report: TaskReport) -> pa.RecordBatch:
     columns += [
         pa.array([report.partition], pa.int64()),
         pa.array([msgspec.json.encode(report.stores)], pa.binary()),
+        pa.array([msgspec.json.encode(report.by_store)], pa.binary()),
     ]
-    return pa.RecordBatch.from_arrays(columns, names=[*_COUNTS, "task", "stores"])
+    return pa.RecordBatch.from_arrays(columns, names=[*_COUNTS, *_COLUMNS])
 
 
 def from_row(row: Mapping[str, Any]) -> TaskReport:
     """Back from the row."""
     tally = Tally(**{name: row[name] for name in _COUNTS})
-    return TaskReport(row["task"], tally, _SIZES.decode(bytes(row["stores"])))
+    return TaskReport(
+        row["task"],
+        tally,
+        _SIZES.decode(bytes(row["stores"])),
+        _TALLIES.decode(bytes(row["by_store"])),
+    )

@@ -44,8 +44,8 @@ def test_batches_add_up_by_stream_and_stores_show_their_last_size() -> None:
     observer.lag({"a": 5})
     found = figures(observer)
     assert found["pipeline_records_total", "a+b"] == 7
-    assert found["pipeline_late_total", "a+b"] == 2
-    assert found["pipeline_held_back", "a+b"] == 4
+    assert found["pipeline_late_total", "", "a+b"] == 2
+    assert found["pipeline_held_back", "", "a+b"] == 4
     assert found["pipeline_batch_seconds_sum", "a+b"] == 1.0
     assert found["pipeline_store_rows", "s"] == 4
     assert found["pipeline_store_bytes", "s"] == 10
@@ -78,7 +78,9 @@ def test_a_pipeline_takes_valid_steps_only_and_tells_each() -> None:
 
 
 def test_a_report_comes_back_from_its_row() -> None:
-    report = TaskReport(3, Tally(records=9, restored=2), {"counts": StoreSize(5, 600)})
+    report = TaskReport(
+        3, Tally(records=9, restored=2), {"counts": StoreSize(5, 600)}, {"counts": Tally(late=1)}
+    )
     (row,) = to_arrow(report).to_pylist()
     assert from_row(row) == report
 
