@@ -69,7 +69,7 @@ HELP: dict[str, str] = {
     "pipeline_restored_total": "Records read from changelogs to restore stores.",
     "pipeline_batch_seconds": "How long batches took; the operation is the stream.",
     "pipeline_lag_records": "Records of a source that are not processed yet.",
-    "pipeline_store_rows": "Rows of a store, as RocksDB estimates them.",
+    "pipeline_store_rows": "Rows of a store.",
     "pipeline_store_bytes": "Bytes of a store, on disk and in write buffers.",
     # the log
     "log_bytes": "Bytes of the partition's log on its leader.",

@@ -69,4 +69,4 @@ def _whereabouts(batch: BatchReport) -> Iterator[str]:
     if batch.lag is not None:
         yield f"{batch.lag:,} to come"
     for name, size in batch.stores.items():
-        yield f"{name} has about {size.rows:,} rows, {as_size(size.bytes)}"
+        yield f"{name} has {size.rows:,} rows, {as_size(size.bytes)}"

@@ -24,7 +24,9 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
 
     ``caught_up_at_ms`` is the last moment up to which every record, tombstones included, is
     known to have been seen. It stands still while the store is behind or waits for a sweep, so
-    that its age is exactly how long tombstones may have been missed.
+    that its age is exactly how long tombstones may have been missed. ``rows`` is how many the
+    store has, where that is kept: a pipeline's task opens a store anew for each batch, and
+    counting means reading all of it.
     """
 
     cluster_id: str
@@ -38,6 +40,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     checkpoint_format: int = CHECKPOINT_FORMAT
     row_format: int = ROW_FORMAT
     versions: VersionsNote | None = None
+    rows: int | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 20.0
 _LOCK_LOOK_S = 0.1
+_ROWS_BYTES = 8
 
 
 class PartitionState:
@@ -47,6 +48,7 @@ class PartitionState:
             plan.state_dir, plan.application_id, store.name, self._clock
         )
         self._checkpoint: Checkpoint | None = None
+        self._rows: int | None = None
         self._reading: Generator[Batch, None, None] | None = None
         self._store = self._open(self._acquire())
 
@@ -110,17 +112,33 @@ class PartitionState:
 
     def commit(self, view: StateView, changelog_offset: int) -> None:
         """Write the batch, which the changelog has by now, into the store."""
+        self._rows = self._rows_before() + view.rows_added()
         if self._checkpoint is None:
-            view.commit(b"")
+            # No log to go back to, only a number to go on counting from.
+            view.commit(self._rows.to_bytes(_ROWS_BYTES, "big"))
             return
         self._checkpoint = msgspec.structs.replace(
-            self._checkpoint, next_offset=changelog_offset, caught_up_at_ms=self._clock.now_ms()
+            self._checkpoint,
+            next_offset=changelog_offset,
+            caught_up_at_ms=self._clock.now_ms(),
+            rows=self._rows,
         )
         view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
 
     def size(self) -> StoreSize:
-        """How much the store holds; asking costs microseconds."""
-        return StoreSize(self._store.stats()["estimated_rows"], self._store.size_bytes())
+        """How much the store holds; asking costs microseconds once a batch was committed."""
+        return StoreSize(self._rows_before(), self._store.size_bytes())
+
+    def _rows_before(self) -> int:
+        """How many rows there are; they are counted only after a restore."""
+        if self._rows is not None:
+            return self._rows
+        if self._checkpoint is not None:
+            known = self._checkpoint.rows
+        else:
+            kept = self._store.checkpoint() or b""
+            known = int.from_bytes(kept, "big") if len(kept) == _ROWS_BYTES else None
+        return self._store.count() if known is None else known
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""

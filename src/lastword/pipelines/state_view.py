@@ -28,19 +28,32 @@ class StateView:
         self._every_update = every_update
         self._is_new = store.checkpoint() is None
         self._dirty: dict[bytes, Update] = {}
+        self._had: dict[bytes, bool] = {}
         self._log: list[Update] = []
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The current values, in the order of ``keys``."""
-        dirty = self._dirty
-        # Nothing is in a store that was never written to: most lookups of a first run.
-        rows = [None] * len(keys) if self._is_new else self._store.get_many(keys)
+        dirty, rows = self._dirty, self._stored(keys)
         if not dirty:
             return [None if row is None else value_of(row) for row in rows]
         return [
             dirty[key][1] if key in dirty else (None if row is None else value_of(row))
             for key, row in zip(keys, rows, strict=True)
         ]
+
+    def _stored(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        """The rows in the store, without this batch's writes."""
+        if self._is_new:  # most lookups of a first run
+            return [None] * len(keys)
+        rows = self._store.get_many(keys)
+        self._had.update(zip(keys, (row is not None for row in rows), strict=True))
+        return rows
+
+    def rows_added(self) -> int:
+        """How many more rows the store has once the batch is committed."""
+        self._stored([key for key in self._dirty if key not in self._had])
+        had = self._had.get
+        return sum((update[1] is not None) - had(key, False) for key, update in self._dirty.items())
 
     def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
         """Set a key's value, or forget it with None."""

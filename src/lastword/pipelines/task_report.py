@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StoreSize(msgspec.Struct, frozen=True):
-    """How much one partition of a store holds; rows are RocksDB's own estimate."""
+    """How much one partition of a store holds."""
 
     rows: int = 0
     bytes: int = 0
