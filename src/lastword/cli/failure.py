@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from lastword import errors
-from lastword.cli.output import as_json, printable
+from lastword.cli.output import as_json, printable_lines
 
 NOT_FOUND_OR_CONFLICT = 1
 USAGE = 2
 UNREACHABLE_OR_TIMEOUT = 3
+_INDENT = " " * len("error: ")
 
 _USAGE_ERRORS = (errors.ConfigError, errors.EncodeError, errors.InvalidRecordError)
 _CONFLICTS = (errors.StoreLockedError,)
@@ -45,11 +46,6 @@ class Failure(click.ClickException):
             }
             click.echo(as_json(problem), err=True)
             return
-        click.echo("error: " + _lines(str(self.error)), err=True)
+        click.echo("error: " + printable_lines(str(self.error), _INDENT), err=True)
         if self.error.hint:
-            click.echo("hint:  " + _lines(self.error.hint), err=True)
-
-
-def _lines(text: str) -> str:
-    """Escaped, but with the line breaks that our own messages have."""
-    return "\n       ".join(printable(line) for line in text.splitlines())
+            click.echo("hint:  " + printable_lines(self.error.hint, _INDENT), err=True)

@@ -35,9 +35,19 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: _SHORT_ESCAPES.get(match[0]) or _escaped(match[0]), text)
 
 
+def printable_lines(text: str, indent: str = "") -> str:
+    """The same, but with the line breaks that our own messages have; ``indent`` follows each."""
+    return f"\n{indent}".join(printable(line) for line in text.split("\n"))
+
+
 def as_json(value: object) -> str:
     """One line of JSON; what JSON lets through and a terminal might obey is escaped too."""
-    line = json.dumps(value, ensure_ascii=False, default=_jsonable, separators=(",", ":"))
+    try:
+        line = _dumps(value)
+    except TypeError:
+        line = _dumps(_with_text_keys(value))
+    except RecursionError:  # decoded where the stack was a little shorter
+        line = _dumps("nested too deeply to be shown")
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
 
 
@@ -100,12 +110,12 @@ class Output:
 
     def line(self, text: str, values: Mapping[str, object]) -> None:
         """One event as it happens: ``text`` for people, ``values`` as a JSON line."""
-        click.echo(as_json(values) if self.json_lines else text)
+        click.echo(as_json(values) if self.json_lines else printable_lines(text))
 
     def note(self, text: str) -> None:
         """Something a person wants to know and a program does not; never on standard output."""
         if not self.json_lines:
-            click.echo(text, err=True)
+            click.echo(printable_lines(text), err=True)
 
     def console(self, file: IO[str] | None = None, width: int | None = None) -> Console:
         """A rich console that takes text literally: no markup, no emoji codes, no highlighting."""
@@ -125,6 +135,36 @@ def _cell(value: object) -> str:
 def _escaped(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_jsonable, separators=(",", ":"))
+
+
+def _with_text_keys(value: Any) -> Any:
+    """The value with keys that JSON can have: a MessagePack map may have bytes, or anything.
+
+    Without recursion: a topic's documents may be nested more deeply than that would bear.
+    """
+    whole = [value]
+    todo: list[Any] = [whole]
+    while todo:
+        outer = todo.pop()
+        for place, each in outer.items() if isinstance(outer, dict) else enumerate(outer):
+            if isinstance(each, dict):
+                outer[place] = {_text_key(key): inner for key, inner in each.items()}
+            elif isinstance(each, list | tuple):
+                outer[place] = list(each)
+            else:
+                continue
+            todo.append(outer[place])
+    return whole[0]
+
+
+def _text_key(key: Any) -> Any:
+    if key is None or isinstance(key, str | int | float):
+        return key  # JSON has a way to write these
+    return _jsonable(key) if isinstance(key, bytes) else as_text(key)
 
 
 def _jsonable(value: Any) -> object:

@@ -20,10 +20,11 @@ from lastword.cli.table_options import TableSpec, table_spec
 from lastword.cli.up_pipelines import SparkRunner, pipelines_of
 from lastword.cli.up_snapshots import snapshots_of
 from lastword.cli.watch import print_change
-from lastword.errors import LastwordError, TopicNotFoundError, WatchLostError
+from lastword.errors import DecodeError, LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
 from lastword.pipelines import Pipeline
 from lastword.table.table import Table
+from lastword.table.watch import Watch
 from lastword.topics.creation import create_topic
 from lastword.topics.profiles import DEFAULT_PROFILE
 
@@ -202,8 +203,17 @@ class _Watcher:
         try:
             with self._table.watch() as changes:
                 while not self._stopping.is_set():
-                    change = changes.take(_LOOK_S)
-                    if change is not None:
-                        print_change(self._app, change, table=self._name)
+                    self._print_next(changes)
         except WatchLostError as error:
             self._app.output.note(f"{self._name}: {error}; watching again")
+
+    def _print_next(self, changes: Watch) -> None:
+        """Anybody who may write to the topic can write nonsense: it is shown, and we go on."""
+        try:
+            change = changes.take(_LOOK_S)
+        except DecodeError as error:
+            text = f"{self._name}  cannot be decoded: {error}"
+            self._app.output.line(text, {"table": self._name, "error": str(error)})
+        else:
+            if change is not None:
+                print_change(self._app, change, table=self._name)

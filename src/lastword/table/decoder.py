@@ -81,6 +81,16 @@ class Decoder:
             self.note_bad(error, record.partition, record.offset)
             return None
 
+    def swept(self, raw_key: bytes) -> Change | None:
+        """The delete of a key that a sweep dropped; None as for ``change``."""
+        try:
+            return Change(self.key.decode(raw_key), None, True, None, None, ())
+        except DecodeError:
+            if self.policy == "fail":
+                raise
+            self._skipped.add()
+            return None
+
     def validator(self) -> Validate | None:
         """What the follower checks before it applies a record, if the policy asks for it."""
         return self._why_bad if self.policy == "quarantine" else None

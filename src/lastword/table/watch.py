@@ -39,7 +39,7 @@ class Watch:
         self._tailer = tailer
         self._decoder = decoder
         self._judge = judge
-        self._ready: deque[Record | Change] = deque()
+        self._ready: deque[Record | bytes] = deque()  # bytes: a swept key
         asked = {} if start is None else dict(start.offsets)
         self._refuse_what_is_gone(asked)
         with tailer.lock:
@@ -106,16 +106,14 @@ class Watch:
         if batch is None:
             return False
         if isinstance(batch, Dropped):
-            for raw in batch.keys:
-                key = self._decoder.key.decode(raw)
-                self._ready.append(Change(key, None, True, None, None, ()))
+            self._ready.extend(batch.keys)
         else:
             self._ready.extend(self._judge.records_of_table(batch))
         return True
 
-    def _taken(self, item: Record | Change) -> Change | None:
-        if isinstance(item, Change):
-            return item
+    def _taken(self, item: Record | bytes) -> Change | None:
+        if isinstance(item, bytes):
+            return self._decoder.swept(item)
         if item.offset < self._offsets[item.partition]:
             return None
         self._offsets[item.partition] = item.offset + 1

@@ -1,0 +1,26 @@
+"""One key that cannot be decoded does not take the others that a sweep dropped with it.
+
+A watcher decoded all dropped keys of a batch at once: at the first bad one it raised, and the
+deletes after it were never reported.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.errors import DecodeError
+from lastword.follow.feed import Dropped
+from tests.support.real_topic import RealTopic
+from tests.support.tables import Tables
+from tests.support.watching import take
+
+
+def test_the_deletes_after_it_are_reported(tables: Tables, topic: RealTopic) -> None:
+    with tables.open(topic.name).watch() as changes:
+        # As a sweep does: its own test is about when that happens, not about what follows.
+        changes._tailer.feed.publish(Dropped(0, [b"a", b"\xff", b"b"]))
+        (first,) = take(changes, 1)
+        with pytest.raises(DecodeError, match="not UTF-8"):
+            take(changes, 1)
+        (last,) = take(changes, 1)
+    assert [(each.key, each.deleted) for each in (first, last)] == [("a", True), ("b", True)]

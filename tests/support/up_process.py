@@ -1,0 +1,95 @@
+"""A running ``lastword up``, what it prints, and everything it started."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from lastword.broker import ports
+
+LASTWORD = str(Path(sys.executable).with_name("lastword"))
+TIMEOUT_S = 180.0
+
+
+class Up:
+    """A running ``lastword up --json`` and the objects it prints."""
+
+    def __init__(self, home: Path, *arguments: str, **environ: str) -> None:
+        (service_port,) = ports.free_ports(1)
+        self.service = f"http://127.0.0.1:{service_port}"
+        self.environ = {
+            **os.environ,
+            "LASTWORD_HOME": str(home),
+            "LASTWORD_SERVICE_PORT": str(service_port),
+            **environ,
+        }
+        self.process = subprocess.Popen(
+            [LASTWORD, "up", "--json", *arguments],
+            env=self.environ,
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def next_object(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._lines.get(timeout=TIMEOUT_S))
+        return found
+
+    def next_with(self, name: str) -> dict[str, Any]:
+        """The next object that has this field; what is printed between may come in any order."""
+        while name not in (found := self.next_object()):
+            pass
+        return found
+
+    def is_gone(self) -> bool:
+        """Whether no process that it started, directly or not, is left."""
+        return not self.processes()
+
+    def processes(self) -> list[int]:
+        """It and all that it started, directly or not: its environment is theirs."""
+        mark = f"LASTWORD_SERVICE_PORT={self.environ['LASTWORD_SERVICE_PORT']}".encode()
+        every = Path("/proc").glob("[0-9]*")
+        return [int(path.name) for path in every if mark in _environment_of(path)]
+
+    def run(self, *arguments: str) -> str:
+        command = [LASTWORD, *arguments]
+        return subprocess.run(
+            command, env=self.environ, capture_output=True, text=True, check=True, timeout=TIMEOUT_S
+        ).stdout
+
+    def stop(self, number: int) -> tuple[int, str]:
+        self.process.send_signal(number)
+        status = self.process.wait(TIMEOUT_S)
+        self._reader.join(TIMEOUT_S)
+        assert self.process.stderr is not None
+        return status, self.process.stderr.read()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(TIMEOUT_S)
+        self._reader.join(TIMEOUT_S)
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _environment_of(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""  # ended meanwhile
