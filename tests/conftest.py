@@ -21,6 +21,7 @@ hypothesis.settings.load_profile("lastword")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+LOGGERS = ("", "kafka", "py4j", "lastword.kafka.librdkafka")
 ON_SPARK = {HERE / "spark", HERE / "regressions" / "pipelines"}
 
 
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _restored_logging() -> Iterator[None]:
     """Take back what the command line does to logging when it runs inside a test."""
-    loggers = [logging.getLogger(name) for name in ("", "kafka", "lastword.kafka.librdkafka")]
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [(logger.handlers[:], logger.level) for logger in loggers]
     yield
     for logger, (handlers, level) in zip(loggers, before, strict=True):

@@ -7,7 +7,9 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ TIMEOUT_S = 180.0
 
 
 class Up:
-    """A running ``lastword up --json`` and the objects it prints."""
+    """A running ``lastword up --json``, or another command that stays, and the objects it prints."""
 
-    def __init__(self, home: Path, *arguments: str, **environ: str) -> None:
+    def __init__(
+        self, home: Path, *arguments: str, command: Sequence[str] = ("up",), **environ: str
+    ) -> None:
         (service_port,) = ports.free_ports(1)
         self.service = f"http://127.0.0.1:{service_port}"
         self.environ = {
@@ -29,14 +33,17 @@ class Up:
             "LASTWORD_SERVICE_PORT": str(service_port),
             **environ,
         }
+        # Not a pipe: nobody reads it before the end, and it may be a lot.
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [LASTWORD, "up", "--json", *arguments],
+            [LASTWORD, *command, "--json", *arguments],
             env=self.environ,
             cwd=home,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors,
             text=True,
         )
+        self.printed: list[str] = []
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -44,6 +51,7 @@ class Up:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            self.printed.append(line)
             self._lines.put(line)
 
     def next_object(self) -> dict[str, Any]:
@@ -76,16 +84,20 @@ class Up:
         self.process.send_signal(number)
         status = self.process.wait(TIMEOUT_S)
         self._reader.join(TIMEOUT_S)
-        assert self.process.stderr is not None
-        return status, self.process.stderr.read()
+        return status, self.problems()
+
+    def problems(self) -> str:
+        """What it has written to standard error."""
+        self._errors.seek(0)
+        return self._errors.read()
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait(TIMEOUT_S)
         self._reader.join(TIMEOUT_S)
-        for pipe in (self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
+        self._errors.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 def _environment_of(process: Path) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lastword.errors import ConfigError, ConnectionFailedError, TopicError, TopicNotFoundError
 from lastword.kafka.connection import Connection
+from lastword.kafka.discreet_logs import keep_discreet
 
 REQUEST_TIMEOUT_SECONDS = 10.0
 
@@ -25,6 +26,7 @@ def wire_admin(
         from kafka import KafkaAdminClient  # noqa: PLC0415
         from kafka.errors import KafkaError  # noqa: PLC0415
 
+    keep_discreet("kafka")
     settings = connection.kafka_python()
     timeout_ms = int(timeout_seconds * 1000)
     settings |= {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}

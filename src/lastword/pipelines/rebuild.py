@@ -18,6 +18,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.group_names import pipeline_group
 from lastword.kafka.groups import Committed, Groups, Place
+from lastword.pipelines.kafka_options import kafka_options
 from lastword.pipelines.own_topics import partitions_of
 from lastword.pipelines.plan import Branch, SourcePlan, join_notes
 from lastword.pipelines.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
@@ -113,8 +114,7 @@ def _records(
     spark: SparkSession, connection: Connection, topic: str, ends: Mapping[int, int]
 ) -> DataFrame:
     reader = spark.read.format("kafka").options(**SOURCE_OPTIONS)
-    for name, value in connection.java().items():
-        reader = reader.option(f"kafka.{name}", value)
+    reader = reader.options(**kafka_options(connection))
     reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
     reader = reader.option("endingOffsets", json.dumps({topic: dict(ends)}))
     reader = reader.option("includeHeaders", "true")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lastword.errors import ConfigError
 from lastword.kafka.group_names import reading_group
 from lastword.kafka.groups import Place
+from lastword.pipelines.kafka_options import kafka_options
 from lastword.pipelines.plan import TaskPlan
 from lastword.pipelines.spans import Span
 from lastword.pipelines.task_input import COLUMNS, HEADERS
@@ -63,8 +64,7 @@ def _records(
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
 
     reader = reader.format("kafka").options(**SOURCE_OPTIONS).options(**options)
-    for name, value in plan.connection.java().items():
-        reader = reader.option(f"kafka.{name}", value)
+    reader = reader.options(**kafka_options(plan.connection))
     reader = reader.option("includeHeaders", str(plan.wants_headers).lower())
     try:
         records = reader.load()

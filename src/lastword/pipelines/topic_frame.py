@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
+from lastword.pipelines.kafka_options import kafka_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,8 +36,7 @@ def topic_frame(
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
 
     reader = spark.read.format("kafka").options(**_SOURCE_OPTIONS)
-    for name, value in connection.java().items():
-        reader = reader.option(f"kafka.{name}", value)
+    reader = reader.options(**kafka_options(connection))
     reader = reader.option("assign", json.dumps({topic: [partition]}))
     reader = reader.option("startingOffsets", json.dumps({topic: {str(partition): start}}))
     reader = reader.option("endingOffsets", json.dumps({topic: {str(partition): end}}))

@@ -114,8 +114,7 @@ def test_a_taken_port_is_said_with_what_to_do(home: Path) -> None:
         running = Up(home, "--port", str(port))
         try:
             status = running.process.wait(TIMEOUT_S)
-            assert running.process.stderr is not None
-            problem = json.loads(running.process.stderr.read())
+            problem = json.loads(running.problems())
         finally:
             running.close()
     assert status == 1
