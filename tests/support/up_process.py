@@ -20,7 +20,7 @@ TIMEOUT_S = 180.0
 
 
 class Up:
-    """A running ``lastword up --json``, or another command that stays, and the objects it prints."""
+    """A running ``lastword up --json``, or a command that stays like it, and what it prints."""
 
     def __init__(
         self, home: Path, *arguments: str, command: Sequence[str] = ("up",), **environ: str
@@ -34,7 +34,7 @@ class Up:
             **environ,
         }
         # Not a pipe: nobody reads it before the end, and it may be a lot.
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by close()
         self.process = subprocess.Popen(
             [LASTWORD, *command, "--json", *arguments],
             env=self.environ,

@@ -131,7 +131,7 @@ def test_no_secret_is_shown(tmp_path: Path, shown: Any) -> None:
         security_protocol="SASL_PLAINTEXT",
         sasl_mechanism="OAUTHBEARER",
         oauth=OAUTH,
-        properties={"plugin.library.paths": SECRET},
+        properties={"client.id": SECRET},
     )
     for connection in (mutual_tls(tmp_path), oauth):
         assert "s3cr3t" not in shown(connection)

@@ -157,7 +157,8 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
 
 # TOML sections whose keys are not ours: Kafka's own, or names that users give.
 FREE_SECTIONS: dict[str, str] = {
-    "connection.properties": "further settings for librdkafka, such as client.id",
+    "connection.properties": "further settings that tune librdkafka, such as client.id; a list, "
+    "none of which loads code or reads files",
     "broker.properties": "further settings for the broker, such as log.cleaner.threads",
     "pipelines": "what `lastword up` runs on Spark: a name of yours, and MODULE:NAME",
 }

@@ -17,10 +17,12 @@ from lastword.cli.settings import (
     Setting,
     SettingValue,
 )
+from lastword.cli.trusted_file import read_trusted
 from lastword.errors import ConfigError
 
 DEFAULT_FILE = Path("lastword.toml")
 _SECTIONS = {"tables", *(name.rpartition(".")[0] for name in BY_NAME)}
+_FORM = "see docs/reference/settings.md for its form"
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
@@ -56,8 +58,12 @@ def load_settings(
 ) -> Settings:
     """Flags win over the environment, which wins over the file. A ``file`` of None means
     ``lastword.toml`` in the current directory, if there is one."""
-    path = file or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
-    from_file = read_file(path) if path else Settings()
+    if file is not None:
+        from_file = read_file(file)
+    elif DEFAULT_FILE.exists():
+        from_file = _parsed(DEFAULT_FILE, read_trusted(DEFAULT_FILE))
+    else:
+        from_file = Settings()
     from_environment = {
         setting.name: _from_text(setting, environ[variable])
         for setting in SETTINGS
@@ -72,11 +78,17 @@ def load_settings(
 def read_file(path: Path) -> Settings:
     """Parse one ``lastword.toml``; relative paths in it are relative to it."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"cannot read {path}: {error}", hint="see docs/reference/settings.md for its form"
-        ) from error
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint=_FORM) from error
+    return _parsed(path, content)
+
+
+def _parsed(path: Path, content: bytes) -> Settings:
+    try:
+        document = tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint=_FORM) from error
     return _FileReader(path).read(document)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from lastword.errors import ConfigError
+from lastword.kafka.allowed_properties import check_properties
 from lastword.kafka.client_properties import SHARED_PROPERTIES, fields_from_client_properties
 from lastword.kafka.jaas import MODULE_OF_MECHANISM, render_login
 from lastword.kafka.java_properties import parse_java_properties
@@ -34,8 +35,9 @@ _T = TypeVar("_T")
 class Connection:
     """Where a cluster is and how to prove who we are. Never shows a secret.
 
-    ``properties`` are further settings for librdkafka, such as ``client.id``; the few that Java
-    knows by the same name reach Spark as well. TLS files are PEM.
+    ``properties`` are further settings for librdkafka, such as ``client.id``, of those that tune it
+    and neither load code nor read files; the few that Java knows by the same name reach Spark as
+    well. TLS files are PEM.
 
     >>> Connection(bootstrap_servers="localhost:9092")
     Connection(bootstrap_servers='localhost:9092', security_protocol='PLAINTEXT')
@@ -59,7 +61,7 @@ class Connection:
         _check_addresses(self.bootstrap_servers)
         _check_tls(self)
         _check_sasl(self)
-        _check_properties(self.properties)
+        check_properties(self.properties)
 
     def __repr__(self) -> str:
         shown = []
@@ -240,17 +242,6 @@ def _check_sasl(connection: Connection) -> None:
             f"{mechanism} logs in with a user name and a password and nothing else",
             hint="set sasl_username and sasl_password",
         )
-
-
-def _check_properties(properties: Mapping[str, str]) -> None:
-    for name in properties:
-        if name in ("bootstrap.servers", "metadata.broker.list") or name.startswith(
-            ("ssl.", "sasl.", "security.")
-        ):
-            raise ConfigError(
-                f"the property {name} contradicts the connection's own settings",
-                hint="use the connection's field for it",
-            )
 
 
 def choose_connection(connection: Connection | None, bootstrap_servers: str | None) -> Connection:

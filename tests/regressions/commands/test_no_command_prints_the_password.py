@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from lastword.cli.main import lastword as command_line
 from lastword.broker.runtime import KafkaRuntime
+from lastword.cli.main import lastword as command_line
 from lastword.testing.secure_broker import SecureBroker
 from tests.broker.cli.conftest import Lastword
 from tests.support.secrets import environment_of, lines_with

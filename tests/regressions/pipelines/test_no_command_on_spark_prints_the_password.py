@@ -24,7 +24,7 @@ app.stream({topic!r}).group_by_key().count("counts")
 """
 
 
-def test_pipelines_and_snapshots(
+def test_pipelines_and_snapshots(  # noqa: PLR0917 - fixtures
     secure_broker: SecureBroker,
     spark: SparkSession,
     home: Path,
