@@ -18,6 +18,7 @@ from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
 from lastword.pipelines.class_archive import ClassArchive, end_java, load_classes
 from lastword.pipelines.s3a import S3A, SPARK_S3A_JARS, s3a_settings
+from lastword.pipelines.spark_network import is_local, network_settings, warn_if_open
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -132,6 +133,7 @@ def session_for(
     """
     active = SparkSession.getActiveSession()
     if active is not None:
+        warn_if_open(active)
         yield active
         return
     if _STARTED_BY_SUBMIT in os.environ:
@@ -145,6 +147,7 @@ def session_for(
             delta_at=delta_at,
             progress=progress,
         )
+    warn_if_open(spark)
     try:
         yield spark
     finally:
@@ -156,7 +159,8 @@ def _submitted_session(application_id: str) -> SparkSession:
     SparkContext._ensure_initialized()  # before it has talked to Java, a SparkConf knows nothing
     given = SparkConf()
     builder = SparkSession.builder.appName(given.get("spark.app.name") or application_id)
-    for name, value in _SETTINGS.items():
+    ours = {**_SETTINGS, **network_settings(given.get("spark.master") or LOCAL_MASTER)}
+    for name, value in ours.items():
         if not given.contains(name):
             builder = builder.config(name, value)
     return builder.getOrCreate()
@@ -182,6 +186,7 @@ def build_session(
     classes = ClassArchive.of(home, java, jars).options()
     options = (
         dict(_SETTINGS)
+        | dict(network_settings(master))
         | dict(_CHECKPOINT_SETTINGS if delta_at is None else DELTA_SETTINGS)
         | (s3a_settings(os.environ) if in_s3 else {})
         | _jar_settings(jars, s3a_jars, master)
@@ -234,7 +239,7 @@ def _jar_settings(jars: Sequence[Path], s3a: Sequence[Path], master: str) -> dic
 
     Not so those for S3: the archive is made without them.
     """
-    if not master.startswith("local"):
+    if not is_local(master):
         return {"spark.jars": ",".join(map(str, [*jars, *s3a]))}
     settings = {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
     return settings | ({"spark.jars": ",".join(f"local:{jar}" for jar in s3a)} if s3a else {})

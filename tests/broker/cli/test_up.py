@@ -15,6 +15,7 @@ from lastword.broker import ports
 from lastword.broker.info import find_running
 from lastword.broker.runtime import KafkaRuntime
 from lastword.testing.waiting import wait_until
+from tests.support.listening import beyond_loopback
 from tests.support.up_process import TIMEOUT_S, Up
 
 
@@ -59,6 +60,7 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
     assert httpx.get(f"{up.service}/updates/user-1").json() == 2
     assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics").text
+    assert beyond_loopback(up.processes()) == []
     up.run("topic", "create", "pages", "--partitions", "5")
     up.run("put", "user-profiles", "user-2", "2")
     assert up.next_with("sources")["updates"] == 1
