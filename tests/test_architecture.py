@@ -19,7 +19,19 @@ SOURCE = Path(__file__).parent.parent / "src" / "lastword"
 # From the bottom up: a part imports from the rows before its own, and from its neighbours in
 # the same row as long as no circle appears. "lastword" is the package's own __init__.py.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "records", "clock", "durations", "metrics", "metric_names", "exposition"}),
+    frozenset(
+        {
+            "errors",
+            "records",
+            "clock",
+            "durations",
+            "metrics",
+            "metric_names",
+            "exposition",
+            "private_files",
+            "host_names",
+        }
+    ),
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
     frozenset({"broker", "kafka"}),
     frozenset({"topics"}),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from lastword.broker import ports
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
+from lastword.broker.login import make_login
 from lastword.broker.node import BrokerNode
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import check_settings, default_settings, node_settings
@@ -31,6 +32,8 @@ class EmbeddedBroker:
     settings     any settings of a Kafka broker
     listeners    names of further listeners, with their security protocols
     scram_users  names and passwords to create while formatting (SCRAM-SHA-512)
+    secure       whether clients need a login, made here, that only this user can read;
+                 otherwise every user of this machine may do everything
     detached     whether it stays when this process ends; otherwise it ends with this process,
                  even when that is killed
     """
@@ -45,6 +48,7 @@ class EmbeddedBroker:
         settings: Mapping[str, str] | None = None,
         listeners: Mapping[str, str] | None = None,
         scram_users: Mapping[str, str] | None = None,
+        secure: bool = False,
         detached: bool = False,
     ) -> None:
         check_settings(settings or {})
@@ -52,15 +56,17 @@ class EmbeddedBroker:
         self._scram_users = scram_users or {}
         names = [CLIENT_LISTENER, *(listeners or {})]
         infos = _plan(self._directory, brokers, port, names)
-        self.info = BrokerInfo(_cluster_id(self._directory), infos, detached)
+        self.info = BrokerInfo(_cluster_id(self._directory), infos, detached, secure)
+        login = make_login(self._directory, self.info.bootstrap_servers) if secure else None
         self.nodes = tuple(
             BrokerNode(
                 info,
                 runtime,
                 default_settings(brokers)
                 | dict(settings or {})
-                | node_settings(info, infos, listeners or {}),
+                | node_settings(info, infos, listeners or {}, login),
                 detached=detached,
+                login=login,
             )
             for info in infos
         )

@@ -28,6 +28,7 @@ _STOP_SECONDS = 10.0
 def main(arguments: list[str]) -> int:
     """Start Java, say its process id, and stay with it if it has a parent to live with."""
     parent, lock_fd, pid_file, console, *command = arguments
+    os.umask(0o077)  # the records of all topics are among what Java writes
     with open(console, "wb") as output:  # noqa: PTH123 - pathlib would double the start-up time
         # The lock on the node's directory goes to Java and to nobody else: it is held for
         # exactly as long as Java lives, however Java ends.

@@ -8,12 +8,16 @@ import msgspec
 
 from lastword.broker import data_files
 from lastword.broker.data_files import Segment
+from lastword.broker.login import Login, client_properties, read_login
 from lastword.broker.metrics import Sample, scrape
+from lastword.broker.metrics_agent import read_metrics_password
 from lastword.broker.ports import LOOPBACK
 from lastword.broker.process import NodeProcess
 from lastword.errors import BrokerError
+from lastword.private_files import make_private_directory, write_private
 
 CLIENT_LISTENER = "PLAINTEXT"
+"""Its name since the first version; what is spoken there depends on whether it is secure."""
 _FILE = "broker.json"
 
 
@@ -56,7 +60,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     def metrics(self) -> list[Sample]:
         """What this node measures now, its log cleaner above all; see ``broker.metrics``."""
-        return scrape(self.metrics_port)
+        return scrape(self.metrics_port, read_metrics_password(Path(self.directory)))
 
     def cleaner_checkpoint(self) -> dict[tuple[str, int], int]:
         """(topic, partition) to the first offset the log cleaner has not cleaned."""
@@ -68,16 +72,35 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
 
 class BrokerInfo(msgspec.Struct, frozen=True):
-    """A broker, or a cluster of brokers, of this machine; ``detached`` from its starter or not."""
+    """A broker, or a cluster of brokers, of this machine.
+
+    detached   whether it stays when its starter ends
+    secure     whether it lets in only who has its login, which is the user who started it
+    """
 
     cluster_id: str
     nodes: tuple[NodeInfo, ...]
     detached: bool
+    secure: bool = False
 
     @property
     def bootstrap_servers(self) -> str:
         """What a Kafka client needs to connect."""
         return self.addresses(CLIENT_LISTENER)
+
+    @property
+    def client_properties(self) -> Path | None:
+        """Where clients find how to log in; None when they need not."""
+        return client_properties(self._directory) if self.secure else None
+
+    @property
+    def login(self) -> Login | None:
+        """What a client logs in with; None when it need not."""
+        return read_login(self._directory) if self.secure else None
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self.nodes[0].directory).parent
 
     def addresses(self, listener: str) -> str:
         """The bootstrap servers for one of the listeners."""
@@ -98,10 +121,8 @@ class BrokerInfo(msgspec.Struct, frozen=True):
 
 def write_info(directory: Path, info: BrokerInfo) -> None:
     """Leave word of a broker that is about to be started in ``directory``."""
-    directory.mkdir(parents=True, exist_ok=True)
-    new = directory / f"{_FILE}.new"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2))
-    new.replace(directory / _FILE)
+    make_private_directory(directory)
+    write_private(directory / _FILE, msgspec.json.format(msgspec.json.encode(info), indent=2))
 
 
 def read_info(directory: Path) -> BrokerInfo | None:

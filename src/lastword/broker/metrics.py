@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import http.client
 import re
+from base64 import b64encode
 from typing import NamedTuple
 
+from lastword.broker.metrics_agent import METRICS_USER
 from lastword.broker.ports import LOOPBACK
 from lastword.errors import BrokerError
 
@@ -32,12 +34,12 @@ class Sample(NamedTuple):
     value: float
 
 
-def scrape(port: int, timeout: float = 5.0) -> list[Sample]:
+def scrape(port: int, password: str | None, timeout: float = 5.0) -> list[Sample]:
     """Everything the broker measures now; BrokerError when it does not answer."""
     # Straight to the loopback address: a proxy from the environment has no business here.
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
     try:
-        connection.request("GET", "/metrics")
+        connection.request("GET", "/metrics", headers=_authorization(password))
         response = connection.getresponse()
         body = response.read().decode()
     except (OSError, http.client.HTTPException) as error:
@@ -50,6 +52,13 @@ def scrape(port: int, timeout: float = 5.0) -> list[Sample]:
     if response.status != http.client.OK:
         raise BrokerError(f"the broker's metrics port {port} answers {response.status}")
     return parse(body)
+
+
+def _authorization(password: str | None) -> dict[str, str]:
+    if password is None:
+        return {}
+    login = b64encode(f"{METRICS_USER}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {login}"}
 
 
 def parse(text: str) -> list[Sample]:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from lastword.broker import handshake, ports
 from lastword.broker.info import NodeInfo
+from lastword.broker.login import Login
+from lastword.broker.metrics_agent import agent_option
 from lastword.broker.process import NodeProcess
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import to_properties
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
+from lastword.private_files import make_private_directory, write_private
 
 _LOG4J = Path(__file__).with_name("log4j2.xml")
-_METRICS = Path(__file__).with_name("jmx_exporter.yml")
 _FORMAT_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
 _POLL_SECONDS = 0.05
@@ -36,8 +38,10 @@ class BrokerNode:
         settings: Mapping[str, str],
         *,
         detached: bool,
+        login: Login | None = None,
     ) -> None:
         self.info = info
+        self._login = login
         self._runtime = runtime
         self._settings = settings
         self._detached = detached
@@ -66,6 +70,7 @@ class BrokerNode:
                 text=True,
                 timeout=_FORMAT_SECONDS,
                 check=False,
+                umask=0o077,
             )
         except subprocess.TimeoutExpired as error:
             raise BrokerError(f"formatting {self.info.data_dir} does not end") from error
@@ -83,8 +88,8 @@ class BrokerNode:
         """Start the process without waiting for it to answer."""
         self._write_properties()
         self._log_start = self.info.log_file.stat().st_size if self.info.log_file.exists() else 0
-        address = f"{ports.LOOPBACK}:{self.info.metrics_port}"
-        agent = f"-javaagent:{self._runtime.metrics_agent}={address}:{_METRICS}"
+        directory = Path(self.info.directory)
+        agent = agent_option(self._runtime.metrics_agent, directory, self.info.metrics_port)
         command = self._java([agent], "kafka.Kafka", str(self._properties))
         self._process.launch(command, self._console, detached=self._detached)
 
@@ -149,13 +154,12 @@ class BrokerNode:
         )
 
     def _write_properties(self) -> None:
-        self._properties.parent.mkdir(parents=True, exist_ok=True)
-        self._properties.touch(mode=0o600)  # it can hold passwords
-        self._properties.write_text(to_properties(self._settings), encoding="utf-8")
+        make_private_directory(self._properties.parent)
+        write_private(self._properties, to_properties(self._settings).encode())
 
     def _sees(self, broker_ids: frozenset[int]) -> bool:
         try:
-            view = handshake.ask(ports.LOOPBACK, self.info.port, _ANSWER_SECONDS)
+            view = handshake.ask(ports.LOOPBACK, self.info.port, _ANSWER_SECONDS, self._login)
         except OSError:
             return False  # not yet
         return view.broker_ids >= broker_ids

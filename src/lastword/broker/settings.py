@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lastword.broker.info import CLIENT_LISTENER, NodeInfo
+from lastword.broker.login import MECHANISM, PROTOCOL, Login
 from lastword.broker.ports import LOOPBACK
 from lastword.errors import ConfigError
 
@@ -27,13 +28,18 @@ _DECIDED_HERE = {
 
 
 def node_settings(
-    node: NodeInfo, cluster: Sequence[NodeInfo], listeners: Mapping[str, str]
+    node: NodeInfo,
+    cluster: Sequence[NodeInfo],
+    listeners: Mapping[str, str],
+    login: Login | None = None,
 ) -> dict[str, str]:
     """What makes ``node`` a member of ``cluster``; ``listeners`` maps further names to protocols.
 
-    Every address is the loopback one: nothing outside this machine can connect.
+    Every address is the loopback one: nothing outside this machine can connect. With a ``login``
+    clients need it, and so do the nodes among themselves.
     """
-    protocols = {CLIENT_LISTENER: "PLAINTEXT", **listeners}
+    own = "PLAINTEXT" if login is None else PROTOCOL
+    protocols = {CLIENT_LISTENER: own, **listeners}
     client = ",".join(f"{name}://{LOOPBACK}:{node.listeners[name]}" for name in protocols)
     return {
         "process.roles": "broker,controller",
@@ -46,10 +52,25 @@ def node_settings(
         "advertised.listeners": client,
         "listener.security.protocol.map": ",".join(
             f"{name}:{protocol}"
-            for name, protocol in {**protocols, _CONTROLLER_LISTENER: "PLAINTEXT"}.items()
+            for name, protocol in {**protocols, _CONTROLLER_LISTENER: own}.items()
         ),
         "inter.broker.listener.name": CLIENT_LISTENER,
         "log.dirs": str(node.data_dir),
+        **({} if login is None else _login_settings(login)),
+    }
+
+
+def _login_settings(login: Login) -> dict[str, str]:
+    # The controller's listener, too: it creates and deletes topics for whoever asks.
+    listeners = (CLIENT_LISTENER, _CONTROLLER_LISTENER)
+    return {
+        "sasl.enabled.mechanisms": MECHANISM,
+        "sasl.mechanism.inter.broker.protocol": MECHANISM,
+        "sasl.mechanism.controller.protocol": MECHANISM,
+        **{
+            f"listener.name.{name.lower()}.{MECHANISM.lower()}.sasl.jaas.config": login.for_broker()
+            for name in listeners
+        },
     }
 
 

@@ -9,6 +9,7 @@ import click
 
 from lastword.broker import handshake
 from lastword.broker.info import BrokerInfo, NodeInfo, find_running, read_info
+from lastword.broker.login import Login
 from lastword.broker.ports import LOOPBACK
 from lastword.cli.broker_log import log
 from lastword.cli.context import AppContext, with_app
@@ -23,7 +24,8 @@ _ANSWER_SECONDS = 2.0
 def broker() -> None:
     """Start, stop and inspect the local broker.
 
-    It is a real Apache Kafka, reachable from this machine only. Its data, settings and log are
+    It is a real Apache Kafka, reachable from this machine only. Every user of this machine may
+    read and write all of it, unless it is started with --secure. Its data, settings and log are
     below LASTWORD_HOME/broker and stay when it stops.
     """
 
@@ -46,13 +48,26 @@ broker.add_command(log)
     metavar="KEY=VALUE",
     help="A setting of Kafka's broker, over those of lastword.toml; repeatable.",
 )
+@click.option(
+    "--secure/--open",
+    default=None,
+    help="Let in only you, or every user of this machine.  [default: broker.secure, else open]",
+)
 def start(
-    app: AppContext, port: int | None, brokers: int | None, properties: tuple[str, ...]
+    app: AppContext,
+    port: int | None,
+    brokers: int | None,
+    properties: tuple[str, ...],
+    secure: bool | None,
 ) -> None:
     """Start the local broker and leave it running.
 
     Returns once it answers. All other commands then find it by themselves. The first start
     fetches Kafka's jars (47 MB); later ones need no network.
+
+    With --secure it asks for a login (SASL/PLAIN). The password is made here and kept in
+    LASTWORD_HOME/broker/client.properties, which only you can read: commands find it by
+    themselves, and Kafka's own tools take the file as --command-config.
 
     For example: lastword broker start --setting log.cleaner.backoff.ms=1000
     """
@@ -60,13 +75,19 @@ def start(
         app.flags["broker.port"] = port
     if brokers is not None:
         app.flags["broker.brokers"] = brokers
+    if secure is not None:
+        app.flags["broker.secure"] = secure
     running = find_running(app.home)
     if running is None:
         starting = local_broker(app, detached=True, properties=_parse(properties))
         app.output.note(f"starting Kafka at {starting.bootstrap_servers}")
         starting.start()
         running = starting.info
-    elif properties or port not in (None, running.nodes[0].port):
+    elif (
+        properties
+        or port not in (None, running.nodes[0].port)
+        or secure not in (None, running.secure)
+    ):
         raise BrokerError(
             f"a broker runs at {running.bootstrap_servers} already",
             hint="to start it anew with other settings: lastword broker stop",
@@ -120,13 +141,16 @@ def status(app: AppContext) -> None:
 
 def _show(app: AppContext, info: BrokerInfo) -> bool:
     """Print a broker and its nodes; returns whether all of them answer."""
-    nodes: list[Mapping[str, object]] = [_describe(node) for node in info.nodes]
+    login = info.login
+    nodes: list[Mapping[str, object]] = [_describe(node, login) for node in info.nodes]
     answers = all(node["state"] == "answers" for node in nodes)
     summary: dict[str, object] = {
         "running": bool(info.running_nodes()),
         "bootstrap_servers": info.bootstrap_servers,
         "cluster_id": info.cluster_id,
         "detached": info.detached,
+        "secure": info.secure,
+        "client_properties": info.client_properties and str(info.client_properties),
     }
     if app.json_lines:
         app.output.details({**summary, "nodes": nodes})
@@ -137,10 +161,10 @@ def _show(app: AppContext, info: BrokerInfo) -> bool:
     return answers
 
 
-def _describe(node: NodeInfo) -> dict[str, object]:
+def _describe(node: NodeInfo, login: Login | None) -> dict[str, object]:
     return {
         "broker": node.id,
-        "state": _state(node),
+        "state": _state(node, login),
         "pid": node.process.pid,
         "address": f"{LOOPBACK}:{node.port}",
         "metrics": f"http://{LOOPBACK}:{node.metrics_port}/metrics",
@@ -149,11 +173,11 @@ def _describe(node: NodeInfo) -> dict[str, object]:
     }
 
 
-def _state(node: NodeInfo) -> str:
+def _state(node: NodeInfo, login: Login | None) -> str:
     if not node.process.is_running():
         return "stopped"
     try:
-        view = handshake.ask(LOOPBACK, node.port, _ANSWER_SECONDS)
+        view = handshake.ask(LOOPBACK, node.port, _ANSWER_SECONDS, login)
     except OSError:
         return "silent"
     return "answers" if node.id in view.broker_ids else "fenced"

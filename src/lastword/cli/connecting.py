@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lastword.broker.info import find_running
+from lastword.broker.info import BrokerInfo, find_running
 from lastword.cli.settings_file import Settings
 from lastword.errors import ConfigError, ConnectionFailedError
 from lastword.kafka.connection import Connection
@@ -32,22 +32,28 @@ def connection_from(settings: Settings, home: Path) -> Connection:
         for name, value in given.items()
         if value is not None and not name.startswith("oauth_")
     }
+    if not bootstrap_servers:
+        local = _local_broker(home)
+        if local.client_properties is not None:
+            connection = Connection.from_properties(local.client_properties)
+            return replace(connection, properties=properties)
+        bootstrap_servers = local.bootstrap_servers
     return Connection(
-        bootstrap_servers=str(bootstrap_servers) if bootstrap_servers else _local_broker(home),
+        bootstrap_servers=str(bootstrap_servers),
         oauth=_client_credentials({name: given[f"oauth_{name}"] for name in _OAUTH}),
         properties=properties,
         **fields,
     )
 
 
-def _local_broker(home: Path) -> str:
+def _local_broker(home: Path) -> BrokerInfo:
     running = find_running(home)
     if running is None:
         raise ConnectionFailedError(
             "no cluster was named and no local broker is running",
             hint="run `lastword up` or `lastword broker start`, or pass --bootstrap-servers",
         )
-    return running.bootstrap_servers
+    return running
 
 
 def _client_credentials(given: dict[str, Any]) -> ClientCredentials | None:

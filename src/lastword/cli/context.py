@@ -50,13 +50,15 @@ class AppContext:
             file = Path(named)
         return load_settings(file, os.environ, self.flags)
 
-    @property
+    @cached_property
     def home(self) -> Path:
-        """The directory of everything kept on this machine."""
-        from lastword.broker.home import default_home
+        """The directory of everything kept on this machine, closed to its other users."""
+        from lastword.broker.home import default_home, tighten_home
 
         given = self.settings["home"]
-        return Path(str(given)) if given else default_home(os.environ)
+        home = Path(str(given)) if given else default_home(os.environ)
+        tighten_home(home)
+        return home
 
     @property
     def state_dir(self) -> Path:

@@ -36,5 +36,6 @@ def local_broker(
         brokers=int(str(given["brokers"])),
         port=int(str(given["port"])),
         settings={**app.settings.free.get("broker.properties", {}), **(properties or {})},
+        secure=bool(given["secure"]),
         detached=detached,
     )

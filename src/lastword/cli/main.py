@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,4 +102,6 @@ def lastword() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the ``lastword`` script."""
+    # What a command keeps, and what it starts keeps, is for this user alone.
+    os.umask(0o077)
     lastword(arguments, prog_name="lastword")

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from lastword.errors import ServiceError
 from lastword.exposition import MEDIA_TYPE, exposition
+from lastword.host_names import LOOPBACK_NAMES, host_name
 from lastword.metrics import Metrics
 
 _HOST = "127.0.0.1"
@@ -21,9 +22,16 @@ def metrics_endpoint(metrics: Metrics, port: int) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path == "/metrics"
-            body = exposition(metrics.samples()).encode() if found else b"see /metrics\n"
-            self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
+            # Any page can point a name of its own here, and have a visitor's browser ask.
+            if host_name(self.headers.get("Host", "")) not in LOOPBACK_NAMES:
+                self._answer(HTTPStatus.MISDIRECTED_REQUEST, b"ask for localhost\n")
+            elif self.path != "/metrics":
+                self._answer(HTTPStatus.NOT_FOUND, b"see /metrics\n")
+            else:
+                self._answer(HTTPStatus.OK, exposition(metrics.samples()).encode())
+
+        def _answer(self, status: HTTPStatus, body: bytes) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", MEDIA_TYPE.decode())
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -79,6 +79,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("connection.oauth_scope", str, None, "the scope to ask for, if any"),
     Setting("broker.port", int, 9092, "the port of the local broker"),
     Setting("broker.brokers", int, 1, "how many local brokers form the cluster"),
+    Setting(
+        "broker.secure",
+        bool,
+        False,
+        "whether the local broker lets in only you, not every user of this machine",
+    ),
     Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
     Setting(
         "snapshots.location",

@@ -17,6 +17,7 @@ import msgspec
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError, StoreLockedError
+from lastword.private_files import make_private_directory
 
 LOCK_FILE = ".lock"
 STORE_DIRECTORY = "store"
@@ -48,8 +49,9 @@ class StateDirectory:
     def acquire(self, partition: int) -> Path:
         """Lock a partition and return where its store lives; raises StoreLockedError."""
         directory = self.path / str(partition)
-        directory.mkdir(parents=True, exist_ok=True)
+        make_private_directory(directory)
         lock = (directory / LOCK_FILE).open("a+b")
+        os.fchmod(lock.fileno(), 0o600)  # whoever can open it can lock it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

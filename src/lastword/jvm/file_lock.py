@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lastword.clock import SYSTEM_CLOCK
+from lastword.private_files import make_private_directory
 
 _POLL_SECONDS = 0.05
 
@@ -20,12 +21,14 @@ _POLL_SECONDS = 0.05
 def acquire(path: Path, timeout: float) -> int:
     """Lock ``path`` and return its open file; TimeoutError when another holds it for longer.
 
-    The lock is given up by closing the file.
+    Whoever can open the file can lock it, so nobody else can open it. The lock is given up by
+    closing the file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    make_private_directory(path.parent)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     deadline = SYSTEM_CLOCK.monotonic() + timeout
     try:
+        os.fchmod(fd, 0o600)  # one of an earlier version was readable by all
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,6 +12,7 @@ from lastword.jvm import ivy, verification
 from lastword.jvm.file_lock import locked
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.java import Java
+from lastword.private_files import make_private_directory
 
 CHECKSUMS = Path(__file__).with_name("checksums")
 _LOCK_TIMEOUT_SECONDS = 30 * 60
@@ -74,7 +75,7 @@ class JarSet:
         # the jars are there or when one of them is wrong.
         work = directory.with_name(f"{self.name}.download")
         arrived = work / "arrived"
-        arrived.mkdir(parents=True, exist_ok=True)
+        make_private_directory(arrived)
         ivy.retrieve(
             java,
             self.roots,
@@ -93,7 +94,7 @@ class JarSet:
             verification.verify(
                 arrived, expected, hint="The repository delivers a different file; do not use it."
             )
-            directory.mkdir(parents=True, exist_ok=True)
+            make_private_directory(directory)
             for name in expected:
                 (arrived / name).replace(directory / name)
         finally:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 
 from lastword.jvm.java import Java
+from lastword.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +68,7 @@ class ClassArchive:
 
     def make_base(self) -> None:
         """Make sure of what it builds on."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(self.path.parent)
         if self.base is None or self.base.exists():
             return
         made = self.base.with_name(f"{self.base.name}.{os.getpid()}")

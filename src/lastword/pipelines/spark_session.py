@@ -19,6 +19,7 @@ from lastword.jvm.java import Java, find_java
 from lastword.pipelines.class_archive import ClassArchive, end_java, load_classes
 from lastword.pipelines.s3a import S3A, SPARK_S3A_JARS, s3a_settings
 from lastword.pipelines.spark_network import is_local, network_settings, warn_if_open
+from lastword.private_files import make_private_directory
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -265,17 +266,17 @@ def java_home_for_spark(java: Java, home: Path) -> Path:
     wrapper = home / "spark-java" / "bin" / "java"
     if java.executable.resolve() == wrapper.resolve():
         return wrapper.parent.parent  # JAVA_HOME leads here already; it must not run itself
-    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    make_private_directory(wrapper.parent)
     made = wrapper.with_name(f"java.{os.getpid()}")
     made.write_text(_WITHOUT_VECTORS.format(java=java.executable.resolve()), encoding="utf-8")
-    made.chmod(0o755)
+    made.chmod(0o700)
     made.replace(wrapper)
     return wrapper.parent.parent
 
 
 def _log_option(home: Path) -> str:
     directory = home / "logs"
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_directory(directory)
     path = directory / "spark-log4j2.properties"
     path.write_text(_LOG4J.format(directory=directory), encoding="utf-8")
     return f"-Dlog4j2.configurationFile={path}"

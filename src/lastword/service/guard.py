@@ -8,12 +8,11 @@ Sec-Fetch-Site that browsers add to what pages send.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
+from lastword.host_names import LOOPBACK_NAMES, host_name
 from lastword.service.config import ServiceConfig
 from lastword.service.problems import RefusedError
 
-_LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _KNOWN_HOSTS_MAX = 1000
 # Two of these in one request mean that somebody between us may have read the other one.
 _ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type")
@@ -26,7 +25,7 @@ class Guard:
         names = {name.lower() for name in config.allowed_hosts}
         names.add(f"[{config.host}]" if ":" in config.host else config.host.lower())
         if config.loopback:
-            names |= _LOOPBACK_NAMES
+            names |= LOOPBACK_NAMES
         self._names = frozenset(names)
         self._scheme = "https" if config.tls else "http"
         self._origins = frozenset(origin.lower() for origin in config.allowed_origins)
@@ -53,7 +52,7 @@ class Guard:
         return origin is not None and not self._same(origin.decode("latin-1").lower(), host)
 
     def _check_host(self, host: bytes | None) -> None:
-        name = _name_of(host.decode("latin-1")) if host else None
+        name = host_name(host.decode("latin-1")) if host else None
         if name is None:
             raise RefusedError(
                 400, "BadHost", "the request says no host", hint="send a valid Host header"
@@ -79,18 +78,6 @@ class Guard:
 
     def _same(self, origin: str, host: bytes) -> bool:
         return origin == f"{self._scheme}://{host.decode('latin-1').lower()}"
-
-
-def _name_of(host: str) -> str | None:
-    """The host without its port; None when it is no host."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port
-    except ValueError:
-        return None
-    if parts.hostname is None or parts.path or parts.query or parts.fragment or "@" in host:
-        return None
-    return f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.lower()
 
 
 def _check_fetch(method: str, headers: Mapping[bytes, bytes]) -> None:

@@ -1,0 +1,63 @@
+"""The secret of a broker that lets in nobody but the user who started it.
+
+It is in ``client.properties`` in the broker's directory, which only that user can read, in the
+form that Kafka's own tools and ``Connection.from_properties`` take.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+from lastword.kafka.jaas import PLAIN_MODULE, parse_login, render_login
+from lastword.kafka.java_properties import parse_java_properties
+from lastword.private_files import make_private_directory, write_private
+
+PROTOCOL = "SASL_PLAINTEXT"  # nobody but root hears what goes over the loopback interface
+MECHANISM = "PLAIN"  # SCRAM would put the password into the arguments of Kafka's formatting tool
+_USERNAME = "lastword"
+_FILE = "client.properties"
+_JAAS = "sasl.jaas.config"
+
+
+class Login(NamedTuple):
+    """Who the broker knows, which is one user."""
+
+    username: str
+    password: str
+
+    def for_broker(self) -> str:
+        """The login line of a listener: whom it lets in, and as whom brokers talk to each other."""
+        known = {f"user_{self.username}": self.password}
+        return render_login(PLAIN_MODULE, {**self._asdict(), **known})
+
+
+def client_properties(directory: Path) -> Path:
+    """Where clients of the broker in ``directory`` find how to log in."""
+    return directory / _FILE
+
+
+def read_login(directory: Path) -> Login | None:
+    """The login of the broker in ``directory``; None when it never had one."""
+    try:
+        text = client_properties(directory).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    options = parse_login(parse_java_properties(text)[_JAAS]).options
+    return Login(options["username"], options["password"])
+
+
+def make_login(directory: Path, bootstrap_servers: str) -> Login:
+    """The login for a broker that is about to start; it keeps the one it had."""
+    login = read_login(directory) or Login(_USERNAME, secrets.token_urlsafe(32))
+    lines = {
+        "bootstrap.servers": bootstrap_servers,
+        "security.protocol": PROTOCOL,
+        "sasl.mechanism": MECHANISM,
+        _JAAS: render_login(PLAIN_MODULE, login._asdict()),
+    }
+    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    make_private_directory(directory)
+    write_private(client_properties(directory), text.encode())
+    return login

@@ -1,0 +1,23 @@
+"""The ``Host`` of a request, which gives away a page that has pointed a name of its own here."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
+
+
+def host_name(header: str) -> str | None:
+    """The host without its port, in lower case; None when it is no host.
+
+    >>> host_name("LOCALHOST:8090"), host_name("[::1]:80"), host_name("a@b")
+    ('localhost', '[::1]', None)
+    """
+    try:
+        parts = urlsplit(f"//{header}")
+        _ = parts.port
+    except ValueError:
+        return None
+    if parts.hostname is None or parts.path or parts.query or parts.fragment or "@" in header:
+        return None
+    return f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.lower()

@@ -1,0 +1,59 @@
+"""Files and directories that no other user of this machine can read, lock or replace."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+_Kind = Callable[[int], bool]
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_private_directory(path: Path) -> None:
+    """Create the directory, and what is missing above it, for its owner alone."""
+    for each in (*reversed(path.parents), path):
+        with suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace the file by one with this content that only its owner can read."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)  # an old one would keep its mode
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+    new.replace(path)
+
+
+def tighten(directory: Path) -> None:
+    """Take the directory and all in it from other users, if they could enter it.
+
+    The directory itself comes last: what is interrupted is done again. Links are not followed.
+    """
+    if not _is_open(directory, stat.S_ISDIR):
+        return
+    for path, directories, files in os.walk(directory, topdown=False):
+        for name in files:
+            _close(Path(path, name), stat.S_ISREG)
+        for name in directories:
+            _close(Path(path, name), stat.S_ISDIR)
+    _close(directory, stat.S_ISDIR)
+
+
+def _is_open(path: Path, kind: _Kind) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return False
+    return kind(mode) and bool(mode & _OTHERS)
+
+
+def _close(path: Path, kind: _Kind) -> None:
+    # What went away meanwhile, or is another user's, is not ours to change.
+    with suppress(FileNotFoundError, PermissionError):
+        if _is_open(path, kind):
+            path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~_OTHERS)
