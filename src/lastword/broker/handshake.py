@@ -63,7 +63,7 @@ def _exchange(connection: socket.socket, key: int, body: bytes) -> bytes:
     connection.sendall(struct.pack(">i", len(request)) + request)
     (size,) = struct.unpack(">i", _receive(connection, 4))
     if not 0 < size < _MOST_BYTES:
-        raise OSError("this is not Kafka's protocol")
+        raise struct.error("no answer is of that size")
     return _receive(connection, size)
 
 

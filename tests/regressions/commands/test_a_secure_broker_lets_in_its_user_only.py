@@ -125,7 +125,7 @@ def test_metrics_are_for_who_has_their_password(home: Path) -> None:
     assert node.metrics()
     wrong = base64.b64encode(b"lastword:wrong").decode()
     for headers in ({}, {"Host": "evil.example"}, {"Authorization": f"Basic {wrong}"}):
-        connection = http.client.HTTPConnection("127.0.0.1", node.metrics_port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", node.metrics_port, timeout=60)
         connection.request("GET", "/metrics", headers=headers)
         assert connection.getresponse().status == 401
         connection.close()
