@@ -14,9 +14,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def make_private_directory(path: Path) -> None:
     """Create the directory, and what is missing above it, for its owner alone."""
-    for each in (*reversed(path.parents), path):
-        with suppress(FileExistsError):
-            each.mkdir(mode=0o700)
+    if not path.is_dir():
+        make_private_directory(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -27,6 +27,12 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(fd, "wb") as file:
         file.write(content)
     new.replace(path)
+
+
+def make_private(fd: int) -> None:
+    """Take an open file from other users; one that is another user's stays as it is."""
+    with suppress(PermissionError):
+        os.fchmod(fd, 0o600)
 
 
 def tighten(directory: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from lastword.broker import ports
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
-from lastword.broker.login import make_login
+from lastword.broker.login import make_login, write_login
 from lastword.broker.node import BrokerNode
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import check_settings, default_settings, node_settings
@@ -57,16 +57,16 @@ class EmbeddedBroker:
         names = [CLIENT_LISTENER, *(listeners or {})]
         infos = _plan(self._directory, brokers, port, names)
         self.info = BrokerInfo(_cluster_id(self._directory), infos, detached, secure)
-        login = make_login(self._directory, self.info.bootstrap_servers) if secure else None
+        self._login = make_login(self._directory) if secure else None
         self.nodes = tuple(
             BrokerNode(
                 info,
                 runtime,
                 default_settings(brokers)
                 | dict(settings or {})
-                | node_settings(info, infos, listeners or {}, login),
+                | node_settings(info, infos, listeners or {}, self._login),
                 detached=detached,
-                login=login,
+                login=self._login,
             )
             for info in infos
         )
@@ -149,7 +149,9 @@ class EmbeddedBroker:
                 formatting.result()
 
     def _launch(self, timeout: float) -> None:
-        # Before the launch: whoever sees a node run must find the ports of this run.
+        # Before the launch: whoever sees a node run must find the ports and the login of this run.
+        if self._login is not None:
+            write_login(self._directory, self._login, self.info.bootstrap_servers)
         write_info(self._directory, self.info)
         launched = []
         try:

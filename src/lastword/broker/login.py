@@ -10,6 +10,7 @@ import secrets
 from pathlib import Path
 from typing import NamedTuple
 
+from lastword.errors import BrokerError, ConfigError
 from lastword.kafka.jaas import PLAIN_MODULE, parse_login, render_login
 from lastword.kafka.java_properties import parse_java_properties
 from lastword.private_files import make_private_directory, write_private
@@ -44,13 +45,23 @@ def read_login(directory: Path) -> Login | None:
         text = client_properties(directory).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    options = parse_login(parse_java_properties(text)[_JAAS]).options
-    return Login(options["username"], options["password"])
+    try:
+        options = parse_login(parse_java_properties(text)[_JAAS]).options
+        return Login(options["username"], options["password"])
+    except (KeyError, ConfigError) as error:
+        raise BrokerError(
+            f"{client_properties(directory)} holds no login",
+            hint="delete it, and start the broker anew with --secure",
+        ) from error
 
 
-def make_login(directory: Path, bootstrap_servers: str) -> Login:
-    """The login for a broker that is about to start; it keeps the one it had."""
-    login = read_login(directory) or Login(_USERNAME, secrets.token_urlsafe(32))
+def make_login(directory: Path) -> Login:
+    """A login for the broker in ``directory``: the one it had, or a new one."""
+    return read_login(directory) or Login(_USERNAME, secrets.token_urlsafe(32))
+
+
+def write_login(directory: Path, login: Login, bootstrap_servers: str) -> None:
+    """Leave word for the clients of a broker that is about to be started in ``directory``."""
     lines = {
         "bootstrap.servers": bootstrap_servers,
         "security.protocol": PROTOCOL,
@@ -60,4 +71,3 @@ def make_login(directory: Path, bootstrap_servers: str) -> Login:
     text = "".join(f"{name}={value}\n" for name, value in lines.items())
     make_private_directory(directory)
     write_private(client_properties(directory), text.encode())
-    return login

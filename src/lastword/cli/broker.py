@@ -14,7 +14,7 @@ from lastword.broker.ports import LOOPBACK
 from lastword.cli.broker_log import log
 from lastword.cli.context import AppContext, with_app
 from lastword.cli.failure import UNREACHABLE_OR_TIMEOUT
-from lastword.cli.local_broker import kafka_runtime, local_broker
+from lastword.cli.local_broker import kafka_runtime, local_broker, running_broker
 from lastword.errors import BrokerError, ConfigError
 
 _ANSWER_SECONDS = 2.0
@@ -77,7 +77,7 @@ def start(
         app.flags["broker.brokers"] = brokers
     if secure is not None:
         app.flags["broker.secure"] = secure
-    running = find_running(app.home)
+    running = running_broker(app)
     if running is None:
         starting = local_broker(app, detached=True, properties=_parse(properties))
         app.output.note(f"starting Kafka at {starting.bootstrap_servers}")
@@ -86,7 +86,7 @@ def start(
     elif (
         properties
         or port not in (None, running.nodes[0].port)
-        or secure not in (None, running.secure)
+        or (secure is False and running.secure)
     ):
         raise BrokerError(
             f"a broker runs at {running.bootstrap_servers} already",

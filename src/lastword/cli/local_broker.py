@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.broker.info import BrokerInfo, find_running
 from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.context import AppContext
 from lastword.cli.progress import progress_bar
+from lastword.errors import BrokerError
 
 
 def kafka_runtime(app: AppContext) -> KafkaRuntime:
@@ -39,3 +41,15 @@ def local_broker(
         secure=bool(given["secure"]),
         detached=detached,
     )
+
+
+def running_broker(app: AppContext) -> BrokerInfo | None:
+    """The broker that runs already; BrokerError when it is open and the settings want it secure."""
+    running = find_running(app.home)
+    if running is not None and app.settings["broker.secure"] and not running.secure:
+        raise BrokerError(
+            f"the broker at {running.bootstrap_servers} lets in every user of this machine, "
+            "and a secure one was asked for",
+            hint="start it anew: lastword broker stop, then lastword broker start --secure",
+        )
+    return running

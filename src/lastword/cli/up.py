@@ -11,10 +11,9 @@ from contextlib import ExitStack, contextmanager
 
 import click
 
-from lastword.broker.info import find_running
 from lastword.cli.context import AppContext, with_cluster
 from lastword.cli.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
-from lastword.cli.local_broker import local_broker
+from lastword.cli.local_broker import local_broker, running_broker
 from lastword.cli.opening import open_table
 from lastword.cli.table_options import TableSpec, table_spec
 from lastword.cli.up_pipelines import SparkRunner, pipelines_of
@@ -100,7 +99,7 @@ def _killed_as_by_ctrl_c() -> Iterator[None]:
 def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     """Start the local broker unless there is a cluster to use; it ends with this command."""
     connection = app.settings.section("connection")
-    if connection["bootstrap_servers"] or connection["command_config"] or find_running(app.home):
+    if connection["bootstrap_servers"] or connection["command_config"] or running_broker(app):
         return
     broker = local_broker(app, detached=False)
     app.output.note(f"starting Kafka at {broker.bootstrap_servers}")

@@ -17,7 +17,7 @@ import msgspec
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError, StoreLockedError
-from lastword.private_files import make_private_directory
+from lastword.private_files import make_private, make_private_directory
 
 LOCK_FILE = ".lock"
 STORE_DIRECTORY = "store"
@@ -51,7 +51,7 @@ class StateDirectory:
         directory = self.path / str(partition)
         make_private_directory(directory)
         lock = (directory / LOCK_FILE).open("a+b")
-        os.fchmod(lock.fileno(), 0o600)  # whoever can open it can lock it
+        make_private(lock.fileno())  # whoever can open it can lock it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.private_files import make_private_directory
+from lastword.private_files import make_private, make_private_directory
 
 _POLL_SECONDS = 0.05
 
@@ -28,7 +28,7 @@ def acquire(path: Path, timeout: float) -> int:
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     deadline = SYSTEM_CLOCK.monotonic() + timeout
     try:
-        os.fchmod(fd, 0o600)  # one of an earlier version was readable by all
+        make_private(fd)  # one of an earlier version was readable by all
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -39,7 +39,7 @@ def home(kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory) 
     run(home, "broker", "stop")
 
 
-def run(home: Path, *arguments: str) -> str:
+def run(home: Path, *arguments: str, status: int = 0) -> str:
     done = subprocess.run(
         [LASTWORD, *arguments],
         env={**os.environ, "LASTWORD_HOME": str(home)},
@@ -49,7 +49,7 @@ def run(home: Path, *arguments: str) -> str:
         check=False,
         timeout=TIMEOUT_S,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
@@ -84,6 +84,11 @@ def test_whoever_has_no_password_is_not_let_in(home: Path) -> None:
     for settings in (plain, plain | wrong, plain | controller):
         with pytest.raises(KafkaException):
             AdminClient(settings).list_topics(timeout=2)
+
+
+def test_it_is_not_taken_for_an_open_one(home: Path) -> None:
+    assert "client properties" in run(home, "broker", "start"), "no other was asked for"
+    assert "runs at" in run(home, "broker", "start", "--open", status=1)
 
 
 def test_every_command_finds_the_password_and_none_shows_it(home: Path) -> None:

@@ -55,6 +55,12 @@ def test_a_lock_cannot_be_opened_by_others(tmp_path: Path) -> None:
     assert mode(tmp_path / "service") == 0o700
 
 
+def test_a_file_in_the_way_of_a_directory_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(FileExistsError):
+        make_private_directory(tmp_path / "a")
+
+
 def test_files_and_directories_are_made_private(tmp_path: Path) -> None:
     make_private_directory(tmp_path / "a" / "b")
     (tmp_path / "a" / "b" / "secret.new").touch(0o644)  # left by one that was killed
