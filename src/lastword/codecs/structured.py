@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from lastword.codecs.base import WholeKey
+from lastword.codecs.null import encode_null
 from lastword.errors import DecodeError, EncodeError
 
 Format = Literal["json", "msgpack"]
@@ -36,10 +37,10 @@ class StructuredCodec(WholeKey):
         self._decode: Callable[[bytes], Any]
         order: Literal["deterministic"] | None = "deterministic" if deterministic else None
         if format == "json":
-            self._encode = msgspec.json.Encoder(order=order).encode
+            self._encode = msgspec.json.Encoder(enc_hook=encode_null, order=order).encode
             self._decode = msgspec.json.Decoder().decode
         else:
-            self._encode = msgspec.msgpack.Encoder(order=order).encode
+            self._encode = msgspec.msgpack.Encoder(enc_hook=encode_null, order=order).encode
             self._decode = msgspec.msgpack.Decoder().decode
 
     def encode(self, value: Any) -> bytes:

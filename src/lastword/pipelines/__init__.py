@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lastword.codecs.null import NULL
 from lastword.pipelines.observer import BatchReport
 from lastword.pipelines.past_frame import past_frame
 from lastword.pipelines.pipeline import Pipeline
@@ -10,6 +11,7 @@ from lastword.pipelines.state import PipelineState
 from lastword.pipelines.windows import hopping, session, tumbling
 
 __all__ = [
+    "NULL",
     "BatchReport",
     "Pipeline",
     "PipelineState",

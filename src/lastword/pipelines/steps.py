@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Turn
+from lastword.pipelines.values import Values
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,13 @@ class SelectKey:
 
 @dataclass(frozen=True)
 class EncodeValues:
-    """Turns values into bytes, for a topic; None stays a tombstone."""
+    """Turns values into bytes, for a topic; None stays a tombstone, and NULL becomes a null."""
 
     value: CodecSpec
 
     def __call__(self, events: Events, turn: Turn) -> Events:
         """The same events with raw values."""
-        encode = codec(self.value).encode
+        encode = Values(self.value).encode
 
         def raw(i: int) -> bytes | None:
             value = events.values[i]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lastword.codecs.resolve import codec
 from lastword.pipelines.events import BadEvent, Events
 from lastword.pipelines.folds import Field, pick
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import SourcePlan
+from lastword.pipelines.values import Values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,7 @@ def _raw(records: pa.Table) -> RawRecords:
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
-    read = codec(source.value).decode
+    read = Values(source.value).decode
     raw = records.since(floor)
     try:
         values = [None if value is None else read(value) for value in raw.values]
@@ -129,7 +129,7 @@ def decode(source: SourcePlan, records: RawRecords, floor: int, turn: Turn) -> E
 
 
 def _decode_one_by_one(source: SourcePlan, raw: RawRecords, turn: Turn) -> Events:
-    read = codec(source.value).decode
+    read = Values(source.value).decode
     keep: list[int] = []
     values: list[Any] = []
     timestamps: list[int] = []

@@ -1,0 +1,33 @@
+"""JSON's null where None already means something else.
+
+To a pipeline's functions None is "no value": a tombstone that comes, a key to be forgotten. A null
+that somebody wrote is a value, and must not look the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+
+class Null:
+    """The one value ``NULL``: the null of JSON or msgpack, as a value of its own. It is falsy."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "NULL"
+
+    def __reduce__(self) -> str:
+        return "NULL"  # the same object wherever it travels
+
+
+NULL: Final = Null()
+
+
+def encode_null(value: Any) -> None:
+    """What msgspec writes for NULL inside a document; every other unknown type stays refused."""
+    if value is not NULL:
+        raise TypeError(f"objects of type {type(value).__name__} are not supported")
