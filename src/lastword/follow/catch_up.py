@@ -20,6 +20,7 @@ def catch_up(
     facts: TopicFacts,
     until: int,
     clock: Clock,
+    takes_empty_keys: bool = False,
 ) -> int:
     """Apply the log below ``until`` to ``store``; returns how many records were read.
 
@@ -27,7 +28,8 @@ def catch_up(
     another log, or an absence in which a tombstone can have been missed.
     """
     # As if of one partition: whatever its task wrote there belongs to the store.
-    follower = PartitionFollower(partition, store, Judge(partitions=1), clock)
+    judge = Judge(partitions=1, takes_empty_keys=takes_empty_keys)
+    follower = PartitionFollower(partition, store, judge, clock)
     records = _read(connection, topic, follower, follower.begin(facts).offset, until)
     follower.go_live()
     if follower.sweep_due:

@@ -37,13 +37,15 @@ class Judge:
 
     ``key_suffix_bytes`` is how much of a key's end does not decide its partition: 8 for windowed
     and 16 for session keys, which are partitioned by their inner key. ``owner`` is the header
-    that every record must carry where only this application may write.
+    that every record must carry where only this application may write. With
+    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
     """
 
     partitions: int
     key_suffix_bytes: int = 0
     validate: Validate | None = None
     owner: Header | None = None
+    takes_empty_keys: bool = False
 
     def verdict(self, batch: Batch) -> Verdict:
         """Decide a whole batch at once."""
@@ -91,7 +93,7 @@ class Judge:
         if self.owner is not None:
             # A store that evicts goes by the order of use: that of each key's last record.
             last = dict(sorted(last.items(), key=itemgetter(1)))
-        keyless = _drop_keyless(last, batch)
+        keyless = _drop_keyless(last, batch, (None,) if self.takes_empty_keys else (None, b""))
         strays = _drop_misplaced(last, batch, self.partitions, self.key_suffix_bytes)
         bad = self._drop_bad(last, batch) if self.validate else []
         puts: dict[bytes, bytes] = {}
@@ -143,10 +145,12 @@ class Judge:
         return self.validate(key or b"", value)
 
 
-def _drop_keyless(last: dict[bytes | None, int], batch: Batch) -> int:
-    """Take null and empty keys out; only a compacted topic's broker refuses the first."""
+def _drop_keyless(
+    last: dict[bytes | None, int], batch: Batch, refused: tuple[bytes | None, ...]
+) -> int:
+    """Take refused keys out: null, and empty ones, which no broker refuses."""
     keyless = 0
-    for key in (None, b""):
+    for key in refused:
         if last.pop(key, None) is not None:
             keyless += sum(1 for other in batch.keys if other == key)
     return keyless

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lastword.codecs.resolve import CodecSpec, codec
+from lastword.codecs.resolve import CodecSpec
 from lastword.pipelines.events import Events
 from lastword.pipelines.operator import Operator, Turn
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
+from lastword.pipelines.values import Values
 
 _NOTHING = object()
 
@@ -52,11 +53,11 @@ class JoinTable(Operator):
         if value is None:
             turn.tally.null_values += 1
             return _NOTHING
-        if not key and not self.left:
+        if key is None and not self.left:
             turn.tally.keyless += 1
             return _NOTHING
-        row = table.get(key) if key else None
+        row = None if key is None else table.get(key)
         if row is None and not self.left:
             turn.tally.unmatched += 1
             return _NOTHING
-        return self.joiner(value, None if row is None else codec(self.table_value).decode(row))
+        return self.joiner(value, None if row is None else Values(self.table_value).decode(row))

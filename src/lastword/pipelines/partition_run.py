@@ -20,6 +20,7 @@ from lastword.pipelines.plan import (
     Sink,
     Stateful,
     Step,
+    StorePlan,
     TaskPlan,
     encode_note,
     join_notes,
@@ -118,7 +119,7 @@ class PartitionRun:
         """The stage's stores, brought to where the committed positions say they are."""
         views: list[StateView] = []
         for plan in stage.stores:
-            state = PartitionState(self._plan, plan, self._partition)
+            state = self._state(plan)
             self._opened.callback(state.close)
             position = self._note.changelogs.get(plan.name, 0)
             if plan.follows:
@@ -130,6 +131,9 @@ class PartitionRun:
             self._states.append((state, views[-1]))
         return views
 
+    def _state(self, plan: StorePlan) -> PartitionState:
+        return PartitionState(self._plan, plan, self._partition)
+
     def _log(self, state: PartitionState, view: StateView) -> None:
         if state.plan.changelog is not None and not state.plan.follows:
             place = Place(state.plan.changelog, self._partition)
@@ -139,7 +143,7 @@ class PartitionRun:
         """Into another topic, where each key has its own partition."""
         partitions = self._plan.sink_partitions[sink.topic]
         for i, key in enumerate(events.keys):
-            if not key:
+            if key is None or not (key or sink.takes_empty_keys):
                 self.tally.keyless += 1
                 continue
             partition = self._partition if sink.aligned else partition_for(key, partitions)

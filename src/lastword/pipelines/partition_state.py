@@ -17,6 +17,7 @@ from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.admin import Admin
 from lastword.kafka.log_reader import read_range
+from lastword.pipelines.any_key_store import AnyKeyStore
 from lastword.pipelines.plan import StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.table_view import TableView
@@ -63,15 +64,15 @@ class PartitionState:
                     raise
                 self._clock.sleep(_LOCK_LOOK_S)
 
-    def _open(self, path: Path) -> RocksDBStore:
+    def _open(self, path: Path) -> AnyKeyStore:
         """The store; one that cannot be read is thrown away, for the changelog has it all."""
-        store = RocksDBStore(path)
+        store = AnyKeyStore(RocksDBStore(path))
         try:
             store.open()
         except StoreCorruptedError as error:
             log.warning("%s: starting over: %s", path, error)
             shutil.rmtree(path)
-            store = RocksDBStore(path)
+            store = AnyKeyStore(RocksDBStore(path))
             store.open()
         return store
 
@@ -95,6 +96,7 @@ class PartitionState:
             facts=facts,
             until=changelog_offset,
             clock=self._clock,
+            takes_empty_keys=True,
         )
         self._checkpoint = decode_checkpoint(self._store.checkpoint())
 

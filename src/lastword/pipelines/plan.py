@@ -75,11 +75,12 @@ class Sink:
     """A topic that a branch ends in.
 
     Records go to the partition of their key, or with ``aligned`` to the one they come from:
-    windows stay where their key is.
+    windows stay where their key is. Only what is no table ``takes_empty_keys``.
     """
 
     topic: str
     aligned: bool = False
+    takes_empty_keys: bool = False
 
 
 @dataclass(frozen=True)

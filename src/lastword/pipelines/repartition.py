@@ -23,6 +23,8 @@ def through_topic(
     # msgpack takes whatever a function made of the values, bytes included.
     value = value or "msgpack"
     topology.add_own_topic(OwnTopic(topic, "repartition"))
-    topology.add_branch(Branch(topics, (*steps, EncodeValues(value)), Sink(topic)))
+    topology.add_branch(
+        Branch(topics, (*steps, EncodeValues(value)), Sink(topic, takes_empty_keys=True))
+    )
     topology.add_source(SourcePlan(topic, value))
     return frozenset((topic,))

@@ -15,6 +15,7 @@ from lastword.follow.facts import look_up
 from lastword.follow.rows import decode_row
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.pipelines.any_key_store import AnyKeyStore
 from lastword.pipelines.operator import Turn
 from lastword.pipelines.plan import Branch, SourcePlan, Stateful
 from lastword.pipelines.state_view import StateView
@@ -95,7 +96,7 @@ class Replay:
                 flowing = step(flowing, Turn())
                 continue
             views = [
-                StateView(self._stores[store.name], every_update=store.every_update)
+                StateView(AnyKeyStore(self._stores[store.name]), every_update=store.every_update)
                 for store in step.stores
             ]
             turn = Turn(self._stream_times.get(step.name, -1))
@@ -138,10 +139,11 @@ class Replay:
             self._plan.connection,
             changelog,
             partition,
-            store,
+            AnyKeyStore(store),
             facts=facts,
             until=self._plan.changelog_ends.get(partition, 0),
             clock=SYSTEM_CLOCK,
+            takes_empty_keys=True,
         )
         return store
 

@@ -30,7 +30,7 @@ class TableView(StateView):
         """Take in what comes before an event of this time; at the same time the table is first."""
         while self._head is not None and self._head.timestamp_ms <= time_ms:
             head = self._head
-            if head.key:
+            if head.key is not None:
                 self.put(head.key, head.value, head.timestamp_ms)
             self._head = next(self._records, None)
             # Behind the last record there may be transaction markers.

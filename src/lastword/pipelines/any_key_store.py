@@ -1,0 +1,107 @@
+"""A store that takes the empty key, too.
+
+Tables refuse empty keys, and stores keep their checkpoint where the row of the empty key would be.
+To Kafka Streams an empty key is a key like any other, and so it is to a pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from lastword.stores.base import Capabilities, Row, Scan, Store
+
+# Put before the empty key, and before keys that begin with it themselves, so that no two keys
+# become one. No time begins with this bit, so that rows of windows are never affected.
+_MARK = bytes.fromhex("f75c09d1ae4b43e0")
+
+
+def _inside(key: bytes) -> bytes:
+    return key if key and not key.startswith(_MARK) else _MARK + key
+
+
+def _outside(key: bytes) -> bytes:
+    return key.removeprefix(_MARK)
+
+
+class AnyKeyStore:
+    """Speaks of all keys, and has ``store`` keep them under names that it takes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the store."""
+        return self._store.capabilities
+
+    def open(self) -> None:
+        """Make it usable."""
+        self._store.open()
+
+    def close(self) -> None:
+        """Free everything; idempotent."""
+        self._store.close()
+
+    def get(self, key: bytes) -> bytes | None:
+        """The row, or None."""
+        return self._store.get(_inside(key))
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The rows in the order of ``keys``."""
+        return self._store.get_many([_inside(key) for key in keys])
+
+    def scan(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Scan:
+        """Rows with ``start <= key < end``; the order is that of the names they are kept under."""
+        first, last = (None if key is None else _inside(key) for key in (start, end))
+        return _AnyKeyScan(self._store.scan(first, last, reverse=reverse))
+
+    def count(self) -> int:
+        """The exact number of rows."""
+        return self._store.count()
+
+    def checkpoint(self) -> bytes | None:
+        """The checkpoint of the last apply."""
+        return self._store.checkpoint()
+
+    def apply(
+        self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: bytes
+    ) -> None:
+        """Write rows, remove keys and set the checkpoint in one atomic step."""
+        self._store.apply(
+            {_inside(key): row for key, row in puts.items()},
+            [_inside(key) for key in deletes],
+            checkpoint,
+        )
+
+    def evict(self) -> list[bytes]:
+        """The keys of the rows that were dropped."""
+        return [_outside(key) for key in self._store.evict()]
+
+    def clear(self) -> None:
+        """Forget every row and the checkpoint."""
+        self._store.clear()
+
+    def size_bytes(self) -> int:
+        """Bytes held."""
+        return self._store.size_bytes()
+
+    def stats(self) -> Mapping[str, int]:
+        """Gauges for metrics."""
+        return self._store.stats()
+
+
+class _AnyKeyScan:
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        key, row = next(self._scan)
+        return _outside(key), row
+
+    def close(self) -> None:
+        self._scan.close()
