@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.codecs.base import Codec, KeyCodec
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.base import KeyCodec
+from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.errors import DecodeError
 from lastword.pipelines.events import Events
-from lastword.pipelines.folds import Fold
+from lastword.pipelines.folds import BEFORE, Fold, Folded
 from lastword.pipelines.grouping import Groups, by_key, by_window
 from lastword.pipelines.operator import Operator, Turn
-from lastword.pipelines.state_view import StateView
+from lastword.pipelines.state_view import NOT_KEPT, Kept, StateView
+from lastword.pipelines.values import Values
 from lastword.pipelines.windows import TimeWindows
 
 
@@ -35,7 +36,7 @@ class FoldOperator(Operator):
         self._fold = fold
         self._windows = windows
         self._every_update = every_update
-        self._values: Codec[Any] = codec(value)
+        self._values = Values(value)
         self._keys: KeyCodec[Any] = key_codec(key)
         self._suffix = 0 if windows is None else windows.suffix_bytes
 
@@ -55,14 +56,14 @@ class FoldOperator(Operator):
             return by_key(events, turn, takes_nulls=self._fold.takes_nulls)
         return by_window(events, turn, self._windows)
 
-    def _olds(self, groups: Groups, state: StateView, before_ms: int) -> list[bytes | None]:
+    def _olds(self, groups: Groups, state: StateView, before_ms: int) -> list[Kept]:
         """The values so far. A window that starts after all that was seen is not looked up."""
         if self._windows is None:
-            return state.get_many(groups.rows)
+            return state.get_with_times(groups.rows)
         windows = zip(groups.rows, groups.windows_ms, strict=True)
         seen = [row for row, start_ms in windows if start_ms <= before_ms]
-        known = dict(zip(seen, state.get_many(seen), strict=True))
-        return [known.get(row) for row in groups.rows] if known else [None] * len(groups.rows)
+        known = dict(zip(seen, state.get_with_times(seen), strict=True))
+        return [known.get(row, NOT_KEPT) for row in groups.rows]
 
     def _decode_keys(self, groups: Groups, events: Events, turn: Turn) -> list[Any]:
         """The user's keys; _UNREADABLE for those whose records are quarantined."""
@@ -89,22 +90,20 @@ _UNREADABLE = object()
 
 @dataclass(slots=True)
 class _Folding:
-    """The fold of one batch."""
+    """The fold of one batch.
+
+    A row has the largest time of the records it came of, as in Kafka Streams: those since its
+    key was last forgotten. A tombstone has the time of the record that made it. So times are the
+    same however the records were cut into batches.
+    """
 
     fold: Fold
-    values: Codec[Any]
+    values: Values
     events: Events
     state: StateView
     turn: Turn
 
-    def run(
-        self,
-        groups: Groups,
-        keys: list[Any],
-        olds: list[bytes | None],
-        *,
-        every_update: bool,
-    ) -> None:
+    def run(self, groups: Groups, keys: list[Any], olds: list[Kept], *, every_update: bool) -> None:
         """All groups at once where that can be; where it fails, each record by itself."""
         given = groups.split(self.events.values)
         news = None if every_update else self._fold_all(keys, olds, given)
@@ -116,65 +115,81 @@ class _Folding:
                 continue
             new = None if every_update else self._fold_all([key], [old], [given[group]])
             if new is not None:
-                self._put(row, old, new[0], groups.latest_ms[group])
+                self._put(row, old, new[0].value, self._time(groups, group, old, new[0]))
             else:
                 self._one_by_one(row, key, old, groups.indexes(group))
 
     def _fold_all(
-        self, keys: list[Any], olds: list[bytes | None], given: list[list[Any]]
-    ) -> list[bytes | None] | None:
+        self, keys: list[Any], olds: list[Kept], given: list[list[Any]]
+    ) -> list[Folded] | None:
         """The new value of each group; None when the user's function, or a key, is no good."""
         apply, encode, decode = self.fold.apply, self.values.encode, self.values.decode
         if any(key is _UNREADABLE for key in keys):
             return None
-        befores = [None if old is None else decode(old) for old in olds]
+        befores = [None if old is None else decode(old) for old, _ in olds]
         try:
             if self.fold.keeps_first:
-                given = self._part_from_first(befores, given)
+                given = self._with_own_first(befores, given)
             afters = [apply(*each) for each in zip(keys, befores, given, strict=True)]
-            return [None if after is None else encode(after) for after in afters]
+            return [
+                Folded(None if value is None else encode(value), since) for value, since in afters
+            ]
         except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
             return None
 
-    def _part_from_first(self, befores: list[Any], given: list[list[Any]]) -> list[list[Any]]:
-        """Start new groups from a copy of their first value; returns what is left of the groups.
+    def _with_own_first(self, befores: list[Any], given: list[list[Any]]) -> list[list[Any]]:
+        """The groups, new ones with a copy of their first value.
 
         The user's function may change the state it is given. A record it must not change: others
         look at it, too, and so do we when the function fails later on.
         """
-        rest = list(given)
+        own = list(given)
         for group, values in enumerate(given):
-            if len(values) > 1 and befores[group] is None:
-                befores[group] = self.values.decode(self.values.encode(values[0]))
-                rest[group] = values[1:]
-        return rest
+            if len(values) > 1 and befores[group] is None and values[0] is not None:
+                first = self.values.decode(self.values.encode(values[0]))
+                own[group] = [first, *values[1:]]
+        return own
 
-    def _one_by_one(self, row: bytes, key: Any, old: bytes | None, indexes: list[int]) -> None:
+    def _one_by_one(self, row: bytes, key: Any, old: Kept, indexes: list[int]) -> None:
         """Fold record by record; one that fails is quarantined and changes nothing."""
-        latest_ms = -1
         for i in indexes:
-            latest_ms = max(latest_ms, self.events.timestamps[i])
             # Decoded anew each time: a function that failed may have changed its argument.
-            before = None if old is None else self.values.decode(old)
+            before = None if old[0] is None else self.values.decode(old[0])
             try:
                 after = self.fold.step(key, before, self.events.values[i])
                 encoded = None if after is None else self.values.encode(after)
             except Exception as error:  # noqa: BLE001 - the user's function
                 self.turn.quarantine(self.events, i, error)
                 continue
-            self._put(row, old, encoded, latest_ms)
-            old = encoded
+            at_ms = self.events.timestamps[i]
+            if encoded is not None and before is not None:
+                at_ms = max(at_ms, old[1])
+            self._put(row, old, encoded, at_ms)
+            old = (encoded, at_ms)
 
-    def _put(self, row: bytes, old: bytes | None, new: bytes | None, at_ms: int) -> None:
+    def _time(self, groups: Groups, group: int, old: Kept, new: Folded) -> int:
+        if new.since == BEFORE:
+            return max(groups.latest_ms[group], old[1])
+        if new.since == 0 and new.value is not None:
+            return groups.latest_ms[group]
+        timestamps = [self.events.timestamps[i] for i in groups.indexes(group)[new.since :]]
+        return timestamps[0] if new.value is None else max(timestamps)
+
+    def _put(self, row: bytes, old: Kept, new: bytes | None, at_ms: int) -> None:
         """A tombstone only where there is something to delete."""
-        if new is not None or old is not None:
+        if new is not None or old[0] is not None:
             self.state.put(row, new, at_ms)
             self.turn.tally.updates += 1
 
-    def _put_all(self, groups: Groups, olds: list[bytes | None], news: list[bytes | None]) -> None:
-        if None in news:
-            for each in zip(groups.rows, olds, news, groups.latest_ms, strict=True):
+    def _put_all(self, groups: Groups, olds: list[Kept], news: list[Folded]) -> None:
+        times = [
+            self._time(groups, group, *each)
+            for group, each in enumerate(zip(olds, news, strict=True))
+        ]
+        values = [new.value for new in news]
+        if None in values:
+            for each in zip(groups.rows, olds, values, times, strict=True):
                 self._put(*each)
         else:
-            self.state.put_many(groups.rows, news, groups.latest_ms)
-            self.turn.tally.updates += len(news)
+            self.state.put_many(groups.rows, values, times)
+            self.turn.tally.updates += len(values)

@@ -2,7 +2,7 @@
 
 Semantics are those of Kafka Streams: a fold sees a key's records in offset order, None stands
 for "no value" on either side, a result of None forgets the key, and what comes after that starts
-from nothing again.
+from nothing again. A null that was written is a value: NULL.
 """
 
 from __future__ import annotations
@@ -10,12 +10,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from lastword.codecs.null import NULL
 from lastword.errors import ConfigError
 
 Field = str | Callable[[Any], Any]
 """What of a value is summed up: the name of a field, or a function of the value."""
+
+
+BEFORE = -1
+"""As the beginning of a value: it has one already before the records."""
+
+
+class Folded(NamedTuple):
+    """A value after some records, and the index of the one with which it began, or ended.
+
+    A value that was there before the records, and never forgotten since, began BEFORE them.
+    """
+
+    value: Any
+    since: int
 
 
 class Fold(ABC):
@@ -33,11 +48,19 @@ class Fold(ABC):
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """The value after one more record."""
 
-    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Any:
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
         """The value after all of ``values``."""
-        for value in values:
-            old = self.step(key, old, value)
-        return old
+        since = BEFORE
+        for i, value in enumerate(values):
+            new = self.step(key, old, value)
+            if (new is None) != (old is None):
+                since = i
+            old = new
+        return Folded(old, since)
+
+    def join(self, key: Any, sessions: Sequence[Any], value: Any) -> Any:
+        """The value of one session out of those of several, the earliest first, and a record."""
+        return self.step(key, self.merge(key, sessions), value)
 
     def merge(self, key: Any, values: Sequence[Any]) -> Any:
         """One value out of those of several sessions, the earliest first; None out of none."""
@@ -58,9 +81,9 @@ class Count(Fold):
         """One more."""
         return (old or 0) + 1
 
-    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> int:
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
         """As many more at once."""
-        return (old or 0) + len(values)
+        return Folded((old or 0) + len(values), 0 if old is None else BEFORE)
 
     def merge_two(self, key: Any, earlier: int, later: int) -> int:
         """Both."""
@@ -76,9 +99,11 @@ class Latest(Fold):
         """The new one."""
         return value
 
-    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Any:
-        """The last one; the others do not matter."""
-        return values[-1]
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
+        """The last one; the others do not matter, unless the key was forgotten between them."""
+        if None in values:
+            return super().apply(key, old, values)
+        return Folded(values[-1], 0 if old is None else BEFORE)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """The later one."""
@@ -132,12 +157,12 @@ class Aggregate(Fold):
         """Aggregate, from the initial value when the key is new."""
         return self.aggregator(key, value, self.initializer() if old is None else old)
 
-    def merge(self, key: Any, values: Sequence[Any]) -> Any:
-        """All of them, from the initial value on."""
-        merged = self.initializer()
-        for value in values:
-            merged = self.merge_two(key, merged, value)
-        return merged
+    def join(self, key: Any, sessions: Sequence[Any], value: Any) -> Any:
+        """All of them, from the initial value on; a merger's None is handed on as it is."""
+        aggregate = self.initializer()
+        for each in sessions:
+            aggregate = self.merge_two(key, aggregate, each)
+        return self.aggregator(key, value, aggregate)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """The user's merger, without which no sessions are aggregated."""
@@ -158,7 +183,8 @@ class Extreme(Fold):
         found = pick(self.field, value)
         if found is None:
             return old
-        return found if old is None else self.better(old, found)
+        # What was not a number was written as null.
+        return found if old is None or old is NULL else self.better(old, found)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """The better of the two."""

@@ -125,6 +125,7 @@ class GroupedStream:
             value,
             windows=self.windows,
             retention_ms=retention_ms or 0,
+            reach_ms=self._reach_ms(options.get("retention")),
             capacity=self.capacity,
             every_update=not options.get("cache", True),
         )
@@ -157,6 +158,12 @@ class GroupedStream:
                 "an lru store knows the order of use by its changelog",
                 hint="leave changelog=None out",
             )
+
+    def _reach_ms(self, retention: Duration | None) -> int:
+        """Kafka Streams' default retention of sessions decides its results: it is ours, too."""
+        if self.windows is None:
+            return 0
+        return self.windows.open_ms if retention is None else retention_of(self.windows, retention)
 
     def _retention_ms(self, retention: Duration | None) -> int | None:
         if self.windows is not None:

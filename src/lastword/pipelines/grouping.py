@@ -92,16 +92,16 @@ def by_window(events: Events, turn: Turn, windows: TimeWindows) -> Groups:
 
 
 def by_key_in_stream_time(events: Events, turn: Turn) -> tuple[dict[bytes, list[int]], list[int]]:
-    """The indexes of each key's records, and for each record the stream time it was met at."""
+    """The indexes of each key's records, and for each record the stream time just before it."""
     groups: dict[bytes, list[int]] = {}
     stream_times: list[int] = []
     for i, key in enumerate(events.keys):
-        if key:
+        stream_times.append(turn.stream_time_ms)
+        if key is None:
+            turn.tally.keyless += 1
+        else:
             turn.stream_time_ms = max(turn.stream_time_ms, events.timestamps[i])
             groups.setdefault(key, []).append(i)
-        else:
-            turn.tally.keyless += 1
-        stream_times.append(turn.stream_time_ms)
     return groups, stream_times
 
 
@@ -109,7 +109,7 @@ _NONE = Groups([], [0], [], [])
 
 
 def _with_key(events: Events, turn: Turn) -> list[int]:
-    chosen = [i for i, key in enumerate(events.keys) if key]
+    chosen = [i for i, key in enumerate(events.keys) if key is not None]
     turn.tally.keyless += len(events) - len(chosen)
     return chosen
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lastword.codecs.base import Codec, KeyCodec
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.base import KeyCodec
+from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Fold
 from lastword.pipelines.grouping import by_key
 from lastword.pipelines.operator import Operator, Turn
-from lastword.pipelines.state_view import StateView
+from lastword.pipelines.state_view import NOT_KEPT, Kept, StateView
+from lastword.pipelines.values import Values
 
 
 class LruOperator(Operator):
@@ -35,7 +36,7 @@ class LruOperator(Operator):
         self._fold = fold
         self._capacity = capacity
         self._every_update = every_update
-        self._values: Codec[Any] = codec(value)
+        self._values = Values(value)
         self._keys: KeyCodec[Any] = key_codec(key)
 
     def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
@@ -43,23 +44,24 @@ class LruOperator(Operator):
         (state,) = states
         rows = OrderedDict(state.in_write_order())
         before = set(rows)
-        used_at_ms: dict[bytes, int] = {}
+        changed_at_ms: dict[bytes, int] = {}
         groups = by_key(events, turn, takes_nulls=self._fold.takes_nulls)
         for i in sorted(groups.order):
-            key = events.keys[i] or b""
+            key, at_ms = events.keys[i] or b"", events.timestamps[i]
+            old, old_ms = rows.get(key, NOT_KEPT)
             try:
-                value = self._folded(key, rows.get(key), events.values[i])
+                value = self._folded(key, old, events.values[i])
             except Exception as error:  # noqa: BLE001 - the user's function
                 turn.quarantine(events, i, error)
                 continue
-            used_at_ms[key] = max(events.timestamps[i], used_at_ms.get(key, -1))
-            changed = self._use(rows, key, value, turn)
+            changed = self._use(rows, key, (value, max(at_ms, old_ms)), turn)
+            changed_at_ms |= {each: rows.get(each, (None, at_ms))[1] for each in changed}
             if self._every_update:
-                self._write(state, [(each, rows.get(each)) for each in changed], used_at_ms, turn)
+                self._write(state, changed, rows, changed_at_ms, turn)
         if not self._every_update:
-            gone = [(key, None) for key in before - rows.keys()]
-            used = [(key, value) for key, value in rows.items() if key in used_at_ms]
-            self._write(state, [*sorted(gone), *used], used_at_ms, turn)
+            gone = sorted(before - rows.keys())
+            used = [key for key in rows if key in changed_at_ms]
+            self._write(state, [*gone, *used], rows, changed_at_ms, turn)
         return Events.none()
 
     def _folded(self, key: bytes, old: bytes | None, value: Any) -> bytes | None:
@@ -68,12 +70,12 @@ class LruOperator(Operator):
         return None if after is None else self._values.encode(after)
 
     def _use(
-        self, rows: OrderedDict[bytes, bytes], key: bytes, value: bytes | None, turn: Turn
+        self, rows: OrderedDict[bytes, Kept], key: bytes, new: Kept, turn: Turn
     ) -> list[bytes]:
         """Set the key's value; returns the keys that changed."""
-        if value is None:
+        if new[0] is None:
             return [] if rows.pop(key, None) is None else [key]
-        rows[key] = value
+        rows[key] = new
         rows.move_to_end(key)
         if len(rows) <= self._capacity:
             return [key]
@@ -84,10 +86,12 @@ class LruOperator(Operator):
     def _write(
         self,
         state: StateView,
-        updates: Sequence[tuple[bytes, bytes | None]],
-        used_at_ms: dict[bytes, int],
+        keys: Sequence[bytes],
+        rows: Mapping[bytes, Kept],
+        changed_at_ms: Mapping[bytes, int],
         turn: Turn,
     ) -> None:
-        for key, value in updates:
-            state.put(key, value, used_at_ms.get(key, turn.stream_time_ms))
+        for key in keys:
+            value, _ = rows.get(key, NOT_KEPT)
+            state.put(key, value, changed_at_ms[key])
             turn.tally.updates += 1

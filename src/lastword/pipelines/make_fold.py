@@ -18,7 +18,9 @@ from lastword.pipelines.windows import SessionWindows, TimeWindows, Windows
 class MakeFold:
     """A fold per key, per key and window, or over a fixed number of keys.
 
-    ``hold_at_most`` says how many open windows are held back; None holds none back.
+    ``retention_ms`` is how long closed windows stay, ``reach_ms`` how long a session can still be
+    joined after its end. ``hold_at_most`` says how many open windows are held back; None holds
+    none back.
     """
 
     fold: Fold
@@ -26,6 +28,7 @@ class MakeFold:
     value: CodecSpec
     windows: Windows | None = None
     retention_ms: int = 0
+    reach_ms: int = 0
     capacity: int | None = None
     every_update: bool = False
     hold_at_most: int | None = None
@@ -68,6 +71,7 @@ class MakeFold:
             key=self.key,
             value=self.value,
             windows=windows,
-            remembered_ms=windows.open_ms if final else self.retention_ms - 1,
+            reach_ms=windows.open_ms if final else self.reach_ms,
+            told_once=final,
             every_update=self.every_update,
         )

@@ -2,7 +2,7 @@
 
 The rules are those of Kafka Streams, record by record. A record joins every session it is within
 the gap of, and these become one: the old rows are deleted, a new one spans them all. It is late
-when the session it would be in lies wholly before gap and grace.
+when the session it would be in ended more than gap and grace ago.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from lastword.codecs.base import Codec, KeyCodec
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.base import KeyCodec
+from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.errors import DecodeError
 from lastword.pipelines.events import Events
 from lastword.pipelines.folds import Fold
 from lastword.pipelines.grouping import by_key_in_stream_time
 from lastword.pipelines.operator import Operator, Turn
 from lastword.pipelines.state_view import StateView
+from lastword.pipelines.values import Values
 from lastword.pipelines.windows import SessionWindows
-
-_ABOVE_EVERY_TIME = b"\x80" + bytes(7)
 
 
 class Session(NamedTuple):
@@ -36,10 +35,10 @@ class Session(NamedTuple):
 class SessionOperator(Operator):
     """Keeps a row per key and session, open ones included.
 
-    Sessions that ended more than ``remembered_ms`` ago are not joined any more. Kafka Streams
-    joins whatever is within the retention, even a session that is closed. Where closed ones are
-    told as final, only those within gap and grace may be: a record near a closed one begins a
-    session of its own, and none is ever told twice.
+    Sessions that ended ``reach_ms`` ago are not joined any more: Kafka Streams does not see those
+    that are past its retention, which is gap and grace unless somebody says more. A record that
+    is not late then begins a session of its own, over the old one if both have the same times.
+    With ``told_once`` it is late instead: the old one was told as final.
     """
 
     def __init__(
@@ -49,14 +48,16 @@ class SessionOperator(Operator):
         key: CodecSpec,
         value: CodecSpec,
         windows: SessionWindows,
-        remembered_ms: int,
+        reach_ms: int,
+        told_once: bool = False,
         every_update: bool = False,
     ) -> None:
         self._fold = fold
         self._windows = windows
-        self._remembered_ms = remembered_ms
+        self._reach_ms = reach_ms
+        self._told_once = told_once
         self._every_update = every_update
-        self._values: Codec[Any] = codec(value)
+        self._values = Values(value)
         self._keys: KeyCodec[Any] = key_codec(key)
 
     def process(self, events: Events, states: Sequence[StateView], turn: Turn) -> Events:
@@ -64,7 +65,10 @@ class SessionOperator(Operator):
         (state,) = states
         groups, stream_times = by_key_in_stream_time(events, turn)
         # All of them before the first write: the view reads a range past its own writes.
-        found = {key: self._load(key, indexes, events, state) for key, indexes in groups.items()}
+        found = {
+            key: self._load(key, [events.timestamps[i] for i in indexes], state, turn)
+            for key, indexes in groups.items()
+        }
         for raw_key, indexes in groups.items():
             try:
                 key = self._keys.decode(raw_key)
@@ -79,38 +83,44 @@ class SessionOperator(Operator):
         return Events.none()
 
     def _load(
-        self, key: bytes, indexes: Sequence[int], events: Events, state: StateView
+        self, key: bytes, timestamps: Sequence[int], state: StateView, turn: Turn
     ) -> list[Session]:
         """The sessions of a key that its records can touch, by their ends."""
-        earliest_ms = min(events.timestamps[i] for i in indexes) - self._windows.gap_ms
-        start = key + max(earliest_ms, 0).to_bytes(8, "big")
+        start = key + max(min(timestamps) - self._windows.gap_ms, 0).to_bytes(8, "big")
+        end = key + (turn.stream_time_ms + 1).to_bytes(8, "big")
         length = len(key) + self._windows.suffix_bytes
         return [
             Session(int.from_bytes(row[-8:], "big"), int.from_bytes(row[-16:-8], "big"), value)
-            for row, value in state.scan(start, key + _ABOVE_EVERY_TIME)
+            for row, value in state.scan(start, end)
             if len(row) == length  # longer keys may lie between
         ]
 
     def touched(self, sessions: list[Session], at_ms: int, stream_time_ms: int) -> list[Session]:
-        """Those that a record of this time joins."""
+        """Those that a record of this time joins; stream time is that before the record."""
         gap_ms = self._windows.gap_ms
-        remembered_from_ms = stream_time_ms - self._remembered_ms
         found = [
             session
             for session in sessions
-            if session.end_ms >= max(at_ms - gap_ms, remembered_from_ms)
+            if session.end_ms >= at_ms - gap_ms
+            and session.end_ms > stream_time_ms - self._reach_ms
             and session.start_ms <= at_ms + gap_ms
         ]
         return sorted(found, key=attrgetter("end_ms"))
 
-    def is_late(self, end_ms: int, stream_time_ms: int) -> bool:
-        """Whether a session that ends there takes no more records."""
+    def is_late(self, end_ms: int, stream_time_ms: int, known: Sequence[Session]) -> bool:
+        """Whether a record comes too late for the session it would be in.
+
+        ``known`` are those of the same times that it does not join. Stream time is that before the
+        record: one that moves it on is never late.
+        """
+        if known and self._told_once:
+            return True
         return end_ms < stream_time_ms - self._windows.open_ms
 
     def fold(self, key: Any, joined: list[Session], value: Any) -> bytes | None:
         """The value of one session out of several and one more record."""
-        merged = self._fold.merge(key, [self._values.decode(each.value) for each in joined])
-        after = self._fold.step(key, merged, value)
+        values = [self._values.decode(each.value) for each in joined]
+        after = self._fold.join(key, values, value)
         return None if after is None else self._values.encode(after)
 
     @property
@@ -140,7 +150,13 @@ class _SessionsOfKey:
         joined = self.operator.touched(self.sessions, at_ms, stream_time_ms)
         start_ms = min([at_ms, *(each.start_ms for each in joined)])
         end_ms = max([at_ms, *(each.end_ms for each in joined)])
-        if self.operator.is_late(end_ms, stream_time_ms):
+        replaced = [
+            each
+            for each in self.sessions
+            if each in joined or (each.start_ms, each.end_ms) == (start_ms, end_ms)
+        ]
+        known = [each for each in replaced if each not in joined]
+        if self.operator.is_late(end_ms, stream_time_ms, known):
             self.turn.tally.late += 1
             return
         try:
@@ -150,8 +166,8 @@ class _SessionsOfKey:
             return
         after = [] if value is None else [Session(start_ms, end_ms, value)]
         if self.operator.every_update:
-            self._replace(joined, after)
-        self.sessions = [each for each in self.sessions if each not in joined] + after
+            self._replace(replaced, after)
+        self.sessions = [each for each in self.sessions if each not in replaced] + after
 
     def write(self) -> None:
         """What became of the key's sessions in this batch, where not everything was written."""

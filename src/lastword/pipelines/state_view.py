@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
-from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, value_of
+from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, timestamp_of, value_of
 from lastword.records import NO_HEADERS, Headers
 from lastword.stores.base import Store
 
@@ -14,6 +14,11 @@ Update = tuple[bytes, bytes | None, int, Headers]
 
 A plain tuple: there is one for every key of a batch.
 """
+
+Kept = tuple[bytes | None, int]
+"""A value with its timestamp; NOT_KEPT for a key that has none."""
+
+NOT_KEPT: Kept = (None, -1)
 
 
 class StateView:
@@ -55,6 +60,17 @@ class StateView:
         had = self._had.get
         return sum((update[1] is not None) - had(key, False) for key, update in self._dirty.items())
 
+    def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
+        """The same with the timestamps they were put with."""
+        dirty = self._dirty
+        rows = self._stored(keys)
+        return [
+            dirty[key][1:3]
+            if key in dirty
+            else (NOT_KEPT if row is None else (value_of(row), timestamp_of(row)))
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
     def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
         """Set a key's value, or forget it with None."""
         self.put_many((key,), (value,), (timestamp_ms,))
@@ -82,11 +98,11 @@ class StateView:
             if inside and update[1] is not None:
                 yield key, update[1]
 
-    def in_write_order(self) -> list[tuple[bytes, bytes]]:
-        """All keys and values of the store, those first that were written first."""
+    def in_write_order(self) -> list[tuple[bytes, Kept]]:
+        """All rows of the store, those first that were written first."""
         rows = [(key, decode_row(row)) for key, row in self._store.scan()]
         rows.sort(key=lambda each: each[1].offset)
-        return [(key, row.value) for key, row in rows]
+        return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
 
     def updates(self) -> list[Update]:
         """What goes to the changelog, in order."""

@@ -54,19 +54,20 @@ class OpenWindows:
         turn.tally.final += len(due)
         rows = [entry[_TIME_BYTES:] for entry in due]
         return [
-            (row, value, self._windows.last_ms(row), NO_HEADERS)
-            for row, value in zip(rows, state.get_many(rows), strict=True)
+            (row, value, at_ms, NO_HEADERS)
+            for row, (value, at_ms) in zip(rows, state.get_with_times(rows), strict=True)
         ]
 
     def _follow(self, updates: Iterable[Update], before_ms: int) -> int:
         """Take in windows that were opened and drop those that are gone; how many more there are.
 
-        Windows that had closed before are told already, and do not change but by expiring.
+        Windows that had closed before are told already, and do not change but by expiring. Only
+        a session can begin at the very time at which it closes.
         """
         wanted: dict[bytes, tuple[bool, int]] = {}
         for row, value, at_ms, _ in updates:
             closes_at_ms = self._windows.closes_at_ms(row)
-            if closes_at_ms > before_ms:
+            if closes_at_ms >= before_ms:
                 wanted[_time(closes_at_ms) + row] = (value is not None, at_ms)
         more = 0
         entries = list(wanted)

@@ -84,8 +84,8 @@ class TimeWindows(Windows):
 class SessionWindows(Windows):
     """Runs of a key's records with never more than ``gap_ms`` between two of them.
 
-    A session spans its records: both its times are those of records. One that lies more than gap
-    and grace behind stream time is closed.
+    A session spans its records: both its times are those of records. It is closed once stream time
+    is gap and grace past its last one.
     """
 
     suffix_bytes: ClassVar[int] = SessionCodec.suffix_bytes
@@ -99,8 +99,8 @@ class SessionWindows(Windows):
         return self.gap_ms + self.grace_ms
 
     def closes_at_ms(self, row: bytes) -> int:
-        """Just after gap and grace have passed since its last record."""
-        return _time_at(row, -16) + self.gap_ms + self.grace_ms + 1
+        """Gap and grace after its last record."""
+        return _time_at(row, -16) + self.gap_ms + self.grace_ms
 
     def last_ms(self, row: bytes) -> int:
         """The time of its last record."""
@@ -151,11 +151,11 @@ def retention_of(windows: Windows, retention: Duration | None) -> int:
     """How long closed windows stay in the table; refused when windows would not live to close."""
     least_ms = windows.open_ms
     if retention is None:
-        return max(DEFAULT_RETENTION_MS, least_ms + 1)
+        return max(DEFAULT_RETENTION_MS, least_ms)
     retention_ms = milliseconds(retention, what="retention")
-    if retention_ms <= least_ms:
+    if retention_ms < least_ms:
         raise ConfigError(
-            f"a retention of {retention_ms} ms must exceed window and grace, {least_ms} ms",
+            f"a retention of {retention_ms} ms is less than window and grace, {least_ms} ms",
             hint="raise retention, or lower the window's size, gap or grace",
         )
     return retention_ms
