@@ -41,7 +41,7 @@ browser: ## Find a Chromium for the dashboard's tests; install Debian's where th
 
 .PHONY: check
 check: $(READY) static ## The fast gate: format, lint, types, and every test that needs no broker
-	@$(PYTEST) -m "not broker"
+	@LASTWORD_TEST_STREAMS_CASES=100 $(PYTEST) -m "not broker"
 
 .PHONY: static
 static: $(READY) ## Format, lint and types only
@@ -64,7 +64,8 @@ test-robustness: setup ## Killed processes, restarted brokers, lost files
 	@$(PYTEST) tests/robustness
 
 .PHONY: soak
-soak: setup ## A pipeline and a snapshot job killed 24 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
+soak: setup ## Random pipelines beside Kafka Streams, a pipeline and a snapshot job killed 24 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
+	@LASTWORD_TEST_STREAMS_CASES=20000 $(PYTEST) -x -q tests/streams
 	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py tests/spark/test_snapshot_kills.py -k killed
 	@end=$$((SECONDS + 60 * $${SOAK_MINUTES:-30})); round=0; \
 	while ((SECONDS < end)); do round=$$((round + 1)); echo "soak round $$round"; $(PYTEST) -x -q tests/robustness; done

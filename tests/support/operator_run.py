@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from lastword.pipelines.any_key_store import AnyKeyStore
 from lastword.pipelines.events import Events, Tally
 from lastword.pipelines.operator import Operator, Turn
 from lastword.pipelines.state_view import StateView, Update
@@ -26,7 +27,7 @@ class OperatorRun:
     def __init__(self, operator: Operator, *, stores: int = 1, every_update: bool = False) -> None:
         self.operator = operator
         self.every_update = every_update
-        self.stores = [MemoryStore() for _ in range(stores)]
+        self.stores = [AnyKeyStore(MemoryStore()) for _ in range(stores)]
         for store in self.stores:
             store.open()
         self.changelogs: list[list[Update]] = [[] for _ in self.stores]
@@ -64,7 +65,7 @@ class OperatorRun:
     def restore(self) -> None:
         """Throw the stores away and fill new ones from the changelogs, as a moved task does."""
         for n, changelog in enumerate(self.changelogs):
-            self.stores[n] = MemoryStore()
+            self.stores[n] = AnyKeyStore(MemoryStore())
             self.stores[n].open()
             for offset, update in enumerate(changelog, 1):
                 view = StateView(self.stores[n], every_update=True)

@@ -94,6 +94,6 @@ def counts_of(events: Sequence[Written]) -> dict[str, int]:
     """The plain model of a count."""
     counts: dict[str, int] = {}
     for key, value, _ in events:
-        if key and value is not None:
+        if key is not None and value is not None:
             counts[key] = counts.get(key, 0) + 1
     return counts

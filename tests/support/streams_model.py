@@ -30,7 +30,7 @@ class StreamsModel:
 
     def process(self, events: Iterable[Event]) -> None:
         for event in events:
-            if not event.key:
+            if event.key is None:
                 self.keyless += 1
             elif event.value is None and not self.takes_nulls:
                 self.null_values += 1
@@ -63,7 +63,7 @@ class WindowedModel(StreamsModel):
 
     def process(self, events: Iterable[Event]) -> None:
         for event in events:
-            if not event.key:
+            if event.key is None:
                 self.keyless += 1
                 continue
             self.stream_time_ms = max(self.stream_time_ms, event.timestamp_ms)
@@ -130,12 +130,12 @@ class SessionModel:
 
     def process(self, events: Iterable[Event]) -> None:
         for event in events:
-            if event.key:
-                self.stream_time_ms = max(self.stream_time_ms, event.timestamp_ms)
-                self._close()
-                self._add(event.key, event.value, event.timestamp_ms)
-            else:
+            if event.key is None:
                 self.keyless += 1
+                continue
+            self._add(event.key, event.value, event.timestamp_ms)
+            self.stream_time_ms = max(self.stream_time_ms, event.timestamp_ms)
+            self._close()
         quarter_ms = self.retention_ms // 4
         kept_from_ms = self.stream_time_ms // quarter_ms * quarter_ms - self.retention_ms
         self.sessions = {s: v for s, v in self.sessions.items() if s.end_ms >= kept_from_ms}
@@ -156,13 +156,16 @@ class SessionModel:
         near.sort(key=lambda span: span.end_ms)
         start_ms = min(at_ms, *(span.start_ms for span in near), at_ms)
         end_ms = max(at_ms, *(span.end_ms for span in near), at_ms)
-        if end_ms < self.stream_time_ms - self.gap_ms - self.grace_ms:
+        whole = Span(key, start_ms, end_ms)
+        told = self.suppressed and whole.row in self.final and whole not in near
+        if told or end_ms < self.stream_time_ms - self.gap_ms - self.grace_ms:
             self.late += 1
             return
         old = self.merge([self.sessions.pop(span) for span in near])
         after = self.step(old, value)
+        self.sessions.pop(whole, None)
         if after is not None:
-            self.sessions[Span(key, start_ms, end_ms)] = after
+            self.sessions[whole] = after
 
     def _in_reach(self, span: Span) -> bool:
         if self.suppressed:
@@ -170,7 +173,7 @@ class SessionModel:
         return span.end_ms > self.stream_time_ms - self.retention_ms
 
     def _is_closed(self, span: Span) -> bool:
-        return span.end_ms < self.stream_time_ms - self.gap_ms - self.grace_ms
+        return span.end_ms <= self.stream_time_ms - self.gap_ms - self.grace_ms
 
     def _close(self) -> None:
         for span, value in self.sessions.items():
@@ -191,7 +194,7 @@ class LruModel:
 
     def process(self, events: Iterable[Event]) -> None:
         for event in events:
-            if event.key and (event.value is not None or self.takes_nulls):
+            if event.key is not None and (event.value is not None or self.takes_nulls):
                 self._update(event.key, event.value)
 
     def _update(self, key: bytes, value: Any) -> None:

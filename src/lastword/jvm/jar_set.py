@@ -25,13 +25,15 @@ Progress = Callable[[int, int, str], None]
 class JarSet:
     """What to ask Ivy for, and the committed list of what must come of it.
 
-    The jars run are exactly those of the list ``checksums/<name>.sha256``: a file that Ivy
-    brings or somebody drops into the directory is never on the class path unless listed.
-    For a new version, let Ivy retrieve the roots by hand and write the list with ``sha256sum``.
+    The jars run are exactly those of the list ``<name>.sha256`` in ``checksums``, or in
+    ``listed_in`` for a set that is not the package's: a file that Ivy brings or somebody drops
+    into the directory is never on the class path unless listed. For a new version, let Ivy
+    retrieve the roots by hand and write the list with ``sha256sum``.
     """
 
     name: str
     roots: tuple[Coordinate, ...]
+    listed_in: Path | None = None
 
     def resolve(
         self,
@@ -46,7 +48,9 @@ class JarSet:
         Safe to call from several processes at once: the others wait for the first.
         """
         directory = home / "jars" / self.name
-        expected = verification.read_checksums(CHECKSUMS / f"{self.name}.sha256")
+        expected = verification.read_checksums(
+            (self.listed_in or CHECKSUMS) / f"{self.name}.sha256"
+        )
         if verification.missing(directory, expected):
             report = _Steps(len(expected), progress or _no_progress)
             try:

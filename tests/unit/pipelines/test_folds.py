@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lastword.errors import ConfigError
 from lastword.pipelines.folds import (
+    BEFORE,
     Aggregate,
     Average,
     Count,
@@ -41,36 +42,37 @@ VALUES = [{"bpm": 70}, {"bpm": 90}, {"note": "no pulse"}, {"bpm": 80}]
     ids=lambda each: type(each).__name__,
 )
 def test_a_fold_turns_the_values_of_a_key_into_one(fold: Fold, expected: Any) -> None:
-    assert fold.apply("p", None, VALUES) == expected
+    assert fold.apply("p", None, VALUES).value == expected
 
 
 @pytest.mark.parametrize("fold", [Count(), Latest()], ids=lambda each: type(each).__name__)
-@given(st.lists(st.integers(), min_size=1), st.none() | st.integers(0, 9))
+@given(st.lists(st.none() | st.integers(), min_size=1), st.none() | st.integers(0, 9))
 def test_a_shortcut_over_many_values_gives_what_single_steps_give(
-    fold: Fold, values: Sequence[int], old: int | None
+    fold: Fold, values: Sequence[int | None], old: int | None
 ) -> None:
     assert fold.apply("k", old, values) == Fold.apply(fold, "k", old, values)
 
 
 def test_a_result_of_none_forgets_the_key_and_what_follows_starts_anew() -> None:
     leave = Reduce(lambda old, new: None if new == "checked-out" else new)
-    assert leave.apply("p", None, ["in", "checked-out"]) is None
-    assert leave.apply("p", None, ["in", "checked-out", "in again"]) == "in again"
+    assert leave.apply("p", None, ["in", "checked-out"]) == (None, 1)
+    assert leave.apply("p", None, ["in", "checked-out", "in again"]) == ("in again", 2)
 
 
 def test_the_first_value_of_a_reduction_stands_as_it_is() -> None:
-    assert Reduce(lambda old, new: old + new).apply("k", None, [5]) == 5
+    assert Reduce(lambda old, new: old + new).apply("k", None, [5]).value == 5
 
 
 def test_an_aggregate_starts_from_its_initial_value_again_after_none() -> None:
     fold = Aggregate(lambda: 100, lambda key, value, total: None if value < 0 else total + value)
-    assert fold.apply("k", None, [1, 2]) == 103
-    assert fold.apply("k", 103, [-1, 5]) == 105
+    assert fold.apply("k", None, [1, 2]) == (103, 0)
+    assert fold.apply("k", 103, [-1, 5]) == (105, 1)
+    assert fold.apply("k", 103, [5, 6]) == (114, BEFORE)
 
 
 def test_a_record_without_a_value_deletes_from_the_latest_and_the_merged_state() -> None:
-    assert Latest().apply("k", {"a": 1}, [None]) is None
-    assert Merge().apply("k", {"a": 1}, [None, {"b": 2}]) == {"b": 2}
+    assert Latest().apply("k", {"a": 1}, [None]) == (None, 0)
+    assert Merge().apply("k", {"a": 1}, [None, {"b": 2}]) == ({"b": 2}, 1)
 
 
 def test_only_objects_can_be_merged() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.pipelines.any_key_store import AnyKeyStore
 from lastword.pipelines.events import Events, Tally
 from lastword.pipelines.join import JoinTable
 from lastword.pipelines.operator import Turn
@@ -31,7 +32,7 @@ class JoinRun:
             Record(0, 2 * n, at, key, None if value is None else str(value).encode())
             for n, (key, value, at) in enumerate(updates)
         ]
-        self.store = MemoryStore()
+        self.store = AnyKeyStore(MemoryStore())
         self.store.open()
         self.position = 0
         self.tally = Tally()
@@ -64,13 +65,13 @@ def model(events: list[Event], updates: list[Event], *, left: bool) -> list[Any]
     while ahead:
         if behind and behind[0].timestamp_ms <= ahead[0].timestamp_ms:
             key, value, _ = behind.pop(0)
-            if key and value is None:
+            if key is not None and value is None:
                 table.pop(key, None)
-            elif key:
+            elif key is not None:
                 table[key] = value
             continue
         key, value, _ = ahead.pop(0)
-        row = table.get(key) if key else None
+        row = None if key is None else table.get(key)
         if value is not None and (left or row is not None):
             joined.append((value, row))
     return joined

@@ -33,7 +33,7 @@ def sessions(
         key="string",
         value="json",
         windows=windows,
-        remembered_ms=retention_ms - 1,
+        reach_ms=retention_ms,
         every_update=every_update,
     )
     return OperatorRun(WindowOperator(folding, windows, retention_ms), every_update=every_update)

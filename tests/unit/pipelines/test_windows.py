@@ -46,11 +46,11 @@ def test_a_window_without_length_or_with_gaps_is_refused() -> None:
         hopping("10s", "11s")
 
 
-def test_retention_must_exceed_window_and_grace() -> None:
+def test_retention_is_window_and_grace_at_least() -> None:
     windows = tumbling("60s", grace="5s")
     assert retention_of(windows, None) == DEFAULT_RETENTION_MS
     assert retention_of(windows, "6h") == 21_600_000
-    assert retention_of(windows, 65_001) == 65_001
-    with pytest.raises(ConfigError, match="must exceed"):
-        retention_of(windows, "65s")
-    assert retention_of(tumbling("2d"), None) > 2 * DEFAULT_RETENTION_MS
+    assert retention_of(windows, "65s") == 65_000
+    with pytest.raises(ConfigError, match="less than window and grace"):
+        retention_of(windows, 64_999)
+    assert retention_of(tumbling("2d"), None) == 2 * DEFAULT_RETENTION_MS
