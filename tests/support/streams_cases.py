@@ -154,16 +154,18 @@ def random_case(random: Random) -> Case:
 def _random_case(random: Random) -> Case:
     """Small times and few keys, so that everything happens often."""
     kind = random.choice(("none", "tumbling", "hopping", "session", "session"))
-    windows, shortest_ms = _random_windows(kind, random)
+    # Kafka Streams keeps windows in segments of a minute at least.
+    unit_ms = random.choice((1, 1, 1, 7_000))
+    windows = _random_windows(kind, unit_ms, random)
     suppress = windows is not None and random.random() < 0.4
     sessions_told = suppress and kind == "session"
-    kept_longer = windows is not None and random.random() < 0.5 and not sessions_told
+    kept_longer = random.random() < 0.5 and not sessions_told
     topics = TOPICS[: random.choice((1, 1, 1, 2, 3))]
     steps = tuple(
         (kind, random.choice(_FUNCTIONS[kind]))
         for kind in random.choice(((), (), ("filter",), ("map",), ("map", "filter"), ("key",)))
     )
-    records = tuple(_in_time_order({topic: _random_records(topic, random) for topic in topics}))
+    logs = {topic: _random_records(topic, unit_ms, random) for topic in topics}
     one_batch = len(topics) > 1
     return Case(
         topics=topics,
@@ -173,40 +175,38 @@ def _random_case(random: Random) -> Case:
         merger=random.choice(tuple(REDUCERS)),
         initial=random.choice((0, 5, None)),
         windows=windows,
-        retention_ms=shortest_ms + random.choice((0, 1, 7, 40)) if kept_longer else None,
+        retention_ms=windows.open_ms + random.choice((0, 1, 7, 40)) * unit_ms
+        if windows is not None and kept_longer
+        else None,
         suppress=suppress,
-        records=records,
+        records=tuple(_in_time_order(logs)),
         cuts=() if one_batch else tuple(random.choices(range(61), k=random.choice((0, 1, 5, 20)))),
         lose_stores=random.random() < 0.2,
         cache=random.random() < 0.7,
     )
 
 
-def _random_windows(kind: str, random: Random) -> tuple[TimeWindows | SessionWindows | None, int]:
-    """The windows, and the shortest retention that they can have."""
-    grace_ms = random.choice((0, 0, 1, 5, 20))
-    length_ms = random.choice((1, 4, 10, 16))
+def _random_windows(kind: str, unit_ms: int, random: Random) -> TimeWindows | SessionWindows | None:
+    grace_ms = random.choice((0, 0, 1, 5, 20)) * unit_ms
+    length = random.choice((1, 4, 10, 16))
     if kind == "tumbling":
-        return tumbling(length_ms, grace=grace_ms), length_ms + grace_ms
+        return tumbling(length * unit_ms, grace=grace_ms)
     if kind == "hopping":
-        advance_ms = random.randint(1, length_ms)
-        return hopping(length_ms, advance_ms, grace=grace_ms), length_ms + grace_ms
-    if kind == "session":
-        return session(length_ms, grace=grace_ms), length_ms + grace_ms
-    return None, 0
+        return hopping(length * unit_ms, random.randint(1, length) * unit_ms, grace=grace_ms)
+    return session(length * unit_ms, grace=grace_ms) if kind == "session" else None
 
 
-def _random_records(topic: str, random: Random) -> list[Given]:
+def _random_records(topic: str, unit_ms: int, random: Random) -> list[Given]:
     """Time goes on by steps, with records that come late and times that come twice."""
     records: list[Given] = []
-    now_ms = random.randint(1, 20)
-    late_ms = random.choice((0, 3, 12, 40))
+    now = random.randint(1, 20)
+    late = random.choice((0, 3, 12, 40))
     for _ in range(random.randint(0, 60)):
-        now_ms += random.choice((0, 0, 1, 1, 2, 7, 25))
-        at_ms = max(1, now_ms - random.choice((0, 0, 0, late_ms, random.randint(0, late_ms))))
+        now += random.choice((0, 0, 1, 1, 2, 7, 25))
+        at = max(1, now - random.choice((0, 0, 0, late, random.randint(0, late))))
         key = random.choice((b"p", b"q", b"q", b"qq", b"", None))
         value = random.choice((None, b"null", *(b"%d" % n for n in range(10))))
-        records.append(Given(topic, key, value, at_ms))
+        records.append(Given(topic, key, value, at * unit_ms))
     return records
 
 
