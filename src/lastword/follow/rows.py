@@ -72,6 +72,12 @@ def value_of(row: bytes) -> bytes:
     return row[PREFIX_BYTES:] if row[0] == _PLAIN else decode_row(row).value
 
 
+def value_and_time_of(row: bytes) -> tuple[bytes, int]:
+    """The raw value and the timestamp."""
+    flags, _, timestamp_ms = _PREFIX.unpack_from(row)
+    return row[PREFIX_BYTES:] if flags == _PLAIN else decode_row(row).value, timestamp_ms
+
+
 def offset_of(row: bytes) -> int:
     """Only the offset, for passes over many rows."""
     return int.from_bytes(row[1:9], "big")

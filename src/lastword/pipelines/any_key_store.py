@@ -6,7 +6,7 @@ To Kafka Streams an empty key is a key like any other, and so it is to a pipelin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lastword.stores.base import Capabilities, Row, Scan, Store
 
@@ -15,8 +15,16 @@ from lastword.stores.base import Capabilities, Row, Scan, Store
 _MARK = bytes.fromhex("f75c09d1ae4b43e0")
 
 
+_FIRST = _MARK[0]
+
+
 def _inside(key: bytes) -> bytes:
     return key if key and not key.startswith(_MARK) else _MARK + key
+
+
+def _may_change(keys: Iterable[bytes]) -> bool:
+    """Whether one of them may have another name inside; hardly ever, and quickly told."""
+    return bool([key for key in keys if not key or key[0] == _FIRST])
 
 
 def _outside(key: bytes) -> bytes:
@@ -48,7 +56,7 @@ class AnyKeyStore:
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The rows in the order of ``keys``."""
-        return self._store.get_many([_inside(key) for key in keys])
+        return self._store.get_many([_inside(key) for key in keys] if _may_change(keys) else keys)
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
@@ -69,11 +77,10 @@ class AnyKeyStore:
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: bytes
     ) -> None:
         """Write rows, remove keys and set the checkpoint in one atomic step."""
-        self._store.apply(
-            {_inside(key): row for key, row in puts.items()},
-            [_inside(key) for key in deletes],
-            checkpoint,
-        )
+        if _may_change(puts) or _may_change(deletes):
+            puts = {_inside(key): row for key, row in puts.items()}
+            deletes = [_inside(key) for key in deletes]
+        self._store.apply(puts, deletes, checkpoint)
 
     def evict(self) -> list[bytes]:
         """The keys of the rows that were dropped."""

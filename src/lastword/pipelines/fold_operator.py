@@ -115,7 +115,7 @@ class _Folding:
                 continue
             new = None if every_update else self._fold_all([key], [old], [given[group]])
             if new is not None:
-                self._put(row, old, new[0].value, self._time(groups, group, old, new[0]))
+                self._put(row, old, new[0][0], self._time(groups, group, old, new[0]))
             else:
                 self._one_by_one(row, key, old, groups.indexes(group))
 
@@ -131,9 +131,7 @@ class _Folding:
             if self.fold.keeps_first:
                 given = self._with_own_first(befores, given)
             afters = [apply(*each) for each in zip(keys, befores, given, strict=True)]
-            return [
-                Folded(None if value is None else encode(value), since) for value, since in afters
-            ]
+            return [(None if value is None else encode(value), since) for value, since in afters]
         except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
             return None
 
@@ -168,12 +166,11 @@ class _Folding:
             old = (encoded, at_ms)
 
     def _time(self, groups: Groups, group: int, old: Kept, new: Folded) -> int:
-        if new.since == BEFORE:
+        value, since = new
+        if since == BEFORE:
             return max(groups.latest_ms[group], old[1])
-        if new.since == 0 and new.value is not None:
-            return groups.latest_ms[group]
-        timestamps = [self.events.timestamps[i] for i in groups.indexes(group)[new.since :]]
-        return timestamps[0] if new.value is None else max(timestamps)
+        timestamps = [self.events.timestamps[i] for i in groups.indexes(group)[since:]]
+        return timestamps[0] if value is None else max(timestamps)
 
     def _put(self, row: bytes, old: Kept, new: bytes | None, at_ms: int) -> None:
         """A tombstone only where there is something to delete."""
@@ -182,14 +179,15 @@ class _Folding:
             self.turn.tally.updates += 1
 
     def _put_all(self, groups: Groups, olds: list[Kept], news: list[Folded]) -> None:
-        times = [
-            self._time(groups, group, *each)
-            for group, each in enumerate(zip(olds, news, strict=True))
-        ]
-        values = [new.value for new in news]
-        if None in values:
-            for each in zip(groups.rows, olds, values, times, strict=True):
-                self._put(*each)
-        else:
+        values = [value for value, _ in news]
+        if None not in values and all(since <= 0 for _, since in news):
+            # Nothing was forgotten: by far the most batches.
+            times = [
+                latest_ms if latest_ms > old_ms else old_ms
+                for latest_ms, (_, old_ms) in zip(groups.latest_ms, olds, strict=True)
+            ]
             self.state.put_many(groups.rows, values, times)
             self.turn.tally.updates += len(values)
+            return
+        for group, (row, old, new) in enumerate(zip(groups.rows, olds, news, strict=True)):
+            self._put(row, old, new[0], self._time(groups, group, old, new))

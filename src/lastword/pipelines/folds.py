@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from lastword.codecs.null import NULL
 from lastword.errors import ConfigError
@@ -23,14 +23,12 @@ BEFORE = -1
 """As the beginning of a value: it has one already before the records."""
 
 
-class Folded(NamedTuple):
-    """A value after some records, and the index of the one with which it began, or ended.
+Folded = tuple[Any, int]
+"""A value after some records, and the index of the one with which it began, or ended.
 
-    A value that was there before the records, and never forgotten since, began BEFORE them.
-    """
-
-    value: Any
-    since: int
+A value that was there before the records, and never forgotten since, began BEFORE them. A plain
+tuple: there is one for every key of a batch.
+"""
 
 
 class Fold(ABC):
@@ -56,7 +54,7 @@ class Fold(ABC):
             if (new is None) != (old is None):
                 since = i
             old = new
-        return Folded(old, since)
+        return old, since
 
     def join(self, key: Any, sessions: Sequence[Any], value: Any) -> Any:
         """The value of one session out of those of several, the earliest first, and a record."""
@@ -83,7 +81,7 @@ class Count(Fold):
 
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
         """As many more at once."""
-        return Folded((old or 0) + len(values), 0 if old is None else BEFORE)
+        return (old or 0) + len(values), 0 if old is None else BEFORE
 
     def merge_two(self, key: Any, earlier: int, later: int) -> int:
         """Both."""
@@ -103,7 +101,7 @@ class Latest(Fold):
         """The last one; the others do not matter, unless the key was forgotten between them."""
         if None in values:
             return super().apply(key, old, values)
-        return Folded(values[-1], 0 if old is None else BEFORE)
+        return values[-1], 0 if old is None else BEFORE
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """The later one."""

@@ -150,12 +150,12 @@ class _SessionsOfKey:
         joined = self.operator.touched(self.sessions, at_ms, stream_time_ms)
         start_ms = min([at_ms, *(each.start_ms for each in joined)])
         end_ms = max([at_ms, *(each.end_ms for each in joined)])
-        replaced = [
+        known = [
             each
             for each in self.sessions
-            if each in joined or (each.start_ms, each.end_ms) == (start_ms, end_ms)
+            if each.end_ms == end_ms and each.start_ms == start_ms and each not in joined
         ]
-        known = [each for each in replaced if each not in joined]
+        replaced = [*joined, *known]
         if self.operator.is_late(end_ms, stream_time_ms, known):
             self.turn.tally.late += 1
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
-from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, timestamp_of, value_of
+from lastword.follow.rows import PLAIN_ROW, decode_row, pack_prefix, value_and_time_of, value_of
 from lastword.records import NO_HEADERS, Headers
 from lastword.stores.base import Store
 
@@ -64,10 +64,12 @@ class StateView:
         """The same with the timestamps they were put with."""
         dirty = self._dirty
         rows = self._stored(keys)
+        if not dirty:
+            return [NOT_KEPT if row is None else value_and_time_of(row) for row in rows]
         return [
             dirty[key][1:3]
             if key in dirty
-            else (NOT_KEPT if row is None else (value_of(row), timestamp_of(row)))
+            else (NOT_KEPT if row is None else value_and_time_of(row))
             for key, row in zip(keys, rows, strict=True)
         ]
 

@@ -42,7 +42,7 @@ VALUES = [{"bpm": 70}, {"bpm": 90}, {"note": "no pulse"}, {"bpm": 80}]
     ids=lambda each: type(each).__name__,
 )
 def test_a_fold_turns_the_values_of_a_key_into_one(fold: Fold, expected: Any) -> None:
-    assert fold.apply("p", None, VALUES).value == expected
+    assert fold.apply("p", None, VALUES)[0] == expected
 
 
 @pytest.mark.parametrize("fold", [Count(), Latest()], ids=lambda each: type(each).__name__)
@@ -60,7 +60,7 @@ def test_a_result_of_none_forgets_the_key_and_what_follows_starts_anew() -> None
 
 
 def test_the_first_value_of_a_reduction_stands_as_it_is() -> None:
-    assert Reduce(lambda old, new: old + new).apply("k", None, [5]).value == 5
+    assert Reduce(lambda old, new: old + new).apply("k", None, [5]) == (5, 0)
 
 
 def test_an_aggregate_starts_from_its_initial_value_again_after_none() -> None:
