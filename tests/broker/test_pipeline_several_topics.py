@@ -108,7 +108,7 @@ def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None
     added = [NewPartitions(topic, 3) for topic in worker.plan.sources]
     client = AdminClient(worker.connection.librdkafka())
     for made in client.create_partitions(added).values():
-        made.result(30)
+        made.result(60)
     wait_until(
         lambda: all(worker.admin.describe(each).partitions == 3 for each in worker.plan.sources),
         what="three partitions",
