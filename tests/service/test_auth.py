@@ -26,7 +26,7 @@ CALLERS: dict[str, Access] = {
     "write": Access.WRITE,
     "admin": Access.ADMIN,
 }
-PRESET = "from the settings"
+PRESET = "from-the-settings-of-the-service"
 WRONG_TOKEN = "lw_" + "x" * 43
 PLACEHOLDERS = {"{key:path}": "auth", "{key}": "auth", "{window}": "60000"}
 

@@ -105,7 +105,7 @@ def test_a_secret_is_not_shown(tmp_path: Path) -> None:
     config = ServiceConfig(
         tokens_file=tmp_path / "tokens.json",
         port=free_ports(1)[0],
-        token="top-secret",  # noqa: S106
+        token="top-secret-of-the-service",  # noqa: S106
         tls=TlsFiles(tmp_path / "a", tmp_path / "b", "top-secret"),
     )
     assert "top-secret" not in repr(config)

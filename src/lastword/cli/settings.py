@@ -109,7 +109,7 @@ SETTINGS: tuple[Setting, ...] = (
         "service.token",
         str,
         None,
-        "a token that may do everything, besides those of `lastword token`",
+        "a token that may do everything, besides those of `lastword token`; at least 16 characters",
         secret=True,
     ),
     Setting("service.require_token", bool, False, "whether reads need a token on loopback, too"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from lastword.errors import ConfigError
 from lastword.service.limits import Limits
 
 DEFAULT_PORT = 8090
+TOKEN_LENGTH_MIN = 16
+_VISIBLE = re.compile(r"[\x21-\x7e]*")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class ServiceConfig:
     allowed_origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
+    def __post_init__(self) -> None:
+        if self.token is not None:
+            _check_token(self.token)
+
     @property
     def loopback(self) -> bool:
         """Whether only this machine can connect."""
@@ -65,11 +72,24 @@ class ServiceConfig:
                 f"{self.host} can be reached from other machines, so it needs TLS",
                 hint="give --tls-certificate and --tls-key, or listen on 127.0.0.1",
             )
-        if not (has_token or self.token):
+        if not has_token and self.token is None:
             raise ConfigError(
                 f"{self.host} can be reached from other machines, so it needs a token",
                 hint="make one first: lastword token create NAME --scope read",
             )
+
+
+def _check_token(token: str) -> None:
+    """Refuse a token that is easy to guess, or that no header carries unchanged."""
+    hint = "leave it out and use `lastword token create`, or generate one: openssl rand -hex 32"
+    if len(token) < TOKEN_LENGTH_MIN:
+        raise ConfigError(
+            f"service.token has {len(token)} characters, fewer than {TOKEN_LENGTH_MIN}", hint=hint
+        )
+    if not _VISIBLE.fullmatch(token):
+        raise ConfigError(
+            "service.token has a character that is not visible ASCII, such as a space", hint=hint
+        )
 
 
 def is_loopback(host: str) -> bool:
