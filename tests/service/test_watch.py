@@ -185,7 +185,7 @@ def test_a_slow_watcher_is_told_and_cut_off_and_can_resume(serve: Serve) -> None
 
 
 def test_a_watcher_that_takes_nothing_at_all_is_cut_off(serve: Serve) -> None:
-    serving = serve(limits=Limits(watcher_stall_s=0.3))
+    serving = serve(limits=Limits(arrival_s=0.5))
     with socket.socket() as dead:
         dead.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         dead.connect(("127.0.0.1", serving.config.port))

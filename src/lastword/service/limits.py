@@ -19,7 +19,8 @@ class Limits:
     path_bytes           the path alone, as it is escaped
     body_bytes           of a request
     arrival_s            how long the headers of a request may take, and then its body; a
-                         connection that is kept alive without a request is closed after it
+                         connection that is kept alive without a request is closed after it, and
+                         so is one whose client takes nothing of its answer for so long
     page_bytes           values in one page; a page may therefore hold fewer items than asked for
     at_least_s           how long a read waits for the position it asks for
     history_s            how long a search for the history of one key may read the log
@@ -28,7 +29,6 @@ class Limits:
     waiting_calls        calls that wait for a thread; further ones are told to come back
     watchers             open at once
     watcher_backlog_bytes  changes that wait for one watcher before it is cut off
-    watcher_stall_s      how long one watcher may take nothing at all
     heartbeat_s          how often a watcher without changes hears that the connection lives
     """
 
@@ -45,5 +45,4 @@ class Limits:
     waiting_calls: int = 256
     watchers: int = 512
     watcher_backlog_bytes: int = 64 << 20
-    watcher_stall_s: float = 30.0
     heartbeat_s: float = 15.0

@@ -123,7 +123,7 @@ class WatchStream:
             await send({"type": "http.response.body", "body": b""})
 
     async def _send(self, send: Send, data: bytes) -> None:
-        async with asyncio.timeout(self._context.limits.watcher_stall_s):
+        async with asyncio.timeout(self._context.limits.arrival_s):
             await send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _leave_with_client(self, receive: Receive) -> None:

@@ -11,9 +11,6 @@ from types import TracebackType
 from typing import Self
 
 import uvloop
-from granian.constants import HTTPModes, Interfaces
-from granian.http import HTTP1Settings
-from granian.server.embed import Server
 
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
@@ -25,6 +22,7 @@ from lastword.service.compaction_state import LocalBrokers
 from lastword.service.config import ServiceConfig
 from lastword.service.context import Context
 from lastword.service.keeper import keep
+from lastword.service.listener import Listener, bind
 from lastword.service.served import Mount, ServedTable, check_mounts
 from lastword.service.tokens import TokenFile
 from lastword.table.state import TableState
@@ -71,7 +69,8 @@ class Service:
         self._started: list[Mount] = []
         self._context: Context | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._server: Server | None = None
+        self._bound: socket.socket | None = None
+        self._server: Listener | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -81,7 +80,7 @@ class Service:
 
     def start(self) -> None:
         """Start the tables and listen; raises what is wrong with a table or the port."""
-        _require_free(self._config.host, self._config.port)
+        self._bound = bind(self._config)
         try:
             for mount in self._mounts:
                 if mount.table.state is TableState.CREATED:
@@ -92,7 +91,7 @@ class Service:
                 self._config, tables, self._clock, self._local_brokers, self._metrics
             )
             self._thread = threading.Thread(
-                target=self._run, args=(self._context,), name="service", daemon=True
+                target=self._run, args=(self._context, self._bound), name="service", daemon=True
             )
             self._thread.start()
             self._await_listening()
@@ -107,6 +106,8 @@ class Service:
         if thread is not None and thread.is_alive() and self._loop is not None:
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)
             thread.join(_STOP_S)
+        if self._bound is not None:
+            self._bound.close()  # unless Granian took it over
         if self._context is not None:
             self._context.close()
         while self._started:
@@ -124,18 +125,18 @@ class Service:
     ) -> None:
         self.stop()
 
-    def _run(self, context: Context) -> None:
+    def _run(self, context: Context, bound: socket.socket) -> None:
         self._loop = uvloop.new_event_loop()
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._serve(context))
+            self._loop.run_until_complete(self._serve(context, bound))
         finally:
             self._loop.close()
 
-    async def _serve(self, context: Context) -> None:
+    async def _serve(self, context: Context, bound: socket.socket) -> None:
         anonymous = Access.NONE if self._config.reads_need_token else Access.READ
         auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
-        self._server = _granian(self._config, build_app(context, auth))
+        self._server = Listener(bound, build_app(context, auth), self._config)
         keeping = asyncio.create_task(keep(context))
         keeping.add_done_callback(_report_failure)
         try:
@@ -171,39 +172,3 @@ def _report_failure(keeping: asyncio.Task[None]) -> None:
     """The service goes on without its figures, but somebody must learn why."""
     if not keeping.cancelled() and (failure := keeping.exception()) is not None:
         log.error("figures are no longer remembered", exc_info=failure)
-
-
-def _granian(config: ServiceConfig, app: object) -> Server:
-    limits, tls = config.limits, config.tls
-    return Server(
-        app,
-        address=config.host,
-        port=config.port,
-        interface=Interfaces.ASGINL,
-        # HTTP/2 would read the first bytes of a connection without a time limit.
-        http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(
-            header_read_timeout=int(limits.arrival_s * 1000), max_buffer_size=limits.header_bytes
-        ),
-        websockets=False,
-        backpressure=limits.connections,
-        log_enabled=False,
-        ssl_cert=tls.certificate if tls else None,
-        ssl_key=tls.key if tls else None,
-        ssl_key_password=tls.key_password if tls else None,
-    )
-
-
-def _require_free(host: str, port: int) -> None:
-    """Granian shares a port with whoever has it; two services on one would answer at random."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-            probe.listen(1)
-        except OSError as error:
-            raise ServiceError(
-                f"{host}:{port} cannot be listened on: {error.strerror}",
-                hint="stop what listens there, or take another one: --port",
-            ) from error
