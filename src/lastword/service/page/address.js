@@ -1,7 +1,12 @@
 // Where a key is: in the service's paths, and in the address bar. A key is any bytes; most have a
 // text, some only their bytes in base64url, and those of windowed tables also a window.
 
+import { isSegment, tablePath } from "./endpoint.js";
+
 const UNSEEN = /^\s|\s$|[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+// As the service writes them. A link may hold anything; what does not look like this is no address.
+const RAW = /^[A-Za-z0-9_-]+$/;
+const WINDOW = /^\d{1,19}(-\d{1,19})?$/;
 
 /** A key of a table: `text` or `raw` (base64url), and `window` as the service writes it. */
 export class Address {
@@ -21,9 +26,13 @@ export class Address {
     });
   }
 
+  /** Of an address bar; null when that names no key. */
   static fromQuery(query) {
     const found = new Address({ text: query.get("key"), raw: query.get("raw"), window: query.get("window") });
-    return found.text === null && found.raw === null ? null : found;
+    if (found.text === null && found.raw === null) return null;
+    if (found.raw !== null && !RAW.test(found.raw)) return null;
+    if (found.window !== null && !WINDOW.test(found.window)) return null;
+    return found;
   }
 
   toQuery() {
@@ -49,30 +58,19 @@ export class Address {
 
   /** Whether a read or a write of this one key can be asked for: a window needs its key as text. */
   get reachable() {
-    return this.window === null || (this.text !== null && !isDots(this.text));
+    return this.window === null || (this.text !== null && isSegment(this.text));
   }
 
   /** Path of its value. */
   path(table) {
-    const base = `/tables/${encodeURIComponent(table)}`;
-    if (this.window !== null) return `${base}/windows/${encodeURIComponent(this.text)}/${this.window}`;
-    if (this.text !== null) return `${base}/keys/${escapeKey(this.text)}`;
-    return `${base}/keys/${this.raw}?encoding=base64url`;
+    if (this.window !== null) return tablePath(table, ["windows", this.text, this.window]);
+    if (this.text !== null && isSegment(this.text)) return tablePath(table, ["keys", this.text]);
+    const raw = this.text === null ? this.raw : btoa(this.text).replaceAll("=", "");
+    return tablePath(table, ["keys", raw], { encoding: "base64url" });
   }
 
   /** Path of its records in the log. */
   logPath(table) {
-    const query = this.raw !== null ? { key: this.raw, encoding: "base64url" } : { key: this.text };
-    return `/tables/${encodeURIComponent(table)}/log?${new URLSearchParams(query)}`;
+    return tablePath(table, ["log"], this.raw !== null ? { key: this.raw, encoding: "base64url" } : { key: this.text });
   }
-}
-
-// A browser takes the segments `.` and `..` out of a path, escaped or not, before it sends it.
-function isDots(text) {
-  return text === "." || text === "..";
-}
-
-function escapeKey(text) {
-  if (!isDots(text)) return encodeURIComponent(text);
-  return `${btoa(text).replaceAll("=", "")}?encoding=base64url`;
 }

@@ -1,6 +1,7 @@
 // Requests to the service that this page came from, with the token when there is one.
 
 import { missed, reached } from "./connection.js";
+import { tablePath } from "./endpoint.js";
 import { parseExactly } from "./json.js";
 import { currentToken } from "./secret.js";
 
@@ -104,6 +105,5 @@ export async function deleteKey(path) {
 
 /** Count the records of a log; as long as that takes. */
 export async function survey(table) {
-  const path = `/tables/${encodeURIComponent(table)}/survey`;
-  return read(await send(path, { method: "POST", timeout: null }), "json");
+  return read(await send(tablePath(table, ["survey"]), { method: "POST", timeout: null }), "json");
 }

@@ -2,6 +2,7 @@
 // in the middle has to be looked for page by page, and says how far it has looked.
 
 import { getRecords } from "./api.js";
+import { isSegment, tablePath } from "./endpoint.js";
 import { brief } from "./json.js";
 
 export const MODES = [
@@ -18,7 +19,7 @@ const SCANNED_MAX = 10_000;
 /** One search: asked for page after page by the cursor of the one before. */
 export class Search {
   constructor(table, { mode = "prefix", text = "", isWindowed = false } = {}) {
-    this.base = `/tables/${encodeURIComponent(table)}`;
+    this.table = table;
     this.mode = mode;
     this.text = text;
     this.isWindowed = isWindowed;
@@ -39,15 +40,16 @@ export class Search {
   }
 
   async keys(query, cursor, limit = PAGE) {
-    const parameters = new URLSearchParams({ ...query, limit, stale: "true", ...(cursor ? { cursor } : {}) });
-    const page = await getRecords(`${this.base}/keys?${parameters}`);
+    const parameters = { ...query, limit, stale: "true", ...(cursor ? { cursor } : {}) };
+    const page = await getRecords(tablePath(this.table, ["keys"], parameters));
     return { items: page.items, next: page.next, note: page.stale ? "This may be behind: the table is not caught up." : "" };
   }
 
   async exact(cursor) {
     if (this.isWindowed) {
-      const parameters = new URLSearchParams({ limit: PAGE, stale: "true", ...(cursor ? { cursor } : {}) });
-      const page = await getRecords(`${this.base}/windows/${encodeURIComponent(this.text)}?${parameters}`);
+      if (!isSegment(this.text)) return { items: [], next: null, note: "No path can name this key; look for its beginning instead." };
+      const parameters = { limit: PAGE, stale: "true", ...(cursor ? { cursor } : {}) };
+      const page = await getRecords(tablePath(this.table, ["windows", this.text], parameters));
       return { items: page.items, next: page.next, note: "" };
     }
     const found = await this.keys({ from: this.text }, null, 1);

@@ -1,21 +1,22 @@
 // A table's figures over time, kept here and only added to: each request asks for what is new.
 
 import { get } from "./api.js";
+import { tablePath } from "./endpoint.js";
 
 const REMEMBERED_MS = 30 * 60 * 1000;
 
 /** Columns of figures with one list of times; null where a figure was not known. */
 export class Series {
   constructor(table) {
-    this.path = `/tables/${encodeURIComponent(table)}/series`;
+    this.table = table;
     this.times = [];
     this.columns = {};
   }
 
   /** Ask for the points since the last one. */
   async refresh() {
-    const last = this.times.at(-1) ?? 0;
-    const answer = await get(`${this.path}?since=${last}`);
+    const since = this.times.at(-1) ?? 0;
+    const answer = await get(tablePath(this.table, ["series"], { since }));
     for (const name of Object.keys(answer.series)) {
       // A column that came later was unknown before.
       this.columns[name] ??= this.times.map(() => null);

@@ -1,13 +1,13 @@
 // Everything known of one table: its state, its figures over time, its compaction.
 
 import { get, Problem } from "./api.js";
+import { tablePath } from "./endpoint.js";
 import { Series } from "./series.js";
 
 /** Refreshed by whoever shows it. What failed is in `problem`; the rest stays as it was. */
 export class TableData {
   constructor(name) {
     this.name = name;
-    this.path = `/tables/${encodeURIComponent(name)}`;
     this.status = null;
     this.compaction = null;
     this.series = new Series(name);
@@ -17,7 +17,7 @@ export class TableData {
   /** State and series: cheap, for every other second. */
   async refresh() {
     await this.attempt(async () => {
-      const [status] = await Promise.all([get(this.path), this.series.refresh()]);
+      const [status] = await Promise.all([get(tablePath(this.name)), this.series.refresh()]);
       this.status = status;
     });
   }
@@ -25,7 +25,7 @@ export class TableData {
   /** The cluster is asked for this one, so seldomer. */
   async refreshCompaction() {
     await this.attempt(async () => {
-      this.compaction = await get(`${this.path}/compaction`);
+      this.compaction = await get(tablePath(this.name, ["compaction"]));
     });
   }
 

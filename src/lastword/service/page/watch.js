@@ -2,6 +2,7 @@
 // no token. The stream resumes where it broke, and says so when it cannot.
 
 import { Problem, send } from "./api.js";
+import { tablePath } from "./endpoint.js";
 import { parseExactly } from "./json.js";
 
 const RETRY_MS = 1000;
@@ -13,7 +14,7 @@ const REPLAYED_MS = 60_000;
  *  and began(), from when on changes are seen: what was loaded earlier may have missed one. */
 export class Watch {
   constructor(table, listeners) {
-    this.path = `/tables/${encodeURIComponent(table)}/watch`;
+    this.path = tablePath(table, ["watch"]);
     this.listeners = listeners;
     this.lastId = null;
     this.closed = false;
