@@ -18,6 +18,7 @@ HELP: dict[str, str] = {
     # a table's operations
     "operation_seconds": "How long operations on a table took; watch: the age of a change.",
     "watchers": "Open watches of a table.",
+    "watch_backlog_bytes": "Bytes of changes that wait for watchers, each change once.",
     "watch_changes_total": "Changes sent, counted once for each watcher.",
     "watchers_lost_total": "Watchers that were cut off.",
     "table_ready": "1 when the table serves reads.",

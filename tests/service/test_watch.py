@@ -165,7 +165,7 @@ def test_an_idle_watch_hears_that_it_lives(serve: Serve) -> None:
 
 
 def test_a_slow_watcher_is_told_and_cut_off_and_can_resume(serve: Serve) -> None:
-    serving = serve(limits=Limits(watcher_backlog_bytes=200_000))
+    serving = serve(limits=Limits(watchers_backlog_bytes=200_000))
     value, changes = "x" * 50_000, 300
     with serving.client() as client:
         with watching(client, WATCH) as events:  # and does not read while these are written

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 MESSAGES_PER_POLL = 4_000  # measured: more falls out of the processor's cache
 
+QUEUE_BYTES = 32 << 20  # read ahead, per reader
+
 # Measured: the default fetch.queue.backoff.ms of a second is what makes librdkafka slow, and
 # larger queues only cost memory.
 _SETTINGS: Mapping[str, Any] = {
@@ -29,7 +31,6 @@ _SETTINGS: Mapping[str, Any] = {
     "fetch.queue.backoff.ms": 5,
     "fetch.wait.max.ms": 100,
     "max.partition.fetch.bytes": 2 << 20,
-    "queued.max.messages.kbytes": 32 << 10,
     "queued.min.messages": 50_000,
     "check.crcs": True,
 }
@@ -73,10 +74,13 @@ class LogReader:
     epoch when one is given, so that a truncated log is noticed.
     """
 
-    def __init__(self, connection: Connection, topic: str) -> None:
+    def __init__(
+        self, connection: Connection, topic: str, *, queue_bytes: int = QUEUE_BYTES
+    ) -> None:
         self._topic = topic
         settings = connection.librdkafka() | dict(_SETTINGS)
         settings |= {"group.id": _GROUP, "error_cb": _note_error}
+        settings |= {"queued.max.messages.kbytes": queue_bytes >> 10}
         self._consumer = Consumer(settings)
         self._closed = False
 
@@ -155,6 +159,7 @@ def read_range(
     *,
     stall_timeout_s: float = 60.0,
     stopping: Callable[[], bool] = lambda: False,
+    queue_bytes: int = QUEUE_BYTES,
 ) -> Generator[Batch, None, None]:
     """Every committed record with ``start <= offset < end`` of each partition, then stop.
 
@@ -164,7 +169,7 @@ def read_range(
     remaining = {p: end for p, (start, end) in ranges.items() if start < end}
     if not remaining:
         return
-    reader = LogReader(connection, topic)
+    reader = LogReader(connection, topic, queue_bytes=queue_bytes)
     try:
         for partition in remaining:
             reader.assign(partition, ranges[partition][0])

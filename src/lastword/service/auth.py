@@ -73,8 +73,11 @@ class Authenticator:
         self._preset = None if preset is None else preset.encode("ascii")
         self._anonymous = Caller({EVERY_TABLE: anonymous}, known=False)
 
-    def caller(self, authorization: bytes | None) -> Caller:
-        """Who sent this header; a token that is not known is refused, whatever it asks for."""
+    def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
+        """Who sent this header; a token that is not known is refused, whatever it asks for.
+
+        A revoked token is noticed within a second; with ``fresh``, at once.
+        """
         if authorization is None:
             return self._anonymous
         given = _BEARER.fullmatch(authorization)
@@ -82,7 +85,7 @@ class Authenticator:
             secret = given[1]
             if self._preset is not None and hmac.compare_digest(secret, self._preset):
                 return Caller({EVERY_TABLE: Access.ADMIN}, known=True)
-            token = self._tokens.find(secret.decode("ascii"))
+            token = self._tokens.find(secret.decode("ascii"), fresh=fresh)
             if token is not None:
                 rights = {table: Access[scope.upper()] for table, scope in token.scopes.items()}
                 return Caller(rights, known=True)

@@ -7,6 +7,7 @@ import asyncio
 from starlette.types import Receive
 
 from lastword.service.answers import JSON, OCTETS
+from lastword.service.leaving import client_left
 from lastword.service.limits import Limits
 from lastword.service.problems import RefusedError
 
@@ -22,7 +23,7 @@ async def read_body(receive: Receive, declared: bytes | None, limits: Limits) ->
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise RefusedError(400, "Disconnected", "the client left before the end")
+                    raise client_left()
                 part = message.get("body", b"")
                 size += len(part)
                 if size > limits.body_bytes:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 
 from lastword.broker.info import NodeInfo
 from lastword.clock import Clock
+from lastword.service.leaving import Stopping, client_left
 from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
 from lastword.service.shapes_status import (
@@ -37,6 +38,7 @@ SURVEY_AGAIN_S = 30.0
 _SURVEY_SHARE = 0.05
 _WANTED_S = 60.0
 _SURVEY_WAIT_S = 60.0
+_LOOK_S = 0.5
 _SURVEYED_BYTES_MAX = 256 << 20
 
 SETTINGS = (
@@ -102,10 +104,13 @@ class CompactionState:
         age_s = (self._clock.now_ms() - self._surveyed.at_ms) / 1000
         return age_s >= max(SURVEY_AGAIN_S, self._surveyed.took_s / _SURVEY_SHARE)
 
-    def survey(self) -> Compaction:
+    def survey(self, stopping: Stopping = lambda: False) -> Compaction:
         """Count what the log holds; one pass at a time, so this may have to wait for another."""
-        if not self._surveying.acquire(timeout=_SURVEY_WAIT_S):
-            raise RefusedError(503, "Busy", "the log is being counted", hint="come back later")
+        give_up_at = self._clock.monotonic() + _SURVEY_WAIT_S
+        while not self._surveying.acquire(timeout=_LOOK_S):
+            if self._clock.monotonic() > give_up_at:
+                raise RefusedError(503, "Busy", "the log is being counted", hint="come back later")
+            _raise_if(stopping)
         try:
             started_s = self._clock.monotonic()
             at_ms = self._clock.now_ms()
@@ -113,6 +118,7 @@ class CompactionState:
             found = survey_topic(
                 parts.admin,
                 self._served.table.topic,
+                lambda _done, _total: _raise_if(stopping),
                 key_suffix_bytes=parts.decoder.key.suffix_bytes,
             )
             self._surveyed = _Surveyed(found, at_ms, self._clock.monotonic() - started_s)
@@ -144,6 +150,11 @@ class CompactionState:
             settings=_of_interest(settings),
             partitions=[_shown(each, reasons) for each in found],
         )
+
+
+def _raise_if(stopping: Stopping) -> None:
+    if stopping():
+        raise client_left()
 
 
 def _of_interest(settings: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -16,20 +16,26 @@ from lastword.service.served import ServedTable
 from lastword.service.shapes import JSON_NULL, ChangeEvent, WatchStart
 from lastword.service.values import on_one_line
 
+CHUNK_BYTES = 64 << 10
 HEARTBEAT = b": still here\n\n"
 _RETRY_MS = 1000
 
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Chunk:
-    """Events ready to be sent, and where a watcher is that has seen them."""
+    """Events ready to be sent, and where a watcher is that has seen them.
+
+    At most CHUNK_BYTES, unless it is one event that is larger. ``holders`` are the watchers it
+    waits for.
+    """
 
     data: bytes
     position: Mapping[int, int]
     changes: int
     timestamp_ms: int | None
+    holders: int = 0
 
 
 def start_event(position: Position) -> bytes:
@@ -55,16 +61,23 @@ class EventEncoder:
         self._judge = served.raw.parts.judge
         self._position = dict(position.offsets)
 
-    def chunk(self, items: list[Batch | Dropped]) -> Chunk:
-        """The events of these, one after the other."""
+    def chunks(self, items: Iterable[Batch | Dropped]) -> Iterator[Chunk]:
+        """The events of these, one after the other; at least one chunk, if only of a position."""
         events: list[bytes] = []
+        size = 0
         timestamp_ms: int | None = None
         for item in items:
-            if isinstance(item, Dropped):
-                events += self._swept(item)
-            else:
-                events += self._changes(item)
+            if isinstance(item, Batch):
                 timestamp_ms = item.timestamps[-1]
+            for event in self._swept(item) if isinstance(item, Dropped) else self._changes(item):
+                if events and size + len(event) > CHUNK_BYTES:
+                    yield self._chunk(events, timestamp_ms)
+                    events, size = [], 0
+                events.append(event)
+                size += len(event)
+        yield self._chunk(events, timestamp_ms)
+
+    def _chunk(self, events: list[bytes], timestamp_ms: int | None) -> Chunk:
         return Chunk(b"".join(events), dict(self._position), len(events), timestamp_ms)
 
     def advance(self, position: Position) -> Chunk:
@@ -72,21 +85,21 @@ class EventEncoder:
         self._position.update(position.offsets)
         return Chunk(b"", dict(self._position), 0, None)
 
-    def _changes(self, batch: Batch) -> list[bytes]:
+    def _changes(self, batch: Batch) -> Iterator[bytes]:
+        """The events of a batch; while one is handed over, the position is the one before it."""
         before, after = self._around(batch.partition)
-        events = []
         for record in self._judge.records_of_table(batch):
             if record.offset < self._position[batch.partition]:
                 continue
             data = self._data(record)
             if data is not None:
                 name = b"delete" if record.value is None else b"put"
-                events.append(
+                yield (
                     b"id: %b%d%b\nevent: %b\ndata: %b\n\n"
                     % (before, record.offset + 1, after, name, data)
                 )
+            self._position[batch.partition] = record.offset + 1
         self._position[batch.partition] = max(self._position[batch.partition], batch.next_offset)
-        return events
 
     def _around(self, partition: int) -> tuple[bytes, bytes]:
         """What stands in an id before and after the offset of ``partition``."""

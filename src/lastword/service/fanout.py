@@ -1,7 +1,7 @@
 """One subscription per watched table, however many watch it.
 
-Nothing here waits for a watcher: what it has not taken yet waits for it, and when that is too
-much, it is told and cut off.
+Nothing here waits for a watcher: what it has not taken yet waits for it, and when all of that is
+too much, the slowest is told and cut off.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 from lastword.clock import Clock
 from lastword.errors import LastwordError, WatchLostError
 from lastword.records import Position
+from lastword.service.backlog import Backlog
 from lastword.service.events import Chunk
 from lastword.service.pool import Pool
 from lastword.service.pump import Pump
@@ -24,24 +25,27 @@ _CATCH_UP_S = 10.0
 class Fanout:
     """The watchers of one table. Belongs to the event loop."""
 
-    def __init__(self, served: ServedTable, pool: Pool, clock: Clock) -> None:
+    def __init__(self, served: ServedTable, pool: Pool, backlog: Backlog, clock: Clock) -> None:
         self._served = served
         self._pool = pool
+        self._backlog = backlog
         self._clock = clock
         self._starting = asyncio.Lock()
         self._users = 0
         self._watchers: set[Watcher] = set()
+        self._open = 0
         self._position = Position()
         self._pump: Pump | None = None
         self._ending: list[Pump] = []
         metrics = served.table.metrics
-        metrics.gauge("watchers", lambda: len(self._watchers))
+        metrics.gauge("watchers", lambda: self._open)
         self._latency = metrics.latency("watch")
         self._sent = metrics.counter("watch_changes_total")
         self._lost = metrics.counter("watchers_lost_total")
 
     def __len__(self) -> int:
-        return len(self._watchers)
+        """Open connections: a watcher that was cut off counts until its connection is closed."""
+        return self._open
 
     async def join(self, watcher: Watcher, at_least: Position) -> Position:
         """Hand everything from the returned position on to ``watcher``, until it leaves.
@@ -63,14 +67,19 @@ class Fanout:
             self._release()
             raise
         self._watchers.add(watcher)
+        self._open += 1
         return self._position
 
     def leave(self, watcher: Watcher) -> None:
-        """End what ``join`` began; the last one to leave ends the subscription."""
+        """Hand nothing more on to ``watcher``; the last one to leave ends the subscription."""
         self._watchers.remove(watcher)
-        if watcher.lost is not None and not watcher.gone:
+        if watcher.lost is not None:
             self._lost.add()
         self._release()
+
+    def closed(self) -> None:
+        """The connection of a watcher that has left is closed."""
+        self._open -= 1
 
     def break_off(self, reason: LastwordError) -> None:
         """Cut everybody off: the table was rebuilt, or the service stops."""
@@ -122,6 +131,7 @@ class Fanout:
         self._sent.add(chunk.changes * len(self._watchers))
         for watcher in self._watchers:
             watcher.offer(chunk)
+        self._backlog.trim()
 
     def _ended(self, pump: Pump, reason: WatchLostError) -> None:
         if pump is self._pump:

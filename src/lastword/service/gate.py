@@ -86,6 +86,7 @@ class Gate:
             send = self._cors.wrapped(send, headers)
         # Routes go by the path as it was sent: an escaped slash belongs to a key.
         scope["path"] = scope["raw_path"].decode("ascii")
+        scope["lastword.auth"] = self._auth
         scope["lastword.caller"] = caller
         scope["lastword.headers"] = headers
         await self._routes(scope, receive, send)

@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw
 from lastword.clock import Clock
 from lastword.kafka.log_reader import read_range
 from lastword.records import Record, Version
+from lastword.service.leaving import Stopping
 from lastword.service.served import ServedTable
 from lastword.service.shapes import JSON_NULL, History, LoggedRecord
 
@@ -16,7 +17,13 @@ _CONNECT_S = 5.0
 
 
 def read_history(
-    served: ServedTable, key: bytes, limit: int, time_limit_s: float, clock: Clock
+    served: ServedTable,
+    key: bytes,
+    limit: int,
+    *,
+    time_limit_s: float,
+    clock: Clock,
+    stopping: Stopping,
 ) -> History:
     """Read the key's partition from its start to its end as of now, or until time is up."""
     partition = served.raw.partition_of(key)
@@ -33,6 +40,7 @@ def read_history(
         served.table.topic,
         ranges,
         stall_timeout_s=max(time_limit_s, _CONNECT_S),
+        stopping=stopping,
     )
     for batch in batches:
         if key in batch.keys:

@@ -56,8 +56,8 @@ def _survey_is_wanted(context: Context, served: ServedTable) -> bool:
 async def _look_at_compaction(context: Context, served: ServedTable) -> None:
     state = context.compactions[served.name]
     try:
-        await context.log_passes.run(state.current)
+        await context.compaction_looks.run(state.current)
         if _survey_is_wanted(context, served):
-            await context.log_passes.run(state.survey)
+            await context.compaction_looks.run(state.survey)
     except LastwordError as error:
         log.debug("the compaction of %s stays unknown: %s", served.name, error)

@@ -27,8 +27,10 @@ class Limits:
     as_of_s              how long reading a past state may take
     as_of_bytes          keys and rows of a past state; and of all that are kept for later requests
     waiting_calls        calls that wait for a thread; further ones are told to come back
-    watchers             open at once
-    watcher_backlog_bytes  changes that wait for one watcher before it is cut off
+    watchers             open at once; one that was cut off counts until its connection is closed
+    watchers_backlog_bytes  changes that wait for all watchers together; beyond it, the one that
+                         is furthest behind is cut off. Besides, a connection is being sent at
+                         most 384 KiB, or one change that is larger
     heartbeat_s          how often a watcher without changes hears that the connection lives
     """
 
@@ -44,5 +46,5 @@ class Limits:
     as_of_bytes: int = 256 << 20
     waiting_calls: int = 256
     watchers: int = 512
-    watcher_backlog_bytes: int = 64 << 20
+    watchers_backlog_bytes: int = 64 << 20
     heartbeat_s: float = 15.0

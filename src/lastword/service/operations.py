@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -12,9 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope
 
 from lastword.errors import LastwordError
 from lastword.records import Position
-from lastword.service.auth import Access, Caller
+from lastword.service.auth import Access, Authenticator, Caller
 from lastword.service.body import media_type_of, read_body
 from lastword.service.context import Context
+from lastword.service.leaving import Stopping, while_connected
+from lastword.service.pool import Pool
 from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
 from lastword.service.shapes import NoQuery
@@ -22,6 +25,7 @@ from lastword.service.shapes import NoQuery
 Method = Literal["GET", "PUT", "POST", "DELETE"]
 Serves = Literal["service", "every table", "plain tables", "windowed tables"]
 Q = TypeVar("Q", bound=msgspec.Struct)
+R = TypeVar("R")
 
 _PARAMETERS_MAX = 32
 
@@ -36,8 +40,9 @@ class Call:
         self.caller: Caller = scope["lastword.caller"]
         self.headers: Mapping[bytes, bytes] = scope["lastword.headers"]
         self.path_parameters: Mapping[str, str] = scope["path_params"]
+        self.receive = receive
+        self._auth: Authenticator = scope["lastword.auth"]
         self._query_string: bytes = scope["query_string"]
-        self._receive = receive
         self._served = served
         self.query: Any = None
 
@@ -55,12 +60,25 @@ class Call:
     async def body(self) -> bytes:
         """The body, within the limits."""
         return await read_body(
-            self._receive, self.headers.get(b"content-length"), self.context.limits
+            self.receive, self.headers.get(b"content-length"), self.context.limits
         )
 
     def media_type(self) -> bytes:
         """JSON or octets."""
         return media_type_of(self.headers.get(b"content-type"))
+
+    async def run_until_left(self, pool: Pool, function: Callable[[Stopping], R]) -> R:
+        """Run ``function`` on a thread of ``pool``; it is told when the client has left."""
+        stopped = threading.Event()
+        try:
+            return await while_connected(self.receive, pool.run(function, stopped.is_set))
+        finally:
+            stopped.set()
+
+    def require_still(self, needed: Access) -> None:
+        """Refuse if the token was revoked, or lost this right, since the request came in."""
+        given = self.headers.get(b"authorization")
+        self._auth.caller(given, fresh=True).require(needed, self.served.name)
 
 
 Handler = Callable[[Call], Awaitable[ASGIApp]]

@@ -34,12 +34,9 @@ def _samples(context: Context) -> Iterator[Sample]:
     for others in context.others:
         yield from others.samples()
     yield Sample("watching", (), context.watching)
-    for name, pool in (
-        ("reads", context.reads),
-        ("writes", context.writes),
-        ("log", context.log_passes),
-    ):
-        yield Sample("calls_under_way", (("pool", name),), pool.calls)
+    yield Sample("watch_backlog_bytes", (), context.backlog.bytes)
+    for pool in context.pools:
+        yield Sample("calls_under_way", (("pool", pool.name),), pool.calls)
     yield from _of_process(context)
 
 

@@ -18,6 +18,8 @@ _IDLE_S = 0.25
 # be a hundred thousand sends.
 _GATHER_S = 0.02
 _GATHERED_BATCHES_MAX = 200
+# Chunks that the event loop has not seen yet; a loop that is busy holds up the thread.
+_HANDED_OVER_MAX = 16
 
 
 class Pump:
@@ -40,6 +42,7 @@ class Pump:
         self._encoder = EventEncoder(served, subscription.position)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
+        self._places = threading.Semaphore(_HANDED_OVER_MAX)
         self._thread = threading.Thread(target=self._run, name=f"watch-{served.name}", daemon=True)
 
     def start(self) -> None:
@@ -61,13 +64,23 @@ class Pump:
             while not self._stopping.is_set():
                 item = self._raw.take(self._subscription, _IDLE_S)
                 if isinstance(item, Position):
-                    chunk = self._encoder.advance(item)
-                else:
-                    chunk = self._encoder.chunk(self._gathered(item))
-                self._loop.call_soon_threadsafe(self._on_chunk, self, chunk)
+                    self._hand_over(self._encoder.advance(item))
+                    continue
+                for chunk in self._encoder.chunks(self._gathered(item)):
+                    self._hand_over(chunk)
         except WatchLostError as error:
             if not self._stopping.is_set():
                 self._loop.call_soon_threadsafe(self._on_end, self, error)
+
+    def _hand_over(self, chunk: Chunk) -> None:
+        while not self._places.acquire(timeout=_IDLE_S):
+            if self._stopping.is_set():
+                return
+        self._loop.call_soon_threadsafe(self._arrive, chunk)
+
+    def _arrive(self, chunk: Chunk) -> None:
+        self._places.release()
+        self._on_chunk(self, chunk)
 
     def _gathered(self, first: Batch | Dropped) -> list[Batch | Dropped]:
         """``first`` and what follows it within a moment."""

@@ -113,7 +113,7 @@ async def past_entry(call: Call, query: KeyQuery, key: bytes) -> RawEntry | None
         # The log, snapshots and the history may know what is not kept here.
         with suppress(MomentGoneError, NotReadyError):
             moment = parse_moment(query.as_of)
-            return await call.context.log_passes.run(kept.raw_entry, key, moment)
+            return await call.context.reads.run(kept.raw_entry, key, moment)
     past = await past_state(call, query)
     return None if past is None else past.raw_entry(key)
 
@@ -131,11 +131,7 @@ async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
     if query.as_of is UNSET:
         return None
     refuse_reads_of_now(query)
-    states, served = call.context.past_states, call.served
-    found = states.kept(served, query.as_of)
-    if found is None:
-        found = await call.context.log_passes.run(states.make, served, query.as_of)
-    return found
+    return await call.context.past_states.at(call.served, query.as_of, call.receive)
 
 
 async def settle(call: Call, query: ReadQuery) -> None:

@@ -7,8 +7,9 @@ from msgspec import UNSET
 from lastword.service.answers import Answer, document
 from lastword.service.auth import Access
 from lastword.service.history import read_history
+from lastword.service.leaving import Stopping
 from lastword.service.operations import Call
-from lastword.service.shapes import HistoryQuery
+from lastword.service.shapes import History, HistoryQuery
 from lastword.service.shapes_status import SeriesQuery, Tables
 from lastword.service.status import summary, table_status
 
@@ -40,10 +41,18 @@ async def get_history(call: Call) -> Answer:
     query: HistoryQuery = call.query
     key = call.served.raw_key(query.key.encode(), query.encoding)
     context = call.context
-    history = await context.log_passes.run(
-        read_history, call.served, key, query.limit, context.limits.history_s, context.clock
-    )
-    return document(history)
+
+    def read(stopping: Stopping) -> History:
+        return read_history(
+            call.served,
+            key,
+            query.limit,
+            time_limit_s=context.limits.history_s,
+            clock=context.clock,
+            stopping=stopping,
+        )
+
+    return document(await call.run_until_left(context.log_reads, read))
 
 
 async def get_series(call: Call) -> Answer:
@@ -57,10 +66,10 @@ async def get_compaction(call: Call) -> Answer:
     """How far compaction has come."""
     state = call.context.compactions[call.served.name]
     state.want()
-    return document(await call.context.log_passes.run(state.current))
+    return document(await call.context.compaction_looks.run(state.current))
 
 
 async def survey(call: Call) -> Answer:
     """Count the records of the log now; answers when they are counted."""
     state = call.context.compactions[call.served.name]
-    return document(await call.context.log_passes.run(state.survey))
+    return document(await call.run_until_left(call.context.log_reads, state.survey))

@@ -89,12 +89,12 @@ class TokenFile:
         """Every token there is, oldest first."""
         return self._load()
 
-    def find(self, secret: str) -> StoredToken | None:
-        """The token that ``secret`` is, or None."""
+    def find(self, secret: str, *, fresh: bool = False) -> StoredToken | None:
+        """The token that ``secret`` is, or None; ``fresh`` looks at the file in any case."""
         now = self._clock.monotonic()
         hashed = _hash(secret)
         # One it does not know may be new: whoever just made a token uses it at once.
-        if now >= self._look_at or hashed not in self._by_hash:
+        if fresh or now >= self._look_at or hashed not in self._by_hash:
             self._look_at = now + _LOOK_AGAIN_S
             self._reload()
         return self._by_hash.get(hashed)

@@ -1,25 +1,28 @@
-"""What waits for one watcher, and when that is too much."""
+"""What waits for one watcher, and why it gets no more."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
-from lastword.errors import LastwordError, WatchLostError
+from lastword.errors import LastwordError
 from lastword.service.events import Chunk
 
 
 class Watcher:
     """What one watcher has not been sent yet. Belongs to the event loop.
 
-    Chunks are shared by all watchers of a table, so a hundred slow ones hold what one does.
+    Chunks are shared by all watchers of a table: ``hold`` and ``let_go`` are told of each that
+    begins and ends to wait here.
     """
 
-    def __init__(self, backlog_bytes_max: int) -> None:
-        self._backlog_bytes_max = backlog_bytes_max
+    def __init__(self, hold: Callable[[Chunk], None], let_go: Callable[[Chunk], None]) -> None:
+        self._hold = hold
+        self._let_go = let_go
         self._chunks: deque[Chunk] = deque()
-        self._bytes = 0
         self._news = asyncio.Event()
+        self.behind_bytes = 0
         self.lost: LastwordError | None = None
         self.gone = False
 
@@ -29,32 +32,23 @@ class Watcher:
         return self.gone or self.lost is not None
 
     def offer(self, chunk: Chunk) -> None:
-        """Another chunk; too many of them, and the watcher is lost."""
-        if self.ended:
-            return
-        self._bytes += len(chunk.data)
-        if self._bytes > self._backlog_bytes_max:
-            self.cut_off(
-                WatchLostError(
-                    f"this watcher is more than {self._backlog_bytes_max} bytes behind",
-                    hint="read faster; resume with the id of the last event as Last-Event-ID",
-                )
-            )
-            return
-        self._chunks.append(chunk)
-        self._news.set()
+        """Another chunk."""
+        if not self.ended:
+            self._hold(chunk)
+            self._chunks.append(chunk)
+            self.behind_bytes += len(chunk.data)
+            self._news.set()
 
     def cut_off(self, reason: LastwordError) -> None:
         """Nothing more comes; the watcher learns why next, and can resume from what it has."""
-        self.lost = self.lost or reason
-        self._chunks.clear()
-        self._news.set()
+        if not self.ended:
+            self.lost = reason
+            self._forget()
 
     def leave(self) -> None:
         """The client has gone; there is nobody to tell."""
         self.gone = True
-        self._chunks.clear()
-        self._news.set()
+        self._forget()
 
     async def take(self, timeout_s: float) -> Chunk | None:
         """The next chunk, or None when there is none in time or the watch has ended."""
@@ -68,5 +62,12 @@ class Watcher:
         if not self._chunks:
             return None
         chunk = self._chunks.popleft()
-        self._bytes -= len(chunk.data)
+        self.behind_bytes -= len(chunk.data)
+        self._let_go(chunk)
         return chunk
+
+    def _forget(self) -> None:
+        while self._chunks:
+            self._let_go(self._chunks.popleft())
+        self.behind_bytes = 0
+        self._news.set()

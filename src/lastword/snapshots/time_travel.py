@@ -154,7 +154,12 @@ class TimeTravel:
             if not replay.done:
                 replay.begin(trusted=_trusted(found, partition, replay, replay.at))
                 ranges[partition] = (replay.at, replay.cut.ceiling)
-        for batch in read_range(self._admin.connection, self._topic, ranges):
+
+        def stopping() -> bool:
+            progress(_size(replays))  # it raises to give up, also while nothing arrives
+            return False
+
+        for batch in read_range(self._admin.connection, self._topic, ranges, stopping=stopping):
             replays[batch.partition].add(batch)
             progress(_size(replays))
         for partition in ranges:
