@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from lastword.errors import ConfigError
 Header = tuple[str, bytes | None]
 Headers = tuple[Header, ...]
 NO_HEADERS: Headers = ()
+# Kafka's partitions have 31 bits and its offsets 63; Python refuses to read much longer numbers.
+_VERSION = re.compile(r"([0-9]{1,10}):([0-9]{1,19})")
 
 
 class Version(NamedTuple):
@@ -29,12 +32,13 @@ class Version(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Version:
         """Read what ``str`` wrote."""
-        partition, separator, offset = text.partition(":")
-        if not (separator and partition.isdecimal() and offset.isdecimal()):
+        found = _VERSION.fullmatch(text)
+        if found is None:
             raise ConfigError(
-                f"{text!r} is not a version", hint="a version is PARTITION:OFFSET, such as 2:17"
+                f"{text[:100]!r} is not a version",
+                hint="a version is PARTITION:OFFSET, such as 2:17",
             )
-        return cls(int(partition), int(offset))
+        return cls(int(found[1]), int(found[2]))
 
 
 class Record(NamedTuple):

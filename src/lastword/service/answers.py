@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 from lastword.errors import LastwordError
 from lastword.service.problems import Problem, RefusedError, problem_of
+
+log = logging.getLogger(__name__)
 
 Header = tuple[bytes, bytes]
 
@@ -59,6 +62,8 @@ def body_of(body: bytes, media_type: bytes, *extra: Header, status: int = 200) -
 def problem_answer(error: LastwordError) -> Answer:
     """The answer to a request that ended with ``error``."""
     problem = problem_of(error)
+    if problem.status == 500 and not isinstance(error, RefusedError):
+        log.error("answered with 500: %s", problem.name, exc_info=error)
     extra: list[Header] = []
     if isinstance(error, RefusedError):
         extra += [(name.encode(), value.encode()) for name, value in error.headers.items()]

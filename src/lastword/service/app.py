@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter_ns
 
-from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lastword.errors import LastwordError
 from lastword.service.answers import Answer, problem_answer
-from lastword.service.auth import Authenticator
+from lastword.service.auth import Access, Authenticator, Caller, no_such_path
 from lastword.service.context import Context
 from lastword.service.gate import Gate
 from lastword.service.interface import OPERATIONS
+from lastword.service.last_resort import LastResort
 from lastword.service.openapi import openapi_document
 from lastword.service.operations import Call, Operation
 from lastword.service.problems import RefusedError
@@ -28,7 +26,7 @@ def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
     context.openapi = openapi_document(context, OPERATIONS)
     router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
-    return Gate(context, auth, ServerErrorMiddleware(router, handler=_internal_error))
+    return Gate(context, auth, LastResort(router))
 
 
 def _routes(context: Context) -> list[Route]:
@@ -66,6 +64,7 @@ class _Path:
         operation = self._operations.get(scope["method"])
         answer: ASGIApp
         try:
+            self._require_visible(scope["lastword.caller"])
             if operation is None:
                 raise _wrong_method(list(self._operations))
             answer = await self._call(operation, scope, receive)
@@ -73,6 +72,11 @@ class _Path:
             answer = problem_answer(error)
         self._count(operation, answer, started_ns)
         await answer(scope, receive, send)
+
+    def _require_visible(self, caller: Caller) -> None:
+        """A mount looks like a path that is not there to whoever may not read its table."""
+        if self._mounted is not None and caller.access_to(self._mounted.name) < Access.READ:
+            raise no_such_path(caller)
 
     async def _call(self, operation: Operation, scope: Scope, receive: Receive) -> ASGIApp:
         served = self._mounted
@@ -121,14 +125,4 @@ def _wrong_kind(served: ServedTable) -> RefusedError:
 
 
 async def _no_such_path(scope: Scope, receive: Receive, send: Send) -> None:
-    error = RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
-    await problem_answer(error)(scope, receive, send)
-
-
-async def _internal_error(request: Request, error: Exception) -> Response:
-    """Something nobody thought of; what it was is in the log and not in the answer."""
-    answer = problem_answer(
-        RefusedError(500, "InternalError", "this should not have happened", hint="see the log")
-    )
-    headers = {name.decode(): value.decode() for name, value in answer.headers}
-    return Response(answer.body, answer.status, headers)
+    await problem_answer(no_such_path(scope["lastword.caller"]))(scope, receive, send)

@@ -45,20 +45,30 @@ class Caller:
             return
         what = f"{needed.name.lower()} access" + (f" to {table}" if table else "")
         if not self.known:
-            raise RefusedError(
-                401,
-                "Unauthorized",
-                f"this needs a token with {what}",
-                hint="send it as `Authorization: Bearer TOKEN`; "
-                "make one with `lastword token create`",
-                www_authenticate="Bearer",
-            )
+            raise _needs_token(f"this needs a token with {what}")
         raise RefusedError(
             403,
             "Forbidden",
             f"this token does not give {what}",
             hint="make another one with `lastword token create NAME --scope ...`",
         )
+
+
+def no_such_path(caller: Caller) -> RefusedError:
+    """For a path that is not there, and for a mount of which the caller may not even know."""
+    if not caller.known and not caller.everywhere:
+        return _needs_token("this needs a token")
+    return RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
+
+
+def _needs_token(message: str) -> RefusedError:
+    return RefusedError(
+        401,
+        "Unauthorized",
+        message,
+        hint="send it as `Authorization: Bearer TOKEN`; make one with `lastword token create`",
+        www_authenticate="Bearer",
+    )
 
 
 class Authenticator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.types import Receive
 
@@ -39,6 +40,21 @@ async def read_body(receive: Receive, declared: bytes | None, limits: Limits) ->
             hint="send it faster, or in smaller requests",
             connection="close",
         ) from None
+
+
+def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
+    """A body is stored as it comes, so one that is compressed on its way would be stored so."""
+    content = headers.get(b"content-encoding", b"identity").strip().lower()
+    transfer = headers.get(b"transfer-encoding", b"chunked").strip().lower()
+    if content not in (b"", b"identity") or transfer not in (b"", b"chunked"):
+        raise RefusedError(
+            415,
+            "UnsupportedContentEncoding",
+            "the body is compressed, and would be stored as it came",
+            hint="send it without Content-Encoding",
+            accept_encoding="identity",
+            connection="close",
+        )
 
 
 def media_type_of(content_type: bytes | None) -> bytes:

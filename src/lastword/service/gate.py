@@ -19,6 +19,7 @@ from lastword.service.auth import Access, Authenticator, Caller
 from lastword.service.context import Context
 from lastword.service.cors import Cors
 from lastword.service.guard import Guard
+from lastword.service.last_resort import internal_error
 from lastword.service.problems import RefusedError
 from lastword.service.reading import read_key
 from lastword.service.served import ServedTable
@@ -62,6 +63,8 @@ class Gate:
             answer = self._short_cut(scope, headers, caller)
         except LastwordError as error:
             answer = problem_answer(error)
+        except Exception as error:  # noqa: BLE001 - answered and logged
+            answer = internal_error(scope, error)
         if answer is None:
             await self._route(scope, receive, send, headers, caller)
             return
@@ -113,8 +116,8 @@ class Gate:
         served = self._tables.get(head)
         if served is None or not text or path in self._not_keys:
             return None
-        if caller.everywhere < Access.READ:
-            caller.require(Access.READ, served.name)
+        if caller.everywhere < Access.READ and caller.access_to(served.name) < Access.READ:
+            return None  # the route knows how to refuse it
         key = served.raw_key(unquote_to_bytes(text) if b"%" in text else text)
         return read_key(served, key, headers)
 

@@ -15,7 +15,15 @@ from lastword.service.problems import RefusedError
 
 _KNOWN_HOSTS_MAX = 1000
 # Two of these in one request mean that somebody between us may have read the other one.
-_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type")
+_ONCE = (
+    b"host",
+    b"authorization",
+    b"origin",
+    b"content-length",
+    b"content-type",
+    b"content-encoding",
+    b"transfer-encoding",
+)
 
 
 class Guard:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope
 from lastword.errors import LastwordError
 from lastword.records import Position
 from lastword.service.auth import Access, Authenticator, Caller
-from lastword.service.body import media_type_of, read_body
+from lastword.service.body import media_type_of, read_body, refuse_codings
 from lastword.service.context import Context
 from lastword.service.leaving import Stopping, while_connected
 from lastword.service.pool import Pool
@@ -59,6 +59,7 @@ class Call:
 
     async def body(self) -> bytes:
         """The body, within the limits."""
+        refuse_codings(self.headers)
         return await read_body(
             self.receive, self.headers.get(b"content-length"), self.context.limits
         )

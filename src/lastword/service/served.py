@@ -28,6 +28,7 @@ RESERVED = frozenset(
     ("tables", "health", "ready", "metrics", "openapi.json", "instances", "assets")
 )
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_WINDOW = re.compile(r"(?P<start>[0-9]{1,19})(?:-(?P<end>[0-9]{1,19}))?")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 
 
@@ -118,18 +119,19 @@ class ServedTable:
     def window_key(self, text: bytes, window: str) -> bytes:
         """The raw key of one window: ``START``, or ``START-END`` for a session."""
         inner = self.keys.parse(text)
-        start, dash, end = window.partition("-")
         codec = self.windows
         is_session = isinstance(codec, SessionCodec)
-        if not (start.isdecimal() and (not dash or end.isdecimal()) and bool(dash) == is_session):
+        found = _WINDOW.fullmatch(window)
+        if found is None or (found["end"] is not None) != is_session:
             raise EncodeError(
-                f"{window!r} is not a window of {self.name}",
+                f"{window[:100]!r} is not a window of {self.name}",
                 hint="START-END of a session, in milliseconds" if is_session else "START in ms",
             )
+        start_ms = int(found["start"])
         if isinstance(codec, SessionCodec):
-            return codec.encode(SessionKey(codec.inner.decode(inner), int(start), int(end)))
+            return codec.encode(SessionKey(codec.inner.decode(inner), start_ms, int(found["end"])))
         if isinstance(codec, WindowedCodec):
-            return codec.encode(WindowedKey(codec.inner.decode(inner), int(start)))
+            return codec.encode(WindowedKey(codec.inner.decode(inner), start_ms))
         raise ConfigError(f"{self.name} has no windows", hint="read it by key")
 
     # -- into an answer ----------------------------------------------------------------------

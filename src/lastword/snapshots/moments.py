@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from lastword.errors import ConfigError
 from lastword.records import Position, Version
+
+_MILLISECONDS = re.compile(r"[0-9]{1,19}")
 
 Moment = int | datetime | Position | Version
 """Milliseconds since 1970, a time, the offsets up to which to look, or a version just written."""
@@ -25,7 +28,7 @@ def parse_moment(text: str) -> Moment:
     >>> parse_moment("0:12,1:7")
     Position(offsets={0: 12, 1: 7})
     """
-    if text.isdecimal():
+    if _MILLISECONDS.fullmatch(text):
         return int(text)
     if ":" in text and "-" not in text:
         return Position.parse(text)
@@ -33,6 +36,6 @@ def parse_moment(text: str) -> Moment:
         return datetime.fromisoformat(text)
     except ValueError:
         raise ConfigError(
-            f"{text!r} is no moment",
+            f"cannot read {text[:100]!r} as a time or a position",
             hint="2026-01-31T12:00:00Z, milliseconds since 1970, or a position such as 0:12,1:7",
         ) from None
