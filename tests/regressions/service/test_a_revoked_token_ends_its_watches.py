@@ -33,7 +33,7 @@ def writing(serving: Serving) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join(30)
+        thread.join(60)
 
 
 def reason_of_the_end(serving: Serving) -> dict[str, Any]:
