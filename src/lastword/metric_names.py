@@ -28,6 +28,7 @@ HELP: dict[str, str] = {
     "records_applied_total": "Records read from the log and applied.",
     "keyless_records_total": "Records without a key, left out.",
     "misplaced_records_total": "Records in a partition where their key does not belong, left out.",
+    "unreadable_headers_total": "Records kept without headers, for a name is not UTF-8.",
     "quarantined_records_total": "Records that could not be decoded, left out.",
     "skipped_records_total": "Reads of records that could not be decoded.",
     "swept_keys_total": "Rows dropped because the log no longer holds them.",

@@ -57,7 +57,8 @@ class Batch:
     """A run of records of one partition, column by column, in offset order.
 
     ``next_offset`` is where reading goes on; it may lie beyond the last record, because
-    transaction markers and compacted records take offsets too.
+    transaction markers and compacted records take offsets too. ``unreadable_headers`` are the
+    offsets of records that have headers in the log and none here: a name is not UTF-8.
     """
 
     partition: int
@@ -68,6 +69,7 @@ class Batch:
     headers: Sequence[Headers | None]
     next_offset: int
     leader_epoch: int = -1
+    unreadable_headers: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -83,6 +85,7 @@ class Batch:
             self.headers[:count],
             next_offset,
             self.leader_epoch,
+            [offset for offset in self.unreadable_headers if offset < next_offset],
         )
 
     def records(self) -> Iterator[Record]:

@@ -54,6 +54,11 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
         # What follows an open transaction is not readable yet, and waiting for it is no help.
         end = min(ends[partition], stable[partition])
         for batch in read_range(app.connection, topic, {partition: (starts[partition], end)}):
+            for offset in batch.unreadable_headers:
+                app.output.note(
+                    f"{partition}:{offset} has headers that are not shown: "
+                    "a name among them is not UTF-8"
+                )
             yield from batch.records()
         if end < ends[partition]:
             app.output.note(

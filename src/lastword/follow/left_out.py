@@ -1,4 +1,4 @@
-"""Records that cannot be rows: counted always, reported once."""
+"""Records that cannot be rows, or not as they are: counted always, reported once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from lastword.records import Batch
 log = logging.getLogger(__name__)
 
 _WHY = {
-    "keyless_records_total": "without a key",
-    "misplaced_records_total": "in a partition that their key does not belong to",
-    "quarantined_records_total": "that cannot be read",
+    "keyless_records_total": "without a key are left out",
+    "misplaced_records_total": "in a partition that their key does not belong to are left out",
+    "quarantined_records_total": "that cannot be read are left out",
+    "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
 }
 
 
 class LeftOut:
-    """Counts what the judge left out of one topic and warns the first time of each kind."""
+    """Counts what is missing of one topic's records and warns the first time of each kind."""
 
     def __init__(self, topic: str, metrics: Metrics) -> None:
         self._topic = topic
@@ -26,11 +27,16 @@ class LeftOut:
 
     def note(self, batch: Batch, verdict: Verdict) -> None:
         """Take in one verdict."""
-        amounts = (verdict.keyless, verdict.misplaced, len(verdict.quarantined))
+        amounts = (
+            verdict.keyless,
+            verdict.misplaced,
+            len(verdict.quarantined),
+            len(batch.unreadable_headers),
+        )
         for (name, counter), amount in zip(self._counters.items(), amounts, strict=True):
             if amount and not counter.value:
                 log.warning(
-                    "%s, partition %d, before offset %d: %d records %s are left out of the table; "
+                    "%s, partition %d, before offset %d: %d records %s; "
                     "further ones are only counted",
                     self._topic,
                     batch.partition,

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.connection import Connection
-from lastword.records import Batch
+from lastword.records import Batch, Headers
 
 log = logging.getLogger(__name__)
 
@@ -237,9 +237,7 @@ def _batches(messages: list[Message]) -> Iterator[Batch]:
 def _batch(partition: int, messages: list[Message]) -> Batch:
     last = messages[-1]
     epoch = last.leader_epoch()
-    headers = [message.headers() for message in messages]
-    if any(headers):
-        headers = [tuple(each) if each else None for each in headers]
+    headers, unreadable = _headers(messages)
     return Batch(
         partition=partition,
         keys=[message.key() for message in messages],
@@ -249,4 +247,26 @@ def _batch(partition: int, messages: list[Message]) -> Batch:
         headers=headers,
         next_offset=last.offset() + 1,
         leader_epoch=-1 if epoch is None else epoch,
+        unreadable_headers=unreadable,
     )
+
+
+def _headers(messages: list[Message]) -> tuple[list[Headers | None], list[int]]:
+    """The headers of each message, and the offsets of those whose headers cannot be read.
+
+    For a name that is not UTF-8 the client returns broken pairs *and* sets an exception. Called by
+    ``map``, that is an error at once; called directly, the interpreter may notice it lines later.
+    Each message is asked once, for the second answer would be the broken pairs alone.
+    """
+    headers: list[Any] = []
+    unreadable: list[int] = []
+    answers = map(Message.headers, messages)
+    while len(headers) < len(messages):
+        try:
+            headers.extend(answers)
+        except (SystemError, UnicodeDecodeError):
+            unreadable.append(messages[len(headers)].offset())
+            headers.append(None)
+    if any(headers):
+        headers = [tuple(each) if each else None for each in headers]
+    return headers, unreadable
