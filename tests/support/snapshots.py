@@ -13,6 +13,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from lastword.clock import SYSTEM_CLOCK
+from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.follow.facts import look_up
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -52,9 +53,15 @@ def rows_of(location: Location, version: int | None = None) -> Mapping[bytes, by
 
 
 def take_without_spark(
-    connection: Connection, location: Location, *, exact: bool = True, **changes: Any
+    connection: Connection,
+    location: Location,
+    *,
+    exact: bool = True,
+    key: CodecSpec = "bytes",
+    **changes: Any,
 ) -> SnapshotNote:
     """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
+    keys = key_codec(key)
     with Admin(connection) as admin:
         facts = look_up(admin, location.topic, SYSTEM_CLOCK.now_ms())
     note = SnapshotNote(
@@ -68,12 +75,13 @@ def take_without_spark(
         captured_at_ms=facts.at_ms,
         read_since_ms=facts.at_ms,
         delete_retention_ms=facts.delete_retention_ms,
-        key_codec="bytes",
+        key_codec=keys.name,
         value_codec="bytes",
         keep_ms=86_400_000,
         known_at_ms=SYSTEM_CLOCK.now_ms(),
         compaction_lag_ms=facts.compaction_lag_ms,
         leader_epochs=dict(facts.leader_epochs),
+        key_suffix_bytes=keys.suffix_bytes,
     )
     batches: list[pa.RecordBatch] = []
     for partition in range(facts.partitions):
@@ -84,8 +92,8 @@ def take_without_spark(
             partition=partition,
             partitions=facts.partitions,
             first_offset=0,
-            key_suffix_bytes=0,
-            key_codec="bytes",
+            key_suffix_bytes=keys.suffix_bytes,
+            key_codec=keys.name,
             value_codec="bytes",
             count=lambda _records, _bytes: None,
         )
@@ -95,7 +103,7 @@ def take_without_spark(
     )
     write_deltalake(
         location.snapshots,
-        pa.Table.from_batches(batches, snapshot_schema("bytes", "bytes")),
+        pa.Table.from_batches(batches, snapshot_schema(keys.name, "bytes")),
         mode="overwrite",
         partition_by=["partition"],
         commit_properties=properties,

@@ -40,8 +40,14 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
     with Admin(app.connection) as admin:
         count = admin.describe(spec.topic).partitions
         partition = partition_for(raw, count, keys.suffix_bytes)
-        place = location_for_reading(app, spec)
-        found = KeyHistoryReader(admin, spec.topic, place, SYSTEM_CLOCK).read(partition, raw)
+        reader = KeyHistoryReader(
+            admin,
+            spec.topic,
+            location_for_reading(app, spec),
+            key_suffix_bytes=keys.suffix_bytes,
+            clock=SYSTEM_CLOCK,
+        )
+        found = reader.read(partition, raw)
     if not found.changes:
         raise QueryError(
             f"nothing is known of a key {key!r} in {spec.name}",

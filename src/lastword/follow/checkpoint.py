@@ -27,6 +27,9 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     that its age is exactly how long tombstones may have been missed. ``rows`` is how many the
     store has, where that is kept: a pipeline's task opens a store anew for each batch, and
     counting means reading all of it.
+
+    ``key_suffix_bytes`` is how much of a key's end had no say in its partition: with another
+    number, other records are rows. Older versions did not write it, and 0 is nearly always right.
     """
 
     cluster_id: str
@@ -41,6 +44,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     row_format: int = ROW_FORMAT
     versions: VersionsNote | None = None
     rows: int | None = None
+    key_suffix_bytes: int = 0
 
 
 _encode = msgspec.msgpack.Encoder().encode

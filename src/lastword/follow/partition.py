@@ -80,6 +80,11 @@ class PartitionFollower:
         return self._at_end_ms
 
     @property
+    def key_suffix_bytes(self) -> int:
+        """How much of a key's end has no say in its partition."""
+        return self._judge.key_suffix_bytes
+
+    @property
     def gathering(self) -> bool:
         """Whether something was taken in that is not in the store yet."""
         return bool(self._puts or self._deletes)
@@ -160,6 +165,8 @@ class PartitionFollower:
                 f"{checkpoint.partitions}: keys have moved and old ones would never be deleted",
                 hint="copy the topic into one with the wanted number of partitions",
             )
+        if checkpoint.key_suffix_bytes != self.key_suffix_bytes:
+            return "the store was written with a key codec by which keys are in other partitions"
         return _why_out_of_range(checkpoint.next_offset, facts, self.partition)
 
     def accept(self, batch: Batch, *, gather: bool) -> Verdict:
@@ -310,6 +317,7 @@ class PartitionFollower:
             caught_up_at_ms=self._caught_up_at_ms,
             delete_retention_ms=self._retention_ms,
             quarantined=tuple(self.quarantine.values()),
+            key_suffix_bytes=self.key_suffix_bytes,
         )
         self._apply(puts, deletes, checkpoint)
         self.position = self.gathered

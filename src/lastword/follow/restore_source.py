@@ -59,12 +59,12 @@ def fill(follower: PartitionFollower, facts: TopicFacts, source: RestoreSource) 
             log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
             store.clear()
             continue
-        follower.adopt(_checkpoint(offer, facts))
+        follower.adopt(_checkpoint(offer, facts, follower.key_suffix_bytes))
         log.info("partition %d is filled from %s", partition, offer.name)
         return
 
 
-def _checkpoint(offer: Offer, facts: TopicFacts) -> Checkpoint:
+def _checkpoint(offer: Offer, facts: TopicFacts, key_suffix_bytes: int) -> Checkpoint:
     return Checkpoint(
         cluster_id=facts.cluster_id,
         topic_id=facts.topic_id,
@@ -73,4 +73,5 @@ def _checkpoint(offer: Offer, facts: TopicFacts) -> Checkpoint:
         leader_epoch=offer.leader_epoch,
         caught_up_at_ms=offer.caught_up_at_ms,
         delete_retention_ms=offer.delete_retention_ms,
+        key_suffix_bytes=key_suffix_bytes,
     )

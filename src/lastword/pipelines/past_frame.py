@@ -45,12 +45,13 @@ def past_frame(
     ``snapshots`` is the place of all snapshots and histories. Raises MomentGoneError where those
     do not say exactly what the rows were.
     """
-    location = Location(snapshots, topic)
+    location, suffix_bytes = Location(snapshots, topic), key_codec(key).suffix_bytes
     with Admin(connection) as admin:
         facts = look_up(admin, topic, clock.now_ms())
-    known = read_known(connection, location, facts, look_at(facts, clock.now_ms()))
+    now = look_at(facts, clock.now_ms())
+    known = read_known(connection, location, facts, now, key_suffix_bytes=suffix_bytes)
     target = known.resolve(topic, moment)
-    belonging = Belonging(facts.partitions, key_codec(key).suffix_bytes)
+    belonging = Belonging(facts.partitions, suffix_bytes)
     frames = _Frames(spark, location, belonging)
     if target.snapshot is not None:
         return frames.snapshot(target.snapshot, target.cuts)

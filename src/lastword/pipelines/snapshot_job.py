@@ -90,6 +90,7 @@ class SnapshotJob:
             newest,
             facts,
             key_codec=self._key.name,
+            key_suffix_bytes=self._key.suffix_bytes,
             value_codec=self._value.name,
             now_ms=self._clock.now_ms(),
             torn=None if newest is None else why_torn(self._connection, facts, newest.note),
@@ -132,6 +133,7 @@ class SnapshotJob:
             known_at_ms=known_at_ms,
             compaction_lag_ms=facts.compaction_lag_ms,
             leader_epochs=dict(facts.leader_epochs),
+            key_suffix_bytes=self._key.suffix_bytes,
         )
 
     def _write(

@@ -38,17 +38,28 @@ class KeyHistory:
 class KeyHistoryReader:
     """Reads what is known of single keys of one topic."""
 
-    def __init__(self, admin: Admin, topic: str, location: Location | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        admin: Admin,
+        topic: str,
+        location: Location | None,
+        *,
+        key_suffix_bytes: int,
+        clock: Clock,
+    ) -> None:
         self._admin = admin
         self._topic = topic
         self._location = location
+        self._suffix = key_suffix_bytes
         self._clock = clock
 
     def read(self, partition: int, key: bytes) -> KeyHistory:
         """All that is known of ``key``, which is at home in ``partition``."""
         facts = look_up(self._admin, self._topic, self._clock.now_ms())
         now = look_at(facts, self._clock.now_ms())
-        known = read_known(self._admin.connection, self._location, facts, now)
+        known = read_known(
+            self._admin.connection, self._location, facts, now, key_suffix_bytes=self._suffix
+        )
         start, end = facts.starts[partition], facts.stable_ends[partition]
         changes: list[Record] = []
         complete_from = held_to = start

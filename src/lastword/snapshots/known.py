@@ -16,7 +16,7 @@ from lastword.snapshots.lineage import not_torn
 from lastword.snapshots.location import Location
 from lastword.snapshots.moments import Moment, as_milliseconds
 from lastword.snapshots.replay import Cut
-from lastword.snapshots.snapshot import Snapshot
+from lastword.snapshots.snapshot import Snapshot, why_another_table
 
 if TYPE_CHECKING:
     from lastword.snapshots.history import HistoryCommit
@@ -117,9 +117,11 @@ def read_known(
     location: Location | None,
     facts: TopicFacts,
     now: Look,
+    *,
+    key_suffix_bytes: int,
     seen: Iterable[Look] = (),
 ) -> Known:
-    """Look up what there is of this very log, however old: each is exact at its own position."""
+    """Look up what there is of this very table, however old: each is exact at its position."""
     if location is None or not location.may_hold_any:
         return Known(now, (), (), tuple(seen))
     from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
@@ -128,9 +130,7 @@ def read_known(
     snapshots = [
         each
         for each in Catalog(location.snapshots).snapshots()
-        if each.note.topic_id == facts.topic_id
-        and each.note.cluster_id == facts.cluster_id
-        and len(each.note.offsets) == facts.partitions
+        if why_another_table(each.note, facts, key_suffix_bytes) is None
         and each.sound
         and each.exact
     ]

@@ -34,6 +34,7 @@ def plan_snapshot(
     facts: TopicFacts,
     *,
     key_codec: str,
+    key_suffix_bytes: int,
     value_codec: str,
     now_ms: int,
     torn: str | None,
@@ -48,7 +49,8 @@ def plan_snapshot(
     """
     # A log that has lost its tail may end before its last stable offset of a moment ago.
     ends = {p: max(facts.starts[p], facts.stable_ends[p]) for p in range(facts.partitions)}
-    reason = _why_full(newest, facts, (key_codec, value_codec), now_ms, full=full) or torn
+    codecs = (key_codec, value_codec)
+    reason = _why_full(newest, facts, codecs, key_suffix_bytes, now_ms, full=full) or torn
     number = 0 if newest is None else newest.note.number + 1
     if newest is None or reason is not None:
         starts = dict(facts.starts)
@@ -69,6 +71,7 @@ def _why_full(
     newest: Snapshot | None,
     facts: TopicFacts,
     codecs: tuple[str, str],
+    key_suffix_bytes: int,
     now_ms: int,
     *,
     full: bool,
@@ -79,7 +82,7 @@ def _why_full(
         return "it is the first one"
     if (newest.note.key_codec, newest.note.value_codec) != codecs:
         return "the codecs are others than those of the last one"
-    reason = why_unusable(newest, facts, now_ms)
+    reason = why_unusable(newest, facts, now_ms, key_suffix_bytes)
     if reason is None and any(
         newest.note.offsets[p] > facts.stable_ends[p] for p in range(facts.partitions)
     ):

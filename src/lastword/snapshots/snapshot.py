@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
 
+from lastword.codecs.base import WholeKey
+from lastword.codecs.resolve import CODEC_NAMES
+from lastword.codecs.windowed import SessionCodec, WindowedCodec
 from lastword.follow.facts import TopicFacts
 from lastword.follow.looks import Look
 from lastword.follow.retention import may_have_missed_deletes
@@ -14,6 +18,13 @@ from lastword.records import Position
 SNAPSHOT_FORMAT = 1
 APPLICATION = "lastword"
 _ANSWERED_WITHIN_MS = 60_000
+
+_CODEC_KIND = re.compile(r"\w+")  # of `windowed(string)`, `json[User]` or `int64`
+_SUFFIX_BYTES = {
+    **dict.fromkeys((*CODEC_NAMES, "composite"), WholeKey.suffix_bytes),
+    "windowed": WindowedCodec.suffix_bytes,
+    "session": SessionCodec.suffix_bytes,
+}
 
 Kind = Literal["full", "incremental"]
 
@@ -25,6 +36,10 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     since which no tombstone may have gone unseen: where the reading of a full snapshot began, or
     the capture of the one that an incremental one builds on. ``known_at_ms`` is when the position
     had been answered. Older notes have neither that nor the lag and the epochs of the leaders.
+
+    ``key_suffix_bytes`` is how much of a key's end had no say in its partition. It decides which
+    records the snapshot holds: a record in a partition that its key does not belong to is left
+    out. Older notes do not have it; ``suffix_bytes`` tells it by the codec's name.
     """
 
     number: int
@@ -43,8 +58,17 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     known_at_ms: int = 0
     compaction_lag_ms: int = 0
     leader_epochs: dict[int, int] = {}
+    key_suffix_bytes: int | None = None
     application: str = APPLICATION
     snapshot_format: int = SNAPSHOT_FORMAT
+
+    @property
+    def suffix_bytes(self) -> int | None:
+        """The same; None where neither the note nor the codec's name says it."""
+        if self.key_suffix_bytes is not None:
+            return self.key_suffix_bytes
+        kind = _CODEC_KIND.match(self.key_codec)
+        return None if kind is None else _SUFFIX_BYTES.get(kind[0])
 
 
 _decode = msgspec.json.Decoder(SnapshotNote).decode
@@ -117,15 +141,28 @@ class Snapshot(msgspec.Struct, frozen=True):
         return not may_have_missed_deletes(read_for_ms, self.note.delete_retention_ms)
 
 
-def why_unusable(snapshot: Snapshot, facts: TopicFacts, now_ms: int) -> str | None:
-    """Why a store must not be filled from the snapshot, nor the next one built on it."""
-    note = snapshot.note
+def why_another_table(note: SnapshotNote, facts: TopicFacts, key_suffix_bytes: int) -> str | None:
+    """Why the rows are not those that a table of this log, with such keys, had then."""
     if note.cluster_id != facts.cluster_id:
         return f"it is of another cluster, {note.cluster_id}"
     if note.topic_id != facts.topic_id:
         return "the topic was deleted and created again since"
     if len(note.offsets) != facts.partitions:
         return f"the topic has {facts.partitions} partitions now, and had {len(note.offsets)}"
+    if note.suffix_bytes is None:
+        return f"it does not say which part of a {note.key_codec} key decides its partition"
+    if note.suffix_bytes != key_suffix_bytes:
+        return f"it was taken with {note.key_codec} keys, which belong to other partitions"
+    return None
+
+
+def why_unusable(
+    snapshot: Snapshot, facts: TopicFacts, now_ms: int, key_suffix_bytes: int
+) -> str | None:
+    """Why a store must not be filled from the snapshot, nor the next one built on it."""
+    note = snapshot.note
+    if (reason := why_another_table(note, facts, key_suffix_bytes)) is not None:
+        return reason
     if not snapshot.sound:
         return "reading its log took longer than delete.retention.ms: deletes may be missing"
     retention_ms = min(note.delete_retention_ms, facts.delete_retention_ms)

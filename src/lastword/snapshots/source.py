@@ -32,9 +32,10 @@ _NOTHING = pa.Array.from_buffers(pa.large_binary(), 1, _NO_BYTES)[0]
 class SnapshotSource:
     """A ``RestoreSource``: looks at the snapshots once for all partitions that begin together."""
 
-    def __init__(self, location: Location, clock: Clock) -> None:
+    def __init__(self, location: Location, key_suffix_bytes: int, clock: Clock) -> None:
         self._uri = location.snapshots
         self._topic = location.topic
+        self._suffix = key_suffix_bytes
         self._clock = clock
         self._facts: TopicFacts | None = None
         self._usable: list[Snapshot] = []
@@ -52,7 +53,7 @@ class SnapshotSource:
             log.warning("%s is restored from its log: %s", self._topic, error)
             return
         for snapshot in snapshots:
-            reason = why_unusable(snapshot, facts, self._clock.now_ms())
+            reason = why_unusable(snapshot, facts, self._clock.now_ms(), self._suffix)
             if reason is None:
                 yield snapshot
             else:

@@ -80,8 +80,14 @@ class TimeTravel:
     def at(self, moment: Moment, progress: Progress = unwatched) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
         facts, now = self._look()
-        seen = self._seen(facts)
-        known = read_known(self._admin.connection, self._location, facts, now, seen)
+        known = read_known(
+            self._admin.connection,
+            self._location,
+            facts,
+            now,
+            key_suffix_bytes=self._judge.key_suffix_bytes,
+            seen=self._seen(facts),
+        )
         target = known.resolve(self._topic, moment)
         found = trust(self._admin, self._topic, known.looks)
         # Which rows had left a log by age at some moment, only a snapshot of that moment tells.

@@ -144,7 +144,7 @@ def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSour
         raise ConfigError(
             f"snapshots cannot be read: {error}", hint="pip install 'lastword[snapshots]'"
         ) from error
-    return SnapshotSource(config.snapshots, config.clock)
+    return SnapshotSource(config.snapshots, config.decoder.key.suffix_bytes, config.clock)
 
 
 def _owner(config: TableConfig, stores: Sequence[Store]) -> Header | None:

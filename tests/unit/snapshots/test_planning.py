@@ -52,7 +52,7 @@ def snapshot(**changes: Any) -> Snapshot:
 
 
 def plan(newest: Snapshot | None, facts: TopicFacts = FACTS, **options: Any) -> SnapshotPlan:
-    codecs = {"key_codec": "string", "value_codec": "json"} | options
+    codecs = {"key_codec": "string", "key_suffix_bytes": 0, "value_codec": "json"} | options
     given = {"torn": None, "full": False} | codecs
     return plan_snapshot(newest, facts, now_ms=facts.at_ms, **given)
 
