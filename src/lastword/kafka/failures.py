@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from lastword.errors import (
     ConfigError,
@@ -71,6 +71,20 @@ _REFUSED_SETTING = frozenset(
         KafkaError._INVALID_ARG,
     }
 )
+
+
+def raised_error(raised: BaseException) -> KafkaError | None:
+    """The client's own error in what a call of it raised; None if it was something else.
+
+    A callback that runs while the client raises makes a SystemError of it, with it as the cause.
+    """
+    cause: BaseException | None = raised
+    while cause is not None:
+        if isinstance(cause, KafkaException):
+            found: KafkaError = cause.args[0]
+            return found
+        cause = cause.__cause__
+    return None
 
 
 def is_unanswered(error: KafkaError) -> bool:

@@ -16,6 +16,7 @@ from lastword.errors import (
     TakenOverError,
 )
 from lastword.kafka.connection import Connection
+from lastword.kafka.failures import raised_error
 from lastword.kafka.groups import Committed, Place
 from lastword.records import Headers
 
@@ -136,7 +137,7 @@ class TransactionWriter:
     def _produce_with_room(self, *record: Any) -> None:
         """Once some of what is on its way has arrived."""
         while True:
-            self._producer.poll(_ROOM_S)
+            self._call(lambda: self._producer.poll(_ROOM_S))
             try:
                 self._producer.produce(*record)
             except BufferError:
@@ -148,8 +149,11 @@ class TransactionWriter:
     def _call(self, call: Callable[[], Any]) -> None:
         try:
             call()
-        except KafkaException as error:
-            raise self._failure(error.args[0]) from error
+        except (KafkaException, SystemError) as raised:
+            error = raised_error(raised)
+            if error is None:
+                raise
+            raise self._failure(error) from raised
 
     def _failure(self, error: KafkaError) -> LastwordError:
         if error.code() in _NOT_A_MEMBER:
