@@ -16,6 +16,9 @@ from lastword.follow.rows import PLAIN_ROW, encode_row, pack_prefix
 from lastword.kafka.partitioner import misplaced
 from lastword.records import NO_HEADERS, Batch, Header, Headers, Record
 
+INSTANCE_HEADER = "lastword-instance"
+"""Which instance of an evicting table wrote a record."""
+
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""
 
@@ -108,8 +111,10 @@ class Judge:
         return Verdict(puts, deletes, keyless, strays, bad)
 
     def _unmarked(self, headers: Headers) -> Headers:
-        """The headers as the user gave them, without the owner's mark."""
-        return headers if self.owner is None else tuple(h for h in headers if h != self.owner)
+        """The headers as the user gave them, without the owner's marks."""
+        if self.owner is None:
+            return headers
+        return tuple(h for h in headers if h != self.owner and h[0] != INSTANCE_HEADER)
 
     def _refuse_foreign(self, batch: Batch, owner: Header) -> None:
         for offset, headers in zip(batch.offsets, batch.headers, strict=True):

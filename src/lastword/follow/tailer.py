@@ -183,6 +183,7 @@ class Tailer:
             if follower.live and len(self.feed):
                 self.feed.publish(batch)
             if self._ready and follower.store.capabilities.capacity is not None:
+                self._hooks.before_evicting(batch)
                 self._hooks.on_evicted(follower.store.evict())
             if budget and not follower.live:
                 self._commit_largest(budget)

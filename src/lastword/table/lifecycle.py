@@ -8,7 +8,7 @@ from lastword.errors import ConfigError, LastwordError, NotReadyError, TableClos
 from lastword.follow.hooks import Hooks
 from lastword.follow.progress import RestoreListener
 from lastword.metrics import Metrics
-from lastword.records import Position
+from lastword.records import Batch, Position
 from lastword.snapshots.moments import Moment
 from lastword.snapshots.time_travel import Progress, TimeTravel
 from lastword.table.config import TableConfig
@@ -103,7 +103,13 @@ class Lifecycle:
                     f"the table {self._config.name} was started before",
                     hint=_OPEN_AGAIN,
                 )
-            hooks = Hooks(self._on_ready, self._on_failure, self._on_evicted, self._listener)
+            hooks = Hooks(
+                self._on_ready,
+                self._on_failure,
+                self._on_evicted,
+                self._before_evicting,
+                self._listener,
+            )
             self._parts = parts = assemble(self._config, self._metrics, hooks)
             # All there before anything runs: a listener that hears RUNNING may read and write.
             self._queries = Queries(
@@ -222,6 +228,10 @@ class Lifecycle:
             if follower.store.capabilities.capacity is not None:
                 with tailer.lock:
                     self._on_evicted(follower.store.evict())
+
+    def _before_evicting(self, batch: Batch) -> None:
+        if self.parts.fence is not None:
+            self.parts.fence.check(batch)
 
     def _on_evicted(self, keys: list[bytes]) -> None:
         self.parts.writer.evict(keys, self.parts.tailer.position())

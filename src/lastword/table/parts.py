@@ -26,6 +26,7 @@ from lastword.stores.versioned import VersionedStore
 from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.topics.check import Finding, check_topic, require_fit
+from lastword.writer.instance_fence import InstanceFence
 from lastword.writer.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class Parts:
     directory: StateDirectory
     tailer: Tailer
     writer: Writer
+    fence: InstanceFence | None
 
     def close(self) -> None:
         """Stop writing, following and storing; idempotent."""
@@ -69,6 +71,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         undo.pop_all()
     decoder = config.decoder
     owner = _owner(config, stores)
+    fence = None if owner is None else InstanceFence(config.topic, config.clock)
     judge = Judge(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
     tailer = Tailer(
         config.connection,
@@ -89,8 +92,9 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         wait_for=tailer.wait_for,
         key_suffix_bytes=decoder.key.suffix_bytes,
         owner=owner,
+        fence=fence,
     )
-    return Parts(admin, decoder, judge, stores, config.directory, tailer, writer)
+    return Parts(admin, decoder, judge, stores, config.directory, tailer, writer, fence)
 
 
 def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:

@@ -15,6 +15,7 @@ from lastword.kafka.partitioner import partition_for
 from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
 from lastword.records import Header, Headers, Position, Version
 from lastword.writer.evictions import Evictions
+from lastword.writer.instance_fence import InstanceFence
 
 WaitFor = Callable[[Position, float], None]
 
@@ -28,7 +29,7 @@ class Writer:
     ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
     ``key_suffix_bytes`` is the part at the end of a key that has no say in its partition.
     ``owner`` marks every record as written by this application, for tables that evict keys and
-    must therefore be the topic's only writer.
+    must therefore be the topic's only writer; ``fence`` as written by this instance of it.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Writer:
         wait_for: WaitFor,
         key_suffix_bytes: int = 0,
         owner: Header | None = None,
+        fence: InstanceFence | None = None,
     ) -> None:
         self._connection = connection
         self._topic = topic
@@ -49,6 +51,7 @@ class Writer:
         self._wait_for = wait_for
         self._suffix = key_suffix_bytes
         self._owner: Headers = () if owner is None else (owner,)
+        self._fence = fence
         self._lock = threading.Lock()
         self._evictions = None if owner is None else Evictions()
         self._producer: RecordProducer | None = None
@@ -95,7 +98,8 @@ class Writer:
 
     def _prepare(self, record: Outgoing) -> Outgoing:
         if self._owner:
-            record = record._replace(headers=(*record.headers, *self._owner))
+            marks = self._owner if self._fence is None else (*self._owner, self._fence.mark())
+            record = record._replace(headers=(*record.headers, *marks))
         if self._suffix:
             home = partition_for(record.key, self._partitions, self._suffix)
             record = record._replace(partition=home)
