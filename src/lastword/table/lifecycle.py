@@ -12,6 +12,7 @@ from lastword.records import Batch, Position
 from lastword.snapshots.moments import Moment
 from lastword.snapshots.time_travel import Progress, TimeTravel
 from lastword.table.config import TableConfig
+from lastword.table.listening import ListenerThread
 from lastword.table.parts import Parts, assemble
 from lastword.table.past import PastTable
 from lastword.table.queries import Queries
@@ -37,7 +38,8 @@ class Lifecycle:
         on_state: StateListener | None,
         restore_listener: RestoreListener | None,
     ) -> None:
-        self.machine = StateMachine(on_state)
+        self._listening = None if on_state is None else ListenerThread(on_state)
+        self.machine = StateMachine(None if self._listening is None else self._listening.tell)
         self._config = config
         self._metrics = metrics
         self._listener = restore_listener
@@ -193,6 +195,8 @@ class Lifecycle:
             if self._parts is not None:
                 self._parts.close()
             self.machine.move(TableState.STOPPED)
+        if self._listening is not None:
+            self._listening.wait_for_the_last()
 
     def _moved(self) -> tuple[tuple[int, int], ...]:
         return tuple((p.position, p.records) for p in self.parts.tailer.progress())

@@ -20,8 +20,8 @@ class TableState(StrEnum):
 
 
 StateListener = Callable[[TableState, TableState], None]
-"""(old, new); called on the thread that made the change, in the order of the changes: return
-quickly, and do not close the table from in here."""
+"""(old, new); a table calls it on a thread of its own, in the order of the changes. It may read,
+write and close the table; by then the table may have moved on."""
 
 _S = TableState
 TRANSITIONS: Mapping[TableState, frozenset[TableState]] = {
