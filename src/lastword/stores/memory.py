@@ -168,7 +168,9 @@ class _MemoryCursor(Cursor):
 
     def keep(self, before: dict[bytes, bytes]) -> None:
         """Remember rows that are about to change; the first memory of a key is the right one."""
-        self._before = before | self._before
+        remember = self._before.setdefault
+        for key, row in before.items():
+            remember(key, row)
 
     def _fetch(self, limit: int) -> list[Row]:
         places, self._places = self._places[:limit], self._places[limit:]
