@@ -10,7 +10,8 @@ from lastword.errors import WatchLostError
 from lastword.records import Batch, Position
 
 RECORDS_MAX = 100_000
-"""How many records may wait for one watcher before it is told and cut off."""
+BYTES_MAX = 64 << 20
+"""How much may wait for one watcher before it is told and cut off. One item may always wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,30 +22,49 @@ class Dropped:
     keys: list[bytes]
 
 
+@dataclass(slots=True)
+class _Size:
+    """What waits, in records and bytes; the bytes of a batch are there once for all watchers."""
+
+    records: int = 0
+    bytes: int = 0
+
+    @classmethod
+    def of(cls, item: Batch | Dropped) -> _Size:
+        if isinstance(item, Dropped):
+            return cls(len(item.keys), sum(map(len, item.keys)))
+        columns = (item.keys, item.values)
+        return cls(len(item), sum(len(each) for column in columns for each in column if each))
+
+
 class Subscription:
     """What one watcher has not taken yet. ``position`` is where it joined."""
 
     def __init__(self, feed: Feed, position: Position) -> None:
         self.position = position
         self._feed = feed
-        self._items: queue.SimpleQueue[Batch | Dropped | WatchLostError] = queue.SimpleQueue()
-        self._waiting = 0
+        self._items: queue.SimpleQueue[tuple[Batch | Dropped, _Size] | WatchLostError] = (
+            queue.SimpleQueue()
+        )
+        self._waiting = _Size()
         self._lock = threading.Lock()
         self._lost = False
 
-    def offer(self, item: Batch | Dropped) -> None:
+    def offer(self, item: Batch | Dropped, size: _Size) -> None:
         """Called by the feed; never blocks the tailing thread."""
-        size = len(item) if isinstance(item, Batch) else len(item.keys)
         with self._lock:
             if self._lost:
                 return
-            if self._waiting + size <= RECORDS_MAX:
-                self._waiting += size
-                self._items.put(item)
+            records = self._waiting.records + size.records
+            bytes_ = self._waiting.bytes + size.bytes
+            if not self._waiting.records or (records <= RECORDS_MAX and bytes_ <= BYTES_MAX):
+                self._waiting = _Size(records, bytes_)
+                self._items.put((item, size))
                 return
+        limit = f"{RECORDS_MAX} changes" if records > RECORDS_MAX else f"{BYTES_MAX} bytes"
         self.cut_off(
             WatchLostError(
-                f"this watcher is more than {RECORDS_MAX} changes behind and was cut off",
+                f"this watcher is more than {limit} behind and was cut off",
                 hint="read faster, or watch again from the position of the last change you saw",
             )
         )
@@ -66,9 +86,11 @@ class Subscription:
         if isinstance(item, WatchLostError):
             self._items.put(item)
             raise item
+        taken, size = item
         with self._lock:
-            self._waiting -= len(item) if isinstance(item, Batch) else len(item.keys)
-        return item
+            self._waiting.records -= size.records
+            self._waiting.bytes -= size.bytes
+        return taken
 
     def close(self) -> None:
         """Stop listening; idempotent."""
@@ -94,8 +116,10 @@ class Feed:
 
     def publish(self, item: Batch | Dropped) -> None:
         """Called by the tailing thread after ``item`` was applied."""
-        for subscription in self._subscriptions:
-            subscription.offer(item)
+        if self._subscriptions:
+            size = _Size.of(item)
+            for subscription in self._subscriptions:
+                subscription.offer(item, size)
 
     def break_off(self, reason: str, hint: str) -> None:
         """Cut everybody off, as when the topic was replaced under them or the table closes."""

@@ -125,6 +125,12 @@ class RawTable:
         with self._tailer.lock:
             subscription = Subscription(self._tailer.feed, self._tailer.position())
             self._tailer.feed.join(subscription)
+        try:
+            # One that joins just after a rebuild has cut everybody off would miss what it brings.
+            self._ensure_ready()
+        except LastwordError:
+            subscription.close()
+            raise
         return subscription
 
     def take(self, subscription: Subscription, timeout_s: float) -> Batch | Dropped | Position:

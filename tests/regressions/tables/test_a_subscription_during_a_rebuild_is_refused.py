@@ -1,0 +1,32 @@
+"""A raw subscription that began while a table lost its place missed what the rebuild brought.
+
+``Table.watch`` looks twice whether the table is ready; ``RawTable.subscribe`` looked only before
+joining. A rebuild cuts everybody off when it begins, and would not have known of this one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.errors import NotReadyError
+from lastword.follow.feed import Subscription
+from lastword.kafka.log_reader import PlaceLost
+from tests.support.real_topic import RAW, RealTopic
+from tests.support.tables import Tables
+
+
+def test_who_joins_just_after_everybody_was_cut_off_is_told(
+    topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tables.open(topic.name, **RAW)
+    tailer = table.raw.parts.tailer
+    join = tailer.feed.join
+
+    def lose_place_and_join(subscription: Subscription) -> None:
+        tailer._place_lost(PlaceLost(0, "overtaken"))
+        join(subscription)
+
+    monkeypatch.setattr(tailer.feed, "join", lose_place_and_join)
+    with pytest.raises(NotReadyError):
+        table.raw.subscribe()
+    assert len(tailer.feed) == 0
