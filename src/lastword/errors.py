@@ -39,6 +39,11 @@ LastwordError                      .retriable  .hint
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.records import Position, Version
+
 
 class LastwordError(Exception):
     """The root: ``hint`` says what to do next, ``retriable`` whether to try the same again."""
@@ -147,9 +152,26 @@ class NotReadyError(QueryError):
 
 
 class NotUpToPositionError(QueryError):
-    """The table has not reached the position that was asked for."""
+    """The table has not reached the position that was asked for.
+
+    ``position`` is the one it has reached. ``version`` is that of a record that was written, and
+    could not be read back in time: it is in the topic, and must not be written again.
+    """
 
     retriable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        position: Position | None = None,
+        version: Version | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.position = position
+        self.version = version
+        self.retriable = version is None
 
 
 class WatchLostError(QueryError):

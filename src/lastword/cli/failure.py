@@ -14,7 +14,7 @@ _INDENT = " " * len("error: ")
 
 _USAGE_ERRORS = (errors.ConfigError, errors.EncodeError, errors.InvalidRecordError)
 _CONFLICTS = (errors.StoreLockedError,)
-_TIMEOUTS = (errors.IndeterminateError,)
+_TIMEOUTS = (errors.IndeterminateError, errors.NotUpToPositionError)
 
 
 def exit_status(error: errors.LastwordError) -> int:

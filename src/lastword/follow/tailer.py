@@ -138,9 +138,11 @@ class Tailer:
             reached = self._moved.wait_for(
                 lambda: self._ended or self.position().at_least(position), timeout_s
             )
-        if not reached or not self.position().at_least(position):
+        now = self.position()
+        if not reached or not now.at_least(position):
             raise NotUpToPositionError(
-                f"{self.topic} is at {self.position()}, not yet at {position}",
+                f"{self.topic} is at {now}, not yet at {position}",
+                position=now,
                 hint="try again in a moment, or ask with a longer timeout",
             )
 

@@ -136,6 +136,17 @@ class Writer:
         try:
             self._wait_for(Position(last), APPLY_TIMEOUT_S)
         except NotUpToPositionError as error:
+            reached = Position() if error.position is None else error.position
             for delivery in deliveries:
-                if delivery.version is not None:
-                    delivery.error = error
+                version = delivery.version
+                if version is not None and not reached.at_least(Position.after(version)):
+                    delivery.error = _unread(self._topic, version, reached)
+
+
+def _unread(topic: str, version: Version, reached: Position) -> NotUpToPositionError:
+    return NotUpToPositionError(
+        f"{topic}: the record is written as {version}, but the table is only at {reached}",
+        position=reached,
+        version=version,
+        hint=f"do not write it again; ask with at_least={Position.after(version)}",
+    )
