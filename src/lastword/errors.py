@@ -39,10 +39,7 @@ LastwordError                      .retriable  .hint
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lastword.records import Position, Version
+from collections.abc import Mapping
 
 
 class LastwordError(Exception):
@@ -154,8 +151,8 @@ class NotReadyError(QueryError):
 class NotUpToPositionError(QueryError):
     """The table has not reached the position that was asked for.
 
-    ``position`` is the one it has reached. ``version`` is that of a record that was written, and
-    could not be read back in time: it is in the topic, and must not be written again.
+    ``reached`` has the next offset of each partition. ``version`` is that of a record that was
+    written, and could not be read back in time: it is in the topic, and must not be written again.
     """
 
     retriable = True
@@ -164,12 +161,12 @@ class NotUpToPositionError(QueryError):
         self,
         message: str,
         *,
-        position: Position | None = None,
-        version: Version | None = None,
+        reached: Mapping[int, int] | None = None,
+        version: tuple[int, int] | None = None,
         hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
-        self.position = position
+        self.reached = {} if reached is None else reached
         self.version = version
         self.retriable = version is None
 

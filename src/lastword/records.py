@@ -14,6 +14,8 @@ Headers = tuple[Header, ...]
 NO_HEADERS: Headers = ()
 # Kafka's partitions have 31 bits and its offsets 63; Python refuses to read much longer numbers.
 _VERSION = re.compile(r"([0-9]{1,10}):([0-9]{1,19})")
+INSTANCE_HEADER = "lastword-instance"
+"""Says which instance of an evicting table wrote a record."""
 
 
 class Version(NamedTuple):

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 from lastword.follow.progress import RestoreListener
 from lastword.records import Batch
+from lastword.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What the table wants to hear of; all are called on the tailing thread.
 
-    ``before_evicting`` gets each batch that was applied while ready to a store that evicts, and
-    raises when that must stop.
+    ``keep_to_capacity`` gets each batch that a store with a capacity took while ready.
     """
 
     on_ready: Callable[[bool], None]
     on_failure: Callable[[Exception], None]
-    on_evicted: Callable[[list[bytes]], None]
-    before_evicting: Callable[[Batch], None]
+    keep_to_capacity: Callable[[Batch, Store], None]
     listener: RestoreListener | None = None

@@ -14,10 +14,7 @@ from lastword.errors import TopicUnfitError
 from lastword.follow.checkpoint import Quarantined
 from lastword.follow.rows import PLAIN_ROW, encode_row, pack_prefix
 from lastword.kafka.partitioner import misplaced
-from lastword.records import NO_HEADERS, Batch, Header, Headers, Record
-
-INSTANCE_HEADER = "lastword-instance"
-"""Which instance of an evicting table wrote a record."""
+from lastword.records import INSTANCE_HEADER, NO_HEADERS, Batch, Header, Headers, Record
 
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""

@@ -142,7 +142,7 @@ class Tailer:
         if not reached or not now.at_least(position):
             raise NotUpToPositionError(
                 f"{self.topic} is at {now}, not yet at {position}",
-                position=now,
+                reached=now.offsets,
                 hint="try again in a moment, or ask with a longer timeout",
             )
 
@@ -185,8 +185,7 @@ class Tailer:
             if follower.live and len(self.feed):
                 self.feed.publish(batch)
             if self._ready and follower.store.capabilities.capacity is not None:
-                self._hooks.before_evicting(batch)
-                self._hooks.on_evicted(follower.store.evict())
+                self._hooks.keep_to_capacity(batch, follower.store)
             if budget and not follower.live:
                 self._commit_largest(budget)
         self._records[batch.partition] += len(batch)

@@ -11,6 +11,7 @@ from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 from lastword.snapshots.moments import Moment
 from lastword.snapshots.time_travel import Progress, TimeTravel
+from lastword.stores.base import Store
 from lastword.table.config import TableConfig
 from lastword.table.listening import ListenerThread
 from lastword.table.parts import Parts, assemble
@@ -105,13 +106,7 @@ class Lifecycle:
                     f"the table {self._config.name} was started before",
                     hint=_OPEN_AGAIN,
                 )
-            hooks = Hooks(
-                self._on_ready,
-                self._on_failure,
-                self._on_evicted,
-                self._before_evicting,
-                self._listener,
-            )
+            hooks = Hooks(self._on_ready, self._on_failure, self._keep_to_capacity, self._listener)
             self._parts = parts = assemble(self._config, self._metrics, hooks)
             # All there before anything runs: a listener that hears RUNNING may read and write.
             self._queries = Queries(
@@ -231,11 +226,12 @@ class Lifecycle:
         for follower in tailer.followers.values():
             if follower.store.capabilities.capacity is not None:
                 with tailer.lock:
-                    self._on_evicted(follower.store.evict())
+                    self._evict(follower.store)
 
-    def _before_evicting(self, batch: Batch) -> None:
+    def _keep_to_capacity(self, batch: Batch, store: Store) -> None:
         if self.parts.fence is not None:
             self.parts.fence.check(batch)
+        self._evict(store)
 
-    def _on_evicted(self, keys: list[bytes]) -> None:
-        self.parts.writer.evict(keys, self.parts.tailer.position())
+    def _evict(self, store: Store) -> None:
+        self.parts.writer.evict(store.evict(), self.parts.tailer.position())

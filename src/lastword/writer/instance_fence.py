@@ -17,8 +17,7 @@ import uuid
 
 from lastword.clock import Clock
 from lastword.errors import FencedError
-from lastword.follow.judge import INSTANCE_HEADER
-from lastword.records import Batch, Header, Headers
+from lastword.records import INSTANCE_HEADER, Batch, Header, Headers
 
 
 class InstanceFence:

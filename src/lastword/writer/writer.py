@@ -136,7 +136,7 @@ class Writer:
         try:
             self._wait_for(Position(last), APPLY_TIMEOUT_S)
         except NotUpToPositionError as error:
-            reached = Position() if error.position is None else error.position
+            reached = Position(error.reached)
             for delivery in deliveries:
                 version = delivery.version
                 if version is not None and not reached.at_least(Position.after(version)):
@@ -146,7 +146,7 @@ class Writer:
 def _unread(topic: str, version: Version, reached: Position) -> NotUpToPositionError:
     return NotUpToPositionError(
         f"{topic}: the record is written as {version}, but the table is only at {reached}",
-        position=reached,
+        reached=reached.offsets,
         version=version,
         hint=f"do not write it again; ask with at_least={Position.after(version)}",
     )

@@ -39,7 +39,7 @@ def desynchronize(connection: Connection, topic: str) -> None:
 @pytest.fixture
 def producer(connection: Connection, topic: RealTopic) -> Iterator[RecordProducer]:
     """A producer that has written one record."""
-    made = RecordProducer(connection, topic.name, batch_bytes=1_000_000, timeout_s=30.0)
+    made = RecordProducer(connection, topic.name, batch_bytes=1_000_000, timeout_s=60.0)
     made.send([Outgoing(b"first", b"1")])
     yield made
     made.close()

@@ -29,7 +29,7 @@ def test_records_of_partitions_that_were_read_are_ok(
 
     def wait_for(position: Position, _timeout_s: float) -> None:
         reached = dict(position.offsets) | {LAGGING: 0}
-        raise NotUpToPositionError("partition 1 lags", position=Position(reached))
+        raise NotUpToPositionError("partition 1 lags", reached=reached)
 
     writer = Writer(connection, topic.name, partitions=3, batch_bytes=1_000_000, wait_for=wait_for)
     deliveries = writer.write([Outgoing(b"key-%d" % n, b"x") for n in range(20)])
