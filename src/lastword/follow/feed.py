@@ -92,6 +92,11 @@ class Subscription:
             self._waiting.bytes -= size.bytes
         return taken
 
+    def after_fork(self, reason: WatchLostError) -> None:
+        """Nothing will come in a forked child; locks of before may be held there for ever."""
+        self._lock, self._lost, self._items = threading.Lock(), True, queue.SimpleQueue()
+        self._items.put(reason)
+
     def close(self) -> None:
         """Stop listening; idempotent."""
         self._feed.leave(self)
@@ -125,6 +130,12 @@ class Feed:
         """Cut everybody off, as when the topic was replaced under them or the table closes."""
         for subscription in self._subscriptions:
             subscription.cut_off(WatchLostError(reason, hint=hint))
+
+    def after_fork(self, reason: WatchLostError) -> None:
+        """Tell every watcher of a forked child that it watches nothing."""
+        self._lock = threading.Lock()
+        for subscription in self._subscriptions:
+            subscription.after_fork(reason)
 
     def __len__(self) -> int:
         return len(self._subscriptions)

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from lastword.clock import Clock
 from lastword.kafka.connection import Connection
 from lastword.kafka.failures import failure, is_refused_connection, is_unanswered
+from lastword.kafka.forks import never_free, track
 
 Call = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
 """What to ask of a client, with the seconds it may take; one future for each answer."""
@@ -34,6 +35,12 @@ class AdminCalls:
         self._clock = clock
         self._client: _Client | None = None
         self._lock = threading.Lock()
+        track(self)
+
+    def after_fork(self) -> None:
+        """The next call makes a client of the child's own."""
+        never_free(self._client)
+        self._client, self._lock = None, threading.Lock()
 
     def close(self) -> None:
         """Let go of the client; the next call makes another."""

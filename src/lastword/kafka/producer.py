@@ -11,6 +11,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import InvalidRecordError, LastwordError, WriteError, WriteFailedError
 from lastword.kafka.connection import Connection
+from lastword.kafka.forks import never_free, track
 from lastword.kafka.live_producer import LiveProducer, Outgoing, Report, Reports
 from lastword.kafka.write_errors import no_answer, write_error
 from lastword.records import Version
@@ -73,6 +74,13 @@ class RecordProducer:
         self._replacing = threading.Lock()
         self._closed = False
         self._live = self._start()
+        track(self)
+
+    def after_fork(self) -> None:
+        """The next call starts a producer of the child's own; what is in flight is the parent's."""
+        never_free(self._live)
+        self._live.failure = "this process is a fork of the one that sent it"
+        self._replacing = threading.Lock()
 
     def send(self, records: Sequence[Outgoing]) -> list[Delivery]:
         """Write ``records`` in order and wait for the outcome of each."""

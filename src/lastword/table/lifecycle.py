@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import threading
 
-from lastword.errors import ConfigError, LastwordError, NotReadyError, TableClosedError
+from lastword.errors import (
+    ConfigError,
+    LastwordError,
+    NotReadyError,
+    TableClosedError,
+    WatchLostError,
+)
 from lastword.follow.hooks import Hooks
 from lastword.follow.progress import RestoreListener
+from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 from lastword.snapshots.moments import Moment
@@ -51,6 +58,7 @@ class Lifecycle:
         self._writes: Writes | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
+        track(self)
 
     @property
     def parts(self) -> Parts:
@@ -168,6 +176,21 @@ class Lifecycle:
             watch.close()
             raise
         return watch
+
+    def after_fork(self) -> None:
+        """In a forked child nothing follows the topic: say so instead of serving old rows."""
+        if self._parts is None:
+            return
+        what = f"the table {self._config.name} was opened before this process was forked"
+        self._failure = TableClosedError(
+            f"{what}: nothing keeps it up to date here", hint="open the table after the fork"
+        )
+        self._parts.tailer.feed.after_fork(WatchLostError(what, hint="watch in the parent process"))
+        never_free(self._parts)
+        self._parts = self._queries = self._raw = self._version_reads = self._writes = None
+        self._listening = None
+        self._lock = threading.Lock()
+        self.machine = StateMachine(None, TableState.ERROR)
 
     def as_of(self, moment: Moment, progress: Progress) -> PastTable:
         """A past state; the table need not be ready, only started."""

@@ -38,9 +38,11 @@ TRANSITIONS: Mapping[TableState, frozenset[TableState]] = {
 class StateMachine:
     """Holds the state, allows valid transitions only, and lets threads wait for one."""
 
-    def __init__(self, listener: StateListener | None) -> None:
+    def __init__(
+        self, listener: StateListener | None, state: TableState = TableState.CREATED
+    ) -> None:
         self._listener = listener
-        self._state = TableState.CREATED
+        self._state = state
         self._changed = threading.Condition()
         self._telling = threading.RLock()
 

@@ -1,0 +1,45 @@
+"""What becomes of clients, and of what is built on them, in a forked child.
+
+A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
+RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client
+would wait for them for ever. So whoever holds a client is told in the child, keeps what it cannot
+free, and makes a new client or says that it cannot go on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Protocol
+from weakref import WeakSet
+
+
+class HoldsClients(Protocol):
+    """Something that has to know when it finds itself in a child."""
+
+    def after_fork(self) -> None:
+        """Called in the child, before anything else, while no other thread exists.
+
+        Locks may be held by threads that are gone: replace them, and take none.
+        """
+
+
+_TRACKED: WeakSet[HoldsClients] = WeakSet()
+
+
+def track(holder: HoldsClients) -> None:
+    """Have ``holder.after_fork`` called in each child of this process, as long as it lives."""
+    _TRACKED.add(holder)
+
+
+def never_free(thing: object) -> None:
+    """Keep ``thing`` until the process ends, and through its end."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _tell_the_child() -> None:
+    for holder in list(_TRACKED):
+        holder.after_fork()
+
+
+os.register_at_fork(after_in_child=_tell_the_child)
