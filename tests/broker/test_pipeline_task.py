@@ -120,11 +120,11 @@ def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
 
 
 def test_a_partition_that_comes_back_to_a_worker_costs_no_restore(worker: Worker) -> None:
-    name = worker.plan.transactional_id(1)
+    key = task.writer_key(worker.plan, 1)
     worker.run((0, "a"))
-    first_process = task._held.pop(name)
+    first_process = task._held.pop(key)
     worker.run((1, "a"))
-    task._held[name] = first_process
+    task._held[key] = first_process
     report = worker.run((2, "a"))
     assert (report["records"], report["restored"]) == (1, 0)
     assert worker.table == {b"a": b"3"}

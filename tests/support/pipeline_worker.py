@@ -88,7 +88,7 @@ class Worker:
 
     def move_to_another_process(self) -> None:
         """The next attempt knows no writer, as in a worker that was just started."""
-        task._held.pop(self.plan.transactional_id(1), None)
+        task._held.pop(task.writer_key(self.plan, 1), None)
 
     @property
     def table(self) -> dict[bytes, bytes]:

@@ -55,9 +55,18 @@ class _Held:
         )
 
 
-_held: dict[str, _Held] = {}
-_groups: dict[str, Groups] = {}
-"""Connections that stay open, by application: making one takes longer than asking."""
+Cached = tuple[str, str]
+"""The servers of a cluster, and a transactional id or a group there: names are unique only in one
+cluster, and a worker outlives the query that it was started for."""
+
+_held: dict[Cached, _Held] = {}
+_groups: dict[Cached, Groups] = {}
+"""Connections that stay open: making one takes longer than asking."""
+
+
+def writer_key(plan: TaskPlan, partition: int) -> Cached:
+    """Under what this worker keeps its writer for a partition."""
+    return plan.connection.bootstrap_servers, plan.transactional_id(partition)
 
 
 def run_task(
@@ -83,7 +92,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     """
     if given.partition >= plan.partitions:
         raise partitions_added(plan)
-    name = plan.transactional_id(given.partition)
+    name, key = plan.transactional_id(given.partition), writer_key(plan, given.partition)
     restored, patience_s = 0, 0.0
     for _ in range(TAKE_OVERS_MAX):
         SYSTEM_CLOCK.sleep(patience_s)
@@ -91,7 +100,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         held = _hold(plan, given.partition, order)
         run = PartitionRun(plan, given, held.committed, order)
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
-        del _held[name]
+        del _held[key]
         try:
             held.committed = run.commit(held.writer, order.group_metadata)
         except TakenOverError as error:
@@ -99,7 +108,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
             restored += run.tally.restored
             patience_s = 2 * patience_s + SYSTEM_CLOCK.monotonic() - began
         else:
-            _held[name] = held
+            _held[key] = held
             run.tally.restored += restored
             return TaskReport(given.partition, run.tally, run.stores, run.by_store)
     raise TakenOverError(
@@ -117,20 +126,23 @@ def partitions_added(plan: TaskPlan) -> PartitionCountError:
 
 
 def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
-    name = plan.transactional_id(partition)
-    held = _held.get(name)
+    key = writer_key(plan, partition)
+    held = _held.get(key)
     if held is None or held.is_fenced(order.committed, partition):
-        writer = TransactionWriter(plan.connection, name)
+        writer = TransactionWriter(plan.connection, plan.transactional_id(partition))
         writer.take_over()
     elif held.group_metadata != order.group_metadata:
         writer = held.writer
     else:
         return held
-    held = _held[name] = _Held(writer, order.group_metadata, _positions(plan, partition))
+    held = _held[key] = _Held(writer, order.group_metadata, _positions(plan, partition))
     return held
 
 
 def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
-    groups = _groups.setdefault(plan.application_id, Groups(plan.connection))
+    key = plan.connection.bootstrap_servers, plan.application_id
+    groups = _groups.get(key)
+    if groups is None:
+        groups = _groups[key] = Groups(plan.connection)
     places = [Place(topic, partition) for topic in plan.sources]
     return groups.committed(plan.group, places)
