@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import JavaError
+from lastword.jvm.jar_set import Progress
 from lastword.jvm.java import Java
 from lastword.private_files import make_private_directory
 
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_WRITING_S = 180.0
+_WRITING_S = 1_800.0  # seconds on an idle machine; minutes have been seen on a busy one
+_LOOK_S = 1.0
 # What it has to say concerns an archive that does not fit, which is no reason to worry anybody.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
@@ -66,14 +70,16 @@ class ClassArchive:
         base = () if self.base is None else (f"-XX:SharedArchiveFile={self.base}",)
         return (*base, f"-XX:ArchiveClassesAtExit={made}", *_QUIET)
 
-    def make_base(self) -> None:
-        """Make sure of what it builds on."""
+    def make_base(self, progress: Progress | None = None) -> None:
+        """Make sure of what it builds on; raises JavaError when that takes too long."""
         make_private_directory(self.path.parent)
         if self.base is None or self.base.exists():
             return
         made = self.base.with_name(f"{self.base.name}.{os.getpid()}")
         command = self.java.command("-Xshare:dump", f"-XX:SharedArchiveFile={made}")
-        subprocess.run(command, check=False, capture_output=True, timeout=_WRITING_S)  # noqa: S603
+        quiet = subprocess.DEVNULL
+        java = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)  # noqa: S603
+        _wait_for(java, made, progress)
         _put_in_place(made, self.base)
 
     def put_in_place(self, made: Path) -> bool:
@@ -109,16 +115,43 @@ def load_classes(spark: SparkSession) -> None:
     assert spark.read.format("kafka").options(**nowhere).load().columns  # noqa: S101 - loads it
 
 
-def end_java(spark: SparkSession) -> None:
-    """Stop the session and wait until its Java, which writes the archive at its end, is gone."""
+def end_java(spark: SparkSession, made: Path, progress: Progress | None = None) -> None:
+    """Stop the session and wait until its Java, which writes ``made`` at its end, is gone.
+
+    Raises JavaError when that takes too long.
+    """
     context: Any = type(spark.sparkContext)
     gateway = context._gateway
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(_WRITING_S)
     # PySpark would go on talking to the Java that is gone.
     context._gateway = context._jvm = None
+    _wait_for(gateway.proc, made, progress)
+
+
+def _wait_for(java: subprocess.Popen[Any], made: Path, progress: Progress | None) -> None:
+    """Wait for a Java that writes an archive, and end one that does so for too long."""
+    began = SYSTEM_CLOCK.monotonic()
+    while True:
+        try:
+            java.wait(_LOOK_S)
+        except subprocess.TimeoutExpired:
+            waited_s = SYSTEM_CLOCK.monotonic() - began
+            if waited_s >= _WRITING_S:
+                break
+            if progress is not None:
+                progress(int(waited_s), int(_WRITING_S), "writing classes, in seconds")
+        else:
+            return
+    java.kill()
+    java.wait()
+    made.unlink(missing_ok=True)
+    raise JavaError(
+        f"Java has not written its classes to {made.parent} within {_WRITING_S:.0f} s",
+        hint="try again when the machine is less busy: lastword pipeline prepare; pipelines run "
+        "without it, they only take longer to start",
+    )
 
 
 def _as_it_is(batches: Iterator[Any]) -> Iterator[Any]:

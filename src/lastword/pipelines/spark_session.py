@@ -212,13 +212,14 @@ def prepare(
     """Fetch the jars and make the archive of classes with which sessions here start quickly.
 
     Takes as long as starting Spark and a little more; returns at once when it was done before.
-    False when this Java cannot write such an archive. No session may be running.
+    False when this Java cannot write such an archive, JavaError when it takes too long. No session
+    may be running.
     """
     jars = _jars(home, java, delta_at, progress)
     archive = ClassArchive.of(home, java, jars)
     if archive.path.exists():
         return True
-    archive.make_base()
+    archive.make_base(progress)
     made = archive.path.with_name(f"{archive.path.name}.{os.getpid()}")
     options = " ".join([_log_option(home), *archive.options_to_make(made)])
     settings = {"spark.driver.extraJavaOptions": options}
@@ -226,7 +227,7 @@ def prepare(
     try:
         load_classes(spark)
     finally:
-        end_java(spark)
+        end_java(spark, made, progress)
     return archive.put_in_place(made)
 
 
