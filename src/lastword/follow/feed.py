@@ -11,7 +11,8 @@ from lastword.records import Batch, Position
 
 RECORDS_MAX = 100_000
 BYTES_MAX = 64 << 20
-"""How much may wait for one watcher before it is told and cut off. One item may always wait."""
+"""How much may wait for one watcher before it is told and cut off. One batch, however many bytes
+it has, may always wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ class Subscription:
                 return
             records = self._waiting.records + size.records
             bytes_ = self._waiting.bytes + size.bytes
-            if not self._waiting.records or (records <= RECORDS_MAX and bytes_ <= BYTES_MAX):
+            fits = bytes_ <= BYTES_MAX or not self._waiting.records
+            if fits and records <= RECORDS_MAX:
                 self._waiting = _Size(records, bytes_)
                 self._items.put((item, size))
                 return
