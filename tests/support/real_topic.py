@@ -44,10 +44,18 @@ class RealTopic:
         self._producers: dict[str, Producer] = {}
         self._filled = 0
 
-    def create(self, partitions: int = 1, settings: Mapping[str, str] | None = None) -> RealTopic:
+    def create(
+        self,
+        partitions: int = 1,
+        settings: Mapping[str, str] | None = None,
+        *,
+        replication: int = 1,
+    ) -> RealTopic:
         """Make it, compacted unless the settings say otherwise."""
         chosen = {"cleanup.policy": "compact"} | dict(settings or {})
-        self._admin.create(self.name, partitions=partitions, replication=1, settings=chosen)
+        self._admin.create(
+            self.name, partitions=partitions, replication=replication, settings=chosen
+        )
         return self
 
     def delete(self) -> None:

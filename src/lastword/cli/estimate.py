@@ -123,16 +123,16 @@ def _measure(app: AppContext, topic: str) -> tuple[int, float | None]:
 
     with Admin(app.connection) as admin:
         partitions = range(admin.describe(topic).partitions)
-        starts = admin.start_offsets(topic, partitions)
-        ends = admin.stable_offsets(topic, partitions)
-    offsets = sum(ends[p] - starts[p] for p in partitions)
+        bounds = admin.bounds(topic, partitions)
+    ranges = {p: (each.start, each.stable_end) for p, each in bounds.items()}
+    offsets = sum(end - start for start, end in ranges.values())
     if offsets == 0:
         return 0, None
-    reached = dict(starts)
+    reached = {p: start for p, (start, _) in ranges.items()}
     began = SYSTEM_CLOCK.monotonic()
-    for batch in read_range(app.connection, topic, {p: (starts[p], ends[p]) for p in partitions}):
+    for batch in read_range(app.connection, topic, ranges):
         reached[batch.partition] = batch.next_offset
         if SYSTEM_CLOCK.monotonic() - began > MEASURE_SECONDS:
             break
-    passed = sum(reached[p] - starts[p] for p in partitions)
+    passed = sum(reached[p] - start for p, (start, _) in ranges.items())
     return offsets, max(passed, 1) / (SYSTEM_CLOCK.monotonic() - began)

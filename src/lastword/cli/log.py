@@ -47,23 +47,20 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
                 hint=f"its partitions are 0 to {len(every) - 1}",
             )
         partitions = sorted(only) or list(every)
-        starts = admin.start_offsets(topic, partitions)
-        ends = admin.end_offsets(topic, partitions)
-        stable = admin.stable_offsets(topic, partitions)
+        bounds = admin.bounds(topic, partitions)
     for partition in partitions:
         # What follows an open transaction is not readable yet, and waiting for it is no help.
-        end = min(ends[partition], stable[partition])
-        for batch in read_range(app.connection, topic, {partition: (starts[partition], end)}):
+        start, readable, end, _ = bounds[partition]
+        for batch in read_range(app.connection, topic, {partition: (start, readable)}):
             for offset in batch.unreadable_headers:
                 app.output.note(
                     f"{partition}:{offset} has headers that are not shown: "
                     "a name among them is not UTF-8"
                 )
             yield from batch.records()
-        if end < ends[partition]:
+        if readable < end:
             app.output.note(
-                f"partition {partition}: an open transaction hides offsets {end} to "
-                f"{ends[partition] - 1}"
+                f"partition {partition}: an open transaction hides offsets {readable} to {end - 1}"
             )
 
 

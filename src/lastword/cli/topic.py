@@ -130,8 +130,7 @@ def describe(app: AppContext, name: str, every: bool) -> None:
     with Admin(app.connection) as admin:
         info = admin.describe(name)
         numbers = range(info.partitions)
-        starts, ends = admin.start_offsets(name, numbers), admin.end_offsets(name, numbers)
-        stable = admin.stable_offsets(name, numbers)
+        bounds = admin.bounds_answered(name, numbers)
         settings = [
             {"setting": key, "value": found.value, "source": found.source}
             for key, found in sorted(admin.setting_sources(name).items())
@@ -140,11 +139,12 @@ def describe(app: AppContext, name: str, every: bool) -> None:
     layout: list[Mapping[str, object]] = [
         {
             **asdict(each),
-            "log_start": starts[each.partition],
-            "stable_end": stable[each.partition],
-            "log_end": ends[each.partition],
+            "log_start": None if found is None else found.start,
+            "stable_end": None if found is None else found.stable_end,
+            "log_end": None if found is None else found.end,
         }
         for each in info.layout
+        for found in [bounds.get(each.partition)]
     ]
     summary: dict[str, object] = {
         "topic": name,

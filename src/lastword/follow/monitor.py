@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 
 from lastword.clock import Clock
-from lastword.errors import LastwordError
+from lastword.errors import LastwordError, TopicNotFoundError
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.looks import Looks
 from lastword.kafka.admin import Admin
@@ -19,6 +19,9 @@ from lastword.kafka.admin import Admin
 log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
+GONE_LOOKS = 3
+"""So many looks in a row must find no such topic before it counts as deleted."""
+
 _SETTINGS_EVERY = 10  # settings change rarely; identity and ends are asked each time
 _WARN_EVERY = 60
 
@@ -26,7 +29,8 @@ _WARN_EVERY = 60
 class TopicMonitor:
     """Posts ``TopicFacts`` each interval, or None when the cluster could not be asked.
 
-    A failed look is never taken for a deleted topic: it only proves nothing.
+    A failed look is never taken for a deleted topic: it only proves nothing. ``topic_gone`` is
+    True once brokers have said several times in a row that there is no such topic.
     """
 
     def __init__(
@@ -36,12 +40,20 @@ class TopicMonitor:
         self._topic = topic
         self._clock = clock
         self._post = post
+        self._known: TopicFacts | None = None
+        self._not_found = 0
         self.looks = Looks()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"monitor-{topic}", daemon=True)
 
-    def start(self) -> None:
-        """Begin looking."""
+    @property
+    def topic_gone(self) -> bool:
+        """Whether the topic was deleted and is not there again."""
+        return self._not_found >= GONE_LOOKS
+
+    def start(self, known: TopicFacts) -> None:
+        """Begin looking; ``known`` is the look that was taken before."""
+        self._known = known
         self._thread.start()
 
     def stop(self) -> None:
@@ -52,23 +64,27 @@ class TopicMonitor:
 
     def _run(self) -> None:
         failures = looks = 0
-        known: TopicFacts | None = None
         while not self._stopping.wait(INTERVAL_S):
             looks += 1
-            facts, problem = self._look(None if looks % _SETTINGS_EVERY == 1 else known)
-            known = facts
+            facts, problem = self._look(settings=failures > 0 or looks % _SETTINGS_EVERY == 1)
             failures = failures + 1 if problem else 0
             if problem and failures % _WARN_EVERY == 1:
                 log.warning("%s cannot be looked at: %s", self._topic, problem)
             if not self._stopping.is_set():
                 self._post(facts)
 
-    def _look(self, known: TopicFacts | None) -> tuple[TopicFacts | None, Exception | None]:
+    def _look(self, *, settings: bool) -> tuple[TopicFacts | None, object]:
+        """What was seen, and what could not be."""
         now_ms = self._clock.now_ms()
         try:
-            facts = look_up(self._admin, self._topic, now_ms, settings_from=known)
+            facts = look_up(self._admin, self._topic, now_ms, before=self._known, settings=settings)
         except LastwordError as error:
+            self._not_found = self._not_found + 1 if isinstance(error, TopicNotFoundError) else 0
             return None, error
-        if known is None:
+        self._known, self._not_found = facts, 0
+        if facts.unanswered:
+            silent = ", ".join(map(str, sorted(facts.unanswered)))
+            return facts, f"no answer from the leader of partition {silent}"
+        if settings:
             self.looks.note(facts, self._clock.now_ms())
         return facts, None

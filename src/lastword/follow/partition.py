@@ -228,6 +228,8 @@ class PartitionFollower:
         """A new look at the topic; when live, it proves until when nothing was missed."""
         self._facts = facts
         self._retention_ms = min(self._retention_ms, facts.delete_retention_ms)
+        if self.partition in facts.unanswered:
+            return
         end = facts.ends[self.partition]
         # A high watermark never falls, unless the log lost its tail: what is gone cannot be read.
         self.target = min(self.target, end)

@@ -93,7 +93,7 @@ class Tailer:
         else:  # which may take seconds
             self._inbox.put(lambda: self._begin_all(facts))
         self._thread.start()
-        self._monitor.start()
+        self._monitor.start(facts)
         self._sweeps.start()
 
     def close(self) -> None:
@@ -264,7 +264,7 @@ class Tailer:
                 self._begin_again(facts)
                 return
             self._facts = facts
-            for partition in list(self._lost):
+            for partition in self._lost.keys() - facts.unanswered:
                 self._begin(partition, lost=self._lost.pop(partition))
             for partition, follower in self.followers.items():
                 follower.note_facts(facts)

@@ -69,6 +69,8 @@ class VersionedFollower(PartitionFollower):
         if self.versions.note.lag_ms < protected_ms:
             self.commit()  # at once: it may be raised again before a restart
         unsure_at_ms = self.versions.note.unsure_at_ms
+        if self.partition in facts.unanswered:
+            return
         if unsure_at_ms is not None and facts.at_ms > unsure_at_ms:
             self.look_back(facts.ends[self.partition])
 

@@ -7,21 +7,21 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from confluent_kafka import IsolationLevel, TopicCollection, TopicPartition
+from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
     NewTopic,
-    OffsetSpec,
     ResourceType,
 )
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import ConnectionFailedError, TopicNotFoundError
+from lastword.errors import TopicNotFoundError
 from lastword.kafka.admin_calls import AdminCalls
 from lastword.kafka.connection import Connection
+from lastword.kafka.log_offsets import END, STABLE_END, START, LogBounds, LogOffsets
 from lastword.kafka.visibility import Visibility
 
 REQUEST_TIMEOUT_SECONDS = 10.0
@@ -60,13 +60,6 @@ class Setting(NamedTuple):
     source: str
 
 
-class LogEnd(NamedTuple):
-    """A place in a log; ``leader_epoch`` is -1 when the broker does not tell."""
-
-    offset: int
-    leader_epoch: int
-
-
 class BrokerInfo(NamedTuple):
     """One broker and the address it gives to clients."""
 
@@ -95,6 +88,9 @@ class Admin:
         self.connection = connection
         self._visibility = Visibility(connection, clock)
         self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
+        self._offsets = LogOffsets(
+            self._calls, self._check_partitions, timeout_seconds=timeout_seconds, clock=clock
+        )
 
     def __enter__(self) -> Admin:
         return self
@@ -155,28 +151,29 @@ class Admin:
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The first offset still in each partition."""
-        return self._offsets(topic, partitions, OffsetSpec.earliest())
+        return self._offsets.of(topic, partitions, START)
 
     def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The high watermark of each partition, whatever transaction is open."""
-        return self._offsets(topic, partitions, OffsetSpec.latest())
+        return self._offsets.of(topic, partitions, END)
 
     def stable_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The start of each partition's first open transaction, or its end when none is open."""
-        return {p: end.offset for p, end in self.stable_ends(topic, partitions).items()}
+        return self._offsets.of(topic, partitions, STABLE_END)
 
-    def stable_ends(self, topic: str, partitions: Iterable[int]) -> dict[int, LogEnd]:
-        """The same, with the epoch of the leader that the log had there at the latest."""
-        return self._ends(
-            topic, partitions, OffsetSpec.latest(), isolation=IsolationLevel.READ_COMMITTED
-        )
+    def bounds(self, topic: str, partitions: Iterable[int]) -> dict[int, LogBounds]:
+        """Where the log of each partition starts and ends, as of about one moment."""
+        return self._offsets.bounds(topic, partitions)
+
+    def bounds_answered(self, topic: str, partitions: Iterable[int]) -> dict[int, LogBounds]:
+        """The same of the partitions whose leaders answer at once; the others are absent."""
+        return self._offsets.bounds_answered(topic, partitions)
 
     def offsets_since(
         self, topic: str, ends: Mapping[int, int], timestamp_ms: int
     ) -> dict[int, int]:
         """The first offset of each partition with that time or a later one; else its end."""
-        found = self._offsets(topic, ends, OffsetSpec.for_timestamp(timestamp_ms))
-        return {p: ends[p] if at < 0 else at for p, at in found.items()}
+        return self._offsets.since(topic, ends, timestamp_ms)
 
     def create(
         self,
@@ -273,41 +270,6 @@ class Admin:
             entry.name: Setting(entry.value, _SOURCES.get(entry.source, "broker"))
             for entry in entries.values()
             if entry.value is not None
-        }
-
-    def _offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        ends = self._ends(topic, partitions, spec, IsolationLevel.READ_UNCOMMITTED)
-        return {p: end.offset for p, end in ends.items()}
-
-    def _ends(
-        self,
-        topic: str,
-        partitions: Iterable[int],
-        spec: OffsetSpec,
-        isolation: IsolationLevel,
-    ) -> dict[int, LogEnd]:
-        partitions = set(partitions)
-        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
-        if not wanted:
-            return {}
-        try:
-            answers = self._calls.ask(
-                lambda client, seconds: client.list_offsets(
-                    wanted, isolation_level=isolation, request_timeout=seconds
-                ),
-                doing=f"reading the offsets of {topic!r}",
-                topic=topic,
-            )
-        except (ConnectionFailedError, TopicNotFoundError):
-            # librdkafka tells an unknown partition, an unknown topic and a missing leader apart
-            # only by chance.
-            self._check_partitions(topic, partitions)
-            raise
-        return {
-            place.partition: LogEnd(
-                answer.offset, -1 if answer.leader_epoch is None else answer.leader_epoch
-            )
-            for place, answer in answers.items()
         }
 
     def _check_partitions(self, topic: str, partitions: set[int]) -> None:

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from lastword.clock import Clock
+from lastword.errors import LastwordError
 from lastword.kafka.connection import Connection
 from lastword.kafka.failures import failure, is_refused_connection, is_unanswered
 from lastword.kafka.forks import never_free, track
@@ -30,6 +32,7 @@ class AdminCalls:
     """
 
     def __init__(self, connection: Connection, *, timeout_seconds: float, clock: Clock) -> None:
+        self.servers = connection.bootstrap_servers
         self._connection = connection
         self._timeout = timeout_seconds
         self._clock = clock
@@ -54,7 +57,7 @@ class AdminCalls:
         except KafkaException as error:
             self._replace_unless_answered(error)
             if not is_unanswered(error.args[0]):
-                raise self._failure(error, doing, topic) from error
+                raise self.failure(error.args[0], doing, topic) from error
         return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
 
     def order(
@@ -65,25 +68,45 @@ class AdminCalls:
             return self._try(call, self._timeout if seconds is None else seconds)
         except KafkaException as error:
             self._replace_unless_answered(error)
-            raise self._failure(error, doing, topic) from error
+            raise self.failure(error.args[0], doing, topic) from error
+
+    def each(self, call: Call, seconds: float, *, doing: str, topic: str = "") -> dict[Any, Any]:
+        """One try within ``seconds``: each answer, or the KafkaError that came instead of it."""
+        answers: dict[Any, Any] = {}
+        try:
+            waits = self._waits(call, seconds)
+        except KafkaException as error:
+            raise self.failure(error.args[0], doing, topic) from error
+        for name, wait in waits.items():
+            try:
+                answers[name] = wait()
+            except KafkaException as error:
+                self._replace_unless_answered(error)
+                answers[name] = error.args[0]
+        return answers
+
+    def failure(self, error: KafkaError, doing: str, topic: str = "") -> LastwordError:
+        """The error to raise when ``doing`` ended in ``error``."""
+        return failure(error, doing=doing, servers=self.servers, topic=topic)
 
     def _try(self, call: Call, seconds: float) -> dict[Any, Any]:
+        return {name: wait() for name, wait in self._waits(call, seconds).items()}
+
+    def _waits(self, call: Call, seconds: float) -> dict[Any, Callable[[], Any]]:
+        """Ask, and give a way to wait for each answer, all of them with one deadline."""
         with self._lock:
             client = self._client = self._client or _Client(self._connection)
         deadline = self._clock.monotonic() + seconds
+
+        def left() -> float:
+            return deadline - self._clock.monotonic()
+
         futures = call(client.admin, seconds)
-        answers = {}
-        for name, future in futures.items():
-            answers[name] = client.wait(future, lambda: deadline - self._clock.monotonic())
-        return answers
+        return {name: partial(client.wait, future, left) for name, future in futures.items()}
 
     def _replace_unless_answered(self, error: KafkaException) -> None:
         if is_unanswered(error.args[0]) or is_refused_connection(error.args[0]):
             self.close()
-
-    def _failure(self, error: KafkaException, doing: str, topic: str) -> Exception:
-        servers = self._connection.bootstrap_servers
-        return failure(error.args[0], doing=doing, servers=servers, topic=topic)
 
 
 class _Client:

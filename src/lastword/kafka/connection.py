@@ -25,6 +25,14 @@ RECONNECT_BACKOFF_MS = 20
 brokers and connecting to one of them: 50 ms with librdkafka's default."""
 RECONNECT_BACKOFF_MS_MAX = 2_000
 """librdkafka would wait up to 10 s, which is how late a table would see a broker's return."""
+SOCKET_TIMEOUT_MS = 10_000
+"""How long a broker may leave a request unanswered before its connection is given up. Kafka names
+other leaders 9 s after a broker fell silent (``broker.session.timeout.ms``), so the next try finds
+them. librdkafka's default of 60 s is longer than a write may take (30 s): a write would time out
+before it was sent to the next leader, and reads would stand still for a minute."""
+CONNECT_TIMEOUT_MS = 10_000
+"""The same for a connection that is not made, TLS and login included; librdkafka's default is
+30 s."""
 
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[^\s:,\[\]/]+):(\d{1,5})")
 _OAUTH_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
@@ -115,6 +123,8 @@ class Connection:
             "security.protocol": self.security_protocol,
             "reconnect.backoff.ms": RECONNECT_BACKOFF_MS,
             "reconnect.backoff.max.ms": RECONNECT_BACKOFF_MS_MAX,
+            "socket.timeout.ms": SOCKET_TIMEOUT_MS,
+            "socket.connection.setup.timeout.ms": CONNECT_TIMEOUT_MS,
             "logger": librdkafka_logger(),
             "ssl.ca.location": readable(self.ssl_ca),
             "ssl.certificate.location": readable(self.ssl_certificate),

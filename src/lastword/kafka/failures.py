@@ -32,6 +32,8 @@ _UNANSWERED = frozenset(
         KafkaError.FENCED_LEADER_EPOCH,  # the client knows an older leader than the broker,
         KafkaError.UNKNOWN_LEADER_EPOCH,  # or a newer one
         KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.OFFSET_NOT_AVAILABLE,  # a new leader does not know its high watermark yet
+        KafkaError.KAFKA_STORAGE_ERROR,  # the leader has lost its disk and will be replaced
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     }
@@ -92,6 +94,11 @@ def is_unanswered(error: KafkaError) -> bool:
     return error.code() in _UNANSWERED
 
 
+def is_no_such_topic(error: KafkaError) -> bool:
+    """Whether a broker does not know the topic or the partition."""
+    return error.code() in _NO_SUCH_TOPIC
+
+
 def is_refused_connection(error: KafkaError) -> bool:
     """Whether login or TLS failed: waiting longer will not help."""
     return error.code() in _REFUSED_LOGIN or error.code() == KafkaError._SSL
@@ -101,7 +108,7 @@ def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> 
     """The error to raise when ``doing`` ended in ``error``; ``topic`` when it is about one."""
     code, reason = error.code(), error.str()
     found: LastwordError = TopicError(f"failed while {doing}: {error.name()}: {reason}")
-    if code in _NO_SUCH_TOPIC:
+    if is_no_such_topic(error):
         found = TopicNotFoundError(
             f"there is no topic {topic!r} with the partitions asked for at {servers}",
             hint=f"see what there is: lastword topic list; or: lastword topic create {topic}",

@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ConnectionFailedError
@@ -90,6 +96,8 @@ class Groups:
             for each in answer:
                 if each.error is not None:
                     raise KafkaException(each.error)
+                if each.offset < 0 and each.offset != OFFSET_INVALID:  # which says "none"
+                    raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
             return {
                 Place(each.topic, each.partition): Committed(each.offset, each.metadata or "")
                 for each in answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lastword.errors import ConnectionFailedError
-from lastword.kafka.admin import LogEnd
 from lastword.kafka.connection import Connection
+from lastword.kafka.log_offsets import LogEnd
 from lastword.kafka.log_reader import LogReader, PlaceLost
 
 _ANSWERED_WITHIN_S = 30.0

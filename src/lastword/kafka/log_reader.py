@@ -35,8 +35,10 @@ _SETTINGS: Mapping[str, Any] = {
     "check.crcs": True,
 }
 
-# librdkafka wants a name, but nothing is joined or committed here.
-_GROUP = "lastword"
+READER_GROUP = "lastword/readers"
+"""librdkafka wants a group, but readers neither join it nor commit to it, and nobody else can: an
+application id, which names the other groups, has no slash. A reader never starts at a committed
+offset."""
 
 _FATAL_FOR_A_READER = frozenset(
     (
@@ -79,13 +81,19 @@ class LogReader:
     ) -> None:
         self._topic = topic
         settings = connection.librdkafka() | dict(_SETTINGS)
-        settings |= {"group.id": _GROUP, "error_cb": _note_error}
+        settings |= {"group.id": READER_GROUP, "error_cb": _note_error}
         settings |= {"queued.max.messages.kbytes": queue_bytes >> 10}
         self._consumer = Consumer(settings)
         self._closed = False
 
     def assign(self, partition: int, offset: int, leader_epoch: int = -1) -> None:
-        """Start reading ``partition`` at ``offset``."""
+        """Start reading ``partition`` at ``offset``.
+
+        Refuses a negative one: librdkafka would take it for "where the group was", "the end" or
+        "the beginning".
+        """
+        if offset < 0:
+            raise ValueError(f"{self._topic}, partition {partition}: {offset} is not an offset")
         place = TopicPartition(self._topic, partition, offset, "", leader_epoch)
         if leader_epoch < 0:
             place = TopicPartition(self._topic, partition, offset)
@@ -129,7 +137,7 @@ class LogReader:
         for message in failed:
             error = message.error()
             code = error.code()
-            if code == KafkaError._PARTITION_EOF:
+            if code == KafkaError._PARTITION_EOF and message.offset() >= 0:
                 yield EndOfLog(message.partition(), message.offset())
             elif code == KafkaError._AUTO_OFFSET_RESET:
                 # The partition is stopped for good; only a new assignment revives it.

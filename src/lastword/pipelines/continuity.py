@@ -88,9 +88,8 @@ _START_ANEW = (
 def _holds_records(plan: TaskPlan, changelog: str, partition: int) -> bool:
     """Whether anything was ever committed there; an aborted transaction leaves offsets only."""
     with Admin(plan.connection) as admin:
-        start = admin.start_offsets(changelog, [partition])[partition]
-        end = admin.end_offsets(changelog, [partition])[partition]
-    reading = read_range(plan.connection, changelog, {partition: (start, end)})
+        whole = admin.bounds(changelog, [partition])[partition]
+    reading = read_range(plan.connection, changelog, {partition: (whole.start, whole.end)})
     try:
         return any(len(batch) for batch in reading)
     finally:

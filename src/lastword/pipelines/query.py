@@ -181,9 +181,10 @@ class PipelineQuery:
         if self._plan.tables:
             with Admin(self._plan.connection) as admin:
                 for topic in set(self._plan.tables.values()):
-                    starts = admin.start_offsets(topic, partitions)
-                    ends = admin.stable_offsets(topic, partitions)
-                    bounds |= {Place(topic, p): (starts[p], ends[p]) for p in partitions}
+                    bounds |= {
+                        Place(topic, p): (each.start, each.stable_end)
+                        for p, each in admin.bounds(topic, partitions).items()
+                    }
         return bounds
 
     def _ends(self) -> dict[Place, int]:

@@ -105,13 +105,13 @@ def _changelogs(topics: Collection[str], application_id: str, known: Collection[
 def _store(admin: Admin, connection: Connection, application_id: str, topic: str) -> StoreStatus:
     info = admin.describe(topic)
     partitions = range(info.partitions)
-    starts, ends = admin.start_offsets(topic, partitions), admin.end_offsets(topic, partitions)
+    bounds = admin.bounds(topic, partitions)
     leaders = {each.partition: each.leader for each in info.layout}
     return StoreStatus(
         topic.removeprefix(f"{application_id}-").removesuffix(_CHANGELOG),
         topic,
         info.partitions,
-        sum(ends[p] - starts[p] for p in partitions),
+        sum(each.end - each.start for each in bounds.values()),
         sum(
             replica.size_bytes
             for replica in replica_sizes(connection, topic, info.partitions)

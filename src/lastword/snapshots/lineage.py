@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from lastword.follow.facts import TopicFacts
-from lastword.kafka.admin import LogEnd
 from lastword.kafka.connection import Connection
 from lastword.kafka.lineage import lost_places
+from lastword.kafka.log_offsets import LogEnd
 
 if TYPE_CHECKING:
     from lastword.snapshots.history import HistoryCommit, HistoryNote

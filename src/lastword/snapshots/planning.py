@@ -47,8 +47,7 @@ def plan_snapshot(
     Nothing from there on can have been cleaned when the facts were looked up, so a tombstone
     beyond the cut lives for at least ``delete.retention.ms`` after that.
     """
-    # A log that has lost its tail may end before its last stable offset of a moment ago.
-    ends = {p: max(facts.starts[p], facts.stable_ends[p]) for p in range(facts.partitions)}
+    ends = dict(facts.stable_ends)
     codecs = (key_codec, value_codec)
     reason = _why_full(newest, facts, codecs, key_suffix_bytes, now_ms, full=full) or torn
     number = 0 if newest is None else newest.note.number + 1

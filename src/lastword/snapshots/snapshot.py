@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,6 +27,7 @@ _SUFFIX_BYTES = {
 }
 
 Kind = Literal["full", "incremental"]
+Offset = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     topic_id: str
     cluster_id: str
-    offsets: dict[int, int]
+    offsets: dict[int, Offset]
     captured_at_ms: int
     read_since_ms: int
     delete_retention_ms: int

@@ -13,6 +13,7 @@ from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.admin import Admin, PartitionInfo
 from lastword.kafka.log_dirs import replica_sizes
+from lastword.kafka.log_offsets import LogBounds
 from lastword.topics.cleanability import Cleanability, cleanability
 from lastword.topics.cleaner_log import CleanerRun, last_run, was_marked_uncleanable
 from lastword.topics.partition_files import PartitionFiles, read_partition_files
@@ -67,9 +68,7 @@ def compaction(
     info = admin.describe(topic)
     partitions = range(info.partitions)
     settings = admin.settings(topic)
-    starts = admin.start_offsets(topic, partitions)
-    ends = admin.end_offsets(topic, partitions)
-    stable = admin.stable_offsets(topic, partitions)
+    bounds = admin.bounds(topic, partitions)
     sizes = {
         (size.partition, size.broker): size.size_bytes
         for size in replica_sizes(admin.connection, topic, info.partitions)
@@ -78,6 +77,7 @@ def compaction(
     found = []
     for each in info.layout:
         p = each.partition
+        at = bounds[p]
         state = None
         if each.leader in nodes:
             state = _cleaner_state(
@@ -85,16 +85,16 @@ def compaction(
                 topic,
                 each,
                 settings,
-                offsets=(starts[p], ends[p], stable[p]),
+                bounds=at,
                 now_ms=clock.now_ms(),
             )
         found.append(
             PartitionCompaction(
                 partition=p,
                 leader=each.leader,
-                log_start=starts[p],
-                log_end=ends[p],
-                stable_end=stable[p],
+                log_start=at.start,
+                log_end=at.end,
+                stable_end=at.stable_end,
                 size_bytes=None if each.leader is None else sizes.get((p, each.leader)),
                 contents=None if survey is None else survey.contents.get(p),
                 cleaner=state,
@@ -109,21 +109,20 @@ def _cleaner_state(
     partition: PartitionInfo,
     settings: Mapping[str, str],
     *,
-    offsets: tuple[int, int, int],
+    bounds: LogBounds,
     now_ms: int,
 ) -> CleanerState | None:
     files = read_partition_files(node, topic, partition.partition)
     if files is None:
         return None
-    log_start, log_end, stable_end = offsets
     return CleanerState(
         files=files,
         now=cleanability(
             files,
             settings,
-            log_start=log_start,
-            log_end=log_end,
-            stable_end=stable_end,
+            log_start=bounds.start,
+            log_end=bounds.end,
+            stable_end=bounds.stable_end,
             now_ms=now_ms,
         ),
         last_run=last_run(node.log_file, topic, partition.partition),

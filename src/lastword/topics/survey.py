@@ -60,9 +60,8 @@ def survey_topic(
     ``key_suffix_bytes`` at the end of a key (the times of a window) do not choose its partition.
     """
     partitions = range(admin.describe(topic).partitions)
-    starts = admin.start_offsets(topic, partitions)
-    ends = admin.stable_offsets(topic, partitions)
-    ranges = {partition: (starts[partition], ends[partition]) for partition in partitions}
+    bounds = admin.bounds(topic, partitions)
+    ranges = {partition: (each.start, each.stable_end) for partition, each in bounds.items()}
     batches: Iterator[Batch] = read_range(admin.connection, topic, ranges)
     if report is not None:
         batches = _reported(batches, ranges, report)

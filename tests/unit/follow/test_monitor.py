@@ -11,6 +11,7 @@ from lastword.follow import monitor
 from lastword.follow.facts import TopicFacts
 from lastword.follow.monitor import TopicMonitor
 from lastword.testing.fake_clock import FakeClock
+from tests.support.offline_topic import OfflineTopic
 
 WAIT_S = 60.0
 
@@ -34,12 +35,13 @@ class UnhelpfulAdmin:
     ],
 )
 def test_a_look_that_fails_proves_nothing_and_is_not_the_last(
-    error: LastwordError, monkeypatch: pytest.MonkeyPatch
+    error: LastwordError, topic: OfflineTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(monitor, "INTERVAL_S", 0.001)
     posted: queue.SimpleQueue[TopicFacts | None] = queue.SimpleQueue()
     looking = TopicMonitor(UnhelpfulAdmin(error), "topic", FakeClock(), posted.put)
-    looking.start()
+    looking.start(topic.look())
     looks = [posted.get(timeout=WAIT_S) for _ in range(3)]
     looking.stop()
     assert looks == [None, None, None]
+    assert looking.topic_gone is isinstance(error, TopicNotFoundError)

@@ -66,7 +66,7 @@ def test_the_checkpoint_holds_everything_that_says_which_log_it_is_of(
         ({"cluster_id": "cluster-b"}, "another cluster"),
         ({"topic_id": "topic-b"}, "created again"),
         ({"starts": {0: 3}}, "starts at 3"),
-        ({"ends": {0: 1}}, "ends at 1"),
+        ({"ends": {0: 1}, "stable_ends": {0: 1}}, "ends at 1"),
     ],
 )
 def test_another_log_than_the_checkpoint_is_of_means_rebuild(
