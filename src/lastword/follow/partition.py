@@ -21,6 +21,7 @@ from lastword.follow.facts import TopicFacts
 from lastword.follow.judge import Judge, Verdict
 from lastword.follow.retention import live_lag_too_long, may_have_missed_deletes
 from lastword.follow.rows import offset_of
+from lastword.kafka.log_offsets import LogEnd
 from lastword.records import Batch
 from lastword.stores.base import Store
 
@@ -198,11 +199,21 @@ class PartitionFollower:
         self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
         self._write(puts, deletes)
 
-    def advance(self, offset: int) -> None:
-        """The log was read up to ``offset``, though no record may have come from there."""
+    def advance(self, offset: int, leader_epoch: int = -1) -> None:
+        """The log was read up to ``offset``, though no record may have come from there.
+
+        What lies between the last record and ``offset`` may be of a later leader: a position
+        with the epoch of the record would look as if the log had been truncated.
+        """
         self.gathered = max(self.gathered, offset)
+        self._epoch = max(self._epoch, leader_epoch)
         if not (self._puts or self._deletes):
             self.position = self.gathered
+
+    @property
+    def where_reading_got_to(self) -> LogEnd:
+        """The place at which the log can be read on."""
+        return LogEnd(self.gathered, self._epoch)
 
     def end_in_gap(self) -> None:
         """Nothing is left before the captured end: the last offsets of the log are empty.

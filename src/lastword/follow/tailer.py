@@ -205,9 +205,9 @@ class Tailer:
 
     def _end_of_log(self, end: EndOfLog) -> None:
         follower = self.followers[end.partition]
-        follower.advance(end.offset)
+        follower.advance(end.offset, end.leader_epoch)
         if not follower.live and not follower.finished:
-            self._blocked.add(end.partition)
+            self._blocked.add(end.partition, self._clock.now_ms())
         self._notify()
 
     def _finish_restores(self) -> None:
@@ -270,9 +270,7 @@ class Tailer:
                 follower.note_facts(facts)
                 if follower.live:
                     self._trim(partition)
-            targets = {p: follower.target for p, follower in self.followers.items()}
-            for partition in self._blocked.tail_gaps(facts, targets):
-                self.followers[partition].end_in_gap()
+            self._blocked.note_look(facts, self.followers, self._reader)
         for follower in self.followers.values():
             self._sweeps.consider(follower, self.facts, first=False)
 

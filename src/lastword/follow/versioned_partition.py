@@ -56,10 +56,10 @@ class VersionedFollower(PartitionFollower):
         self.versions.take(batch, self.gathered)
         return super().accept(batch, gather=gather)
 
-    def advance(self, offset: int) -> None:
+    def advance(self, offset: int, leader_epoch: int = -1) -> None:
         """The log was read up to ``offset``, though no record may have come from there."""
         self.versions.pass_by(offset, self.gathered)
-        super().advance(offset)
+        super().advance(offset, leader_epoch)
 
     def note_facts(self, facts: TopicFacts) -> None:
         """A new look at the topic, after which the past may be known again."""

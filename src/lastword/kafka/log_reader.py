@@ -55,10 +55,13 @@ class EndOfLog:
     """Everything below ``offset`` has been handed over, and there was no more at that moment.
 
     Under an open transaction ``offset`` is where that transaction starts, not the end of the log.
+    ``leader_epoch`` is that of the last offset before, which may be the marker of a transaction;
+    -1 where nothing was read.
     """
 
     partition: int
     offset: int
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +141,19 @@ class LogReader:
             error = message.error()
             code = error.code()
             if code == KafkaError._PARTITION_EOF and message.offset() >= 0:
-                yield EndOfLog(message.partition(), message.offset())
+                yield self._end_of_log(message.partition(), message.offset())
             elif code == KafkaError._AUTO_OFFSET_RESET:
                 # The partition is stopped for good; only a new assignment revives it.
                 self.release(message.partition())
                 yield PlaceLost(message.partition(), error.str())
             else:
                 self._raise_if_fatal(error)
+
+    def _end_of_log(self, partition: int, offset: int) -> EndOfLog:
+        """With the epoch of the position, which markers and aborted records move, too."""
+        (at,) = self._consumer.position([TopicPartition(self._topic, partition)])
+        known = at.offset == offset and at.leader_epoch is not None
+        return EndOfLog(partition, offset, at.leader_epoch if known else -1)
 
     def _raise_if_fatal(self, error: KafkaError) -> None:
         if error.code() in _FATAL_FOR_A_READER or error.fatal():

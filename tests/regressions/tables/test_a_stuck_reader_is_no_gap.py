@@ -1,0 +1,57 @@
+"""A restore whose reader is stuck reads again instead of going on without the end of the log.
+
+The rule for logs whose last offsets are compacted away took "nothing came for three looks" for
+such a gap. A reader that was merely stuck made a table ready after three seconds, with the value
+before the last one.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lastword.kafka.log_reader import LogReader
+from lastword.table.state import TableState
+from lastword.testing import wait_until
+from tests.support.real_topic import RAW, RealTopic
+from tests.support.tables import Tables
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """While it is set, readers hand nothing over; one that is assigned again gets going."""
+    is_stuck = threading.Event()
+    poll, assign = LogReader.poll, LogReader.assign
+
+    def hand_nothing_over(reader: LogReader, timeout_s: float) -> list[object]:
+        news = poll(reader, timeout_s)
+        return [] if is_stuck.is_set() else list(news)
+
+    def get_going(reader: LogReader, *place: int) -> None:
+        is_stuck.clear()
+        assign(reader, *place)
+
+    monkeypatch.setattr(LogReader, "poll", hand_nothing_over)
+    monkeypatch.setattr(LogReader, "assign", get_going)
+    return is_stuck
+
+
+def test_a_reader_that_is_stuck_is_assigned_again_and_the_table_is_complete(
+    topic: RealTopic, tables: Tables, stuck: threading.Event
+) -> None:
+    topic.produce((b"a", b"before"))
+    writer = topic.begin_transaction((b"a", b"after"), name=topic.name)
+    when_ready: list[bytes] = []
+
+    def note(_old: TableState, new: TableState) -> None:
+        if new is TableState.RUNNING:
+            when_ready.append(table[b"a"])
+
+    table = tables.make(topic.name, on_state=note, **RAW)
+    table.start()
+    wait_until(lambda: table.progress()[0].blocked, "the restore waits for the transaction")
+    stuck.set()
+    writer.commit_transaction(30)
+    table.wait_ready()
+    assert when_ready == [b"after"]
