@@ -57,6 +57,7 @@ class PartitionFollower:
         self.target = 0
         self.live = False
         self.sweep_due = False
+        self.topic_gone = False
         self.quarantine: dict[bytes, Quarantined] = {}
         self._judge = judge
         self._clock = clock
@@ -73,7 +74,7 @@ class PartitionFollower:
     @property
     def stale(self) -> bool:
         """Whether a key that was deleted may still be here."""
-        return self.sweep_due or not self.live
+        return self.sweep_due or self.topic_gone or not self.live
 
     @property
     def at_end_ms(self) -> int:

@@ -19,10 +19,11 @@ from lastword.follow.partition import PartitionFollower, StartPoint
 from lastword.follow.progress import RestoreProgress, progress_of
 from lastword.follow.restore_source import RestoreSource, fill
 from lastword.follow.sweep_schedule import SweepSchedule
+from lastword.follow.troubles import Troubles
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.group_positions import PositionPublisher
-from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost
+from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost, Unreadable
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 
@@ -69,6 +70,7 @@ class Tailer:
         self._facts: TopicFacts | None = None
         self._records = dict.fromkeys(followers, 0)
         self._blocked = BlockedEnds()
+        self.troubles = Troubles(topic, followers, clock)
         self._lost: dict[int, str] = {}
         self._trimmed_below: dict[int, int] = {}
         self._ready = False
@@ -81,8 +83,6 @@ class Tailer:
         self._left_out = LeftOut(topic, metrics)
         self._count_swept = metrics.counter("swept_keys_total")
         self._count_rebuilds = metrics.counter("rebuilds_total")
-
-    # -- called from other threads ---------------------------------------------------------
 
     def start(self) -> None:
         """Look at the topic, begin each partition, and follow in the background."""
@@ -170,6 +170,8 @@ class Tailer:
                 self._accept(item)
             elif isinstance(item, EndOfLog):
                 self._end_of_log(item)
+            elif isinstance(item, Unreadable):
+                self.troubles.note_unreadable(item)
             else:
                 self._place_lost(item)
         if not self._ready:
@@ -190,6 +192,7 @@ class Tailer:
                 self._commit_largest(budget)
         self._records[batch.partition] += len(batch)
         self._blocked.discard(batch.partition)
+        self.troubles.note_read(batch.partition)
         self._count_applied.add(len(batch))
         self._left_out.note(batch, verdict)
         if not follower.live and self._hooks.listener is not None:
@@ -250,6 +253,7 @@ class Tailer:
         self._inbox.put(lambda: self._note_facts(facts))
 
     def _note_facts(self, facts: TopicFacts | None) -> None:
+        self.troubles.note_look(facts, topic_gone=self._monitor.topic_gone)
         for follower in self.followers.values():
             follower.check_lag()
         if facts is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_offsets import LogEnd
-from lastword.kafka.log_reader import LogReader, PlaceLost
+from lastword.kafka.log_reader import LogReader, PlaceLost, Unreadable
 
 _ANSWERED_WITHIN_S = 30.0
 _POLL_S = 0.5
@@ -26,7 +26,8 @@ def lost_places(connection: Connection, topic: str, places: Mapping[int, LogEnd]
             reader.assign(partition, place.offset, place.leader_epoch)
         waited_s = 0.0
         while waiting:
-            news = reader.poll(_POLL_S)
+            # A corrupt batch does not tell whether the log was cut.
+            news = [item for item in reader.poll(_POLL_S) if not isinstance(item, Unreadable)]
             waited_s = 0.0 if news else waited_s + _POLL_S
             if waited_s >= _ANSWERED_WITHIN_S:
                 raise ConnectionFailedError(

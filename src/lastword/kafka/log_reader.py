@@ -40,6 +40,7 @@ READER_GROUP = "lastword/readers"
 application id, which names the other groups, has no slash. A reader never starts at a committed
 offset."""
 
+_CORRUPT = frozenset((KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION))
 _FATAL_FOR_A_READER = frozenset(
     (
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -70,6 +71,18 @@ class PlaceLost:
 
     partition: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The batch at ``offset`` is corrupt; reading stands there, and tries again by itself."""
+
+    partition: int
+    offset: int
+    reason: str
+
+
+News = Batch | EndOfLog | PlaceLost | Unreadable
 
 
 class LogReader:
@@ -106,7 +119,7 @@ class LogReader:
         """Stop reading ``partition``."""
         self._consumer.incremental_unassign([TopicPartition(self._topic, partition)])
 
-    def poll(self, timeout_s: float) -> list[Batch | EndOfLog | PlaceLost]:
+    def poll(self, timeout_s: float) -> list[News]:
         """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
         # One poll, then what is queued: consume(n, timeout) alone would wait for n messages.
         first = self._consumer.poll(timeout_s)
@@ -117,7 +130,7 @@ class LogReader:
             failed = [message for message in messages if message.error() is not None]
             if failed:
                 messages = [message for message in messages if message.error() is None]
-            news: list[Batch | EndOfLog | PlaceLost] = list(_batches(messages))
+            news: list[News] = list(_batches(messages))
             news += self._events(failed)
             # Freed before the collector is back: it goes by how many objects were made and live.
             del first, messages, failed
@@ -136,7 +149,7 @@ class LogReader:
             self._closed = True
             self._consumer.close()
 
-    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost]:
+    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost | Unreadable]:
         for message in failed:
             error = message.error()
             code = error.code()
@@ -146,6 +159,8 @@ class LogReader:
                 # The partition is stopped for good; only a new assignment revives it.
                 self.release(message.partition())
                 yield PlaceLost(message.partition(), error.str())
+            elif code in _CORRUPT:
+                yield Unreadable(message.partition(), message.offset(), error.str())
             else:
                 self._raise_if_fatal(error)
 
@@ -190,16 +205,21 @@ def read_range(
     try:
         for partition in remaining:
             reader.assign(partition, ranges[partition][0])
-        waited_s = 0.0
+        waited_s, cause = 0.0, ""
         while remaining and not stopping():
             news = reader.poll(0.5)
-            waited_s = 0.0 if news else waited_s + 0.5
+            corrupt = [item for item in news if isinstance(item, Unreadable)]
+            waited_s = 0.0 if len(news) > len(corrupt) else waited_s + 0.5
+            for bad in corrupt:
+                cause = f": partition {bad.partition}, offset {bad.offset}: {bad.reason}"
             if waited_s >= stall_timeout_s:
                 raise ConnectionFailedError(
-                    f"{topic}: nothing arrived for {stall_timeout_s:.0f} s before the end",
+                    f"{topic}: nothing arrived for {stall_timeout_s:.0f} s before the end{cause}",
                     hint="is the broker reachable, or does an open transaction block the end?",
                 )
             for item in news:
+                if isinstance(item, Unreadable):
+                    continue
                 if isinstance(item, PlaceLost):
                     raise TopicNotFoundError(
                         f"{topic}, partition {item.partition}: the place is gone: {item.reason}",

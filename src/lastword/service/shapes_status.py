@@ -37,6 +37,7 @@ class PartitionStatus(Struct):
     live: bool
     stale: Annotated[bool, Meta(description="deleted keys may still be here")]
     quarantined: int
+    trouble: Annotated[str | None, Meta(description="why the log is not followed at the moment")]
     restore: RestoreStatus
 
 

@@ -118,6 +118,7 @@ def _partitions(served: ServedTable, now_ms: int) -> list[PartitionStatus]:
             live=follower.live,
             stale=follower.stale,
             quarantined=len(follower.quarantine),
+            trouble=tailer.troubles.of(p),
             restore=_restore(progress[p]),
         )
         for p, follower in tailer.followers.items()

@@ -30,9 +30,10 @@ def explain_stall(
 
 def _where(progress: RestoreProgress, parts: Parts) -> str:
     stable = parts.tailer.facts.stable_ends.get(progress.partition)
+    trouble = parts.tailer.troubles.of(progress.partition)
     return (
         f"partition {progress.partition} is at {progress.position} of {progress.end}"
-        f" (last stable offset {stable})"
+        f" (last stable offset {stable})" + (f": {trouble}" if trouble else "")
     )
 
 
