@@ -11,6 +11,10 @@ from lastword.errors import ConfigError
 
 _SEPARATOR = ":"
 
+READER_GROUP = f"lastword{_SEPARATOR}readers"
+"""The group of every reader of a log: librdkafka wants one, but readers neither join it nor commit
+to it. So a reader can never begin at a committed offset."""
+
 
 def pipeline_group(application_id: str) -> str:
     """The group of a pipeline: its driver is the only member, its tasks commit positions.

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.connection import Connection
+from lastword.kafka.group_names import READER_GROUP
 from lastword.records import Batch, Headers
 
 log = logging.getLogger(__name__)
@@ -34,11 +35,6 @@ _SETTINGS: Mapping[str, Any] = {
     "queued.min.messages": 50_000,
     "check.crcs": True,
 }
-
-READER_GROUP = "lastword/readers"
-"""librdkafka wants a group, but readers neither join it nor commit to it, and nobody else can: an
-application id, which names the other groups, has no slash. A reader never starts at a committed
-offset."""
 
 _CORRUPT = frozenset((KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION))
 _FATAL_FOR_A_READER = frozenset(

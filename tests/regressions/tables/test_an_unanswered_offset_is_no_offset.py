@@ -17,9 +17,11 @@ from lastword.follow.facts import look_up
 from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_reader import READER_GROUP, LogReader
+from lastword.kafka.group_names import READER_GROUP, pipeline_group
+from lastword.kafka.log_reader import LogReader
 from lastword.pipelines.topology import check_name
 from lastword.testing.fake_clock import FakeClock
+from lastword.writer.writer import WRITE_TIMEOUT_S
 from tests.support.harmed_cluster import HarmedCluster
 from tests.support.offline_topic import OfflineTopic
 from tests.support.real_topic import RealTopic
@@ -34,19 +36,18 @@ def test_the_partitions_of_a_silent_leader_have_no_offsets_and_the_others_have_t
     topic = RealTopic(brokers.connection, topic_name).create(partitions=3)
     for partition in range(3):
         topic.produce((b"a", b"1"), (b"b", b"2"), partition=partition)
-    admin, hasty = brokers.admin, Admin(brokers.connection, timeout_seconds=2)
+    admin = brokers.admin
     before = look_up(admin, topic.name, 0)
     victim = brokers.leader(topic.name, 0)
     silent = {p for p in range(3) if brokers.leader(topic.name, p) is victim}
     led = dict.fromkeys(set(range(3)) - silent, 2)
     with brokers.harmed(victim, "hung", [topic.name]):
-        for ask in (hasty.end_offsets, hasty.bounds):
-            with pytest.raises(
-                ConnectionFailedError, match="no word from the leader of partition 0"
-            ):
-                ask(topic.name, [0])
         with pytest.raises(ConnectionFailedError, match="no word from the leader of partition 0"):
-            hasty.offsets_since(topic.name, {0: 2}, IN_YEAR_2200_MS)
+            Admin(brokers.connection, timeout_seconds=2).bounds(topic.name, [0])
+        with pytest.raises(ConnectionFailedError, match="no word from the leader of partition 0"):
+            Admin(brokers.connection, timeout_seconds=2).offsets_since(
+                topic.name, {0: 2}, IN_YEAR_2200_MS
+            )
         assert admin.offsets_since(topic.name, led, IN_YEAR_2200_MS) == led
         assert admin.bounds_answered(topic.name, range(3)).keys() == led.keys()
         after = look_up(admin, topic.name, 1, before=before)
@@ -80,3 +81,9 @@ def test_nobody_can_commit_to_the_group_of_the_readers(tmp_path: Path) -> None:
         StateDirectory(tmp_path, READER_GROUP, "a-table", FakeClock())
     with pytest.raises(ConfigError):
         check_name(READER_GROUP, "an application id")
+    with pytest.raises(ConfigError):
+        pipeline_group(READER_GROUP)
+
+
+def test_a_silent_broker_is_given_up_in_time_for_a_second_try(connection: Connection) -> None:
+    assert 2 * connection.librdkafka()["socket.timeout.ms"] < 1000 * WRITE_TIMEOUT_S
