@@ -6,10 +6,14 @@ from lastword.clock import SystemClock
 
 
 class ShiftedClock(SystemClock):
-    """Wall time runs as it does, ``shift_s`` ahead; waiting is not affected."""
+    """Time runs as it does, ``shift_s`` ahead; ``set_back_s`` moves wall time alone."""
 
     def __init__(self) -> None:
         self.shift_s = 0.0
+        self.set_back_s = 0.0
 
     def now_ms(self) -> int:
-        return super().now_ms() + round(self.shift_s * 1000)
+        return super().now_ms() + round((self.shift_s - self.set_back_s) * 1000)
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.shift_s

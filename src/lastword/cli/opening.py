@@ -10,6 +10,7 @@ from lastword.cli.progress import Report, progress_bar
 from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
 from lastword.cli.windows import key_object
+from lastword.follow.progress import OnProgress, RestoreProgress, offsets_done
 from lastword.table.entry import Change, Entry
 from lastword.table.table import Table
 
@@ -19,10 +20,10 @@ def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> It
     """The table of ``spec``, ready to answer; for one answer, memory is enough."""
     with ExitStack() as opened:
         with progress_bar(app.output, f"restoring {spec.topic}") as report:
-            table = make_table(app, spec, store=store, restore_listener=_Restore(report))
+            table = make_table(app, spec, store=store)
             opened.callback(table.close)
             table.start()
-            table.wait_ready()
+            table.wait_ready(on_progress=_reporting(report))
         yield table
 
 
@@ -55,28 +56,11 @@ def describe_change(change: Change) -> dict[str, object]:
     }
 
 
-class _Restore:
-    """Adds up the partitions of a restore for one bar."""
+def _reporting(report: Report) -> OnProgress:
+    """Adds up the partitions of a restore, and of the sweep that may follow, for one bar."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._done: dict[int, int] = {}
-        self._starts: dict[int, int] = {}
-        self._ends: dict[int, int] = {}
+    def show(progress: list[RestoreProgress]) -> None:
+        done, total = offsets_done(progress)
+        report(done, total, "sweeping" if any(each.sweep_offsets for each in progress) else "")
 
-    def on_start(self, topic: str, partition: int, start: int, end: int) -> None:
-        self._starts[partition] = self._done[partition] = start
-        self._ends[partition] = end
-        self._show()
-
-    def on_batch(self, topic: str, partition: int, position: int, records: int) -> None:
-        self._done[partition] = position
-        self._show()
-
-    def on_end(self, topic: str, partition: int, records: int) -> None:
-        self._done[partition] = self._ends[partition]
-        self._show()
-
-    def _show(self) -> None:
-        first = sum(self._starts.values())
-        self._report(sum(self._done.values()) - first, sum(self._ends.values()) - first, "")
+    return show

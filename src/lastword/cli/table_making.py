@@ -5,17 +5,10 @@ from __future__ import annotations
 from lastword.cli.context import AppContext
 from lastword.cli.snapshot_places import root_for_reading
 from lastword.cli.table_options import TableSpec
-from lastword.follow.progress import RestoreListener
 from lastword.table.table import Table
 
 
-def make_table(
-    app: AppContext,
-    spec: TableSpec,
-    *,
-    store: str,
-    restore_listener: RestoreListener | None = None,
-) -> Table:
+def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
     """The table of ``spec``, not started yet; ``store`` says where its rows live."""
     return Table(
         spec.topic,
@@ -30,5 +23,4 @@ def make_table(
         application_id=app.application_id,
         snapshots=root_for_reading(app),
         versions=spec.versions,
-        restore_listener=restore_listener,
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lastword.clock import Clock
 from lastword.follow.facts import TopicFacts
 from lastword.follow.judge import Judge
 from lastword.follow.partition import PartitionFollower
+from lastword.follow.sweep import SweepJob, SweepProgress, doomed_rows, find_dead
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_reader import read_range
+from lastword.records import Batch
 from lastword.stores.base import Store
 
 
@@ -25,7 +29,8 @@ def catch_up(
     """Apply the log below ``until`` to ``store``; returns how many records were read.
 
     Goes on from the store's checkpoint where that is sound, and starts over where it is not:
-    another log, or an absence in which a tombstone can have been missed.
+    another log, or an absence in which a tombstone can have been missed. When starting over took
+    so long that one can have been missed again, the store is swept until that is ruled out.
     """
     # As if of one partition: whatever its task wrote there belongs to the store.
     judge = Judge(partitions=1, takes_empty_keys=takes_empty_keys)
@@ -36,7 +41,27 @@ def catch_up(
         start = follower.rebuild(facts, "deletes may have been missed").offset
         records += _read(connection, topic, follower, start, until)
         follower.go_live()
+    while follower.sweep_due:
+        _sweep(connection, topic, follower, facts.starts[partition], clock)
     return records
+
+
+def _sweep(
+    connection: Connection, topic: str, follower: PartitionFollower, start: int, clock: Clock
+) -> None:
+    """One pass over the log, of which the store holds everything and nobody writes more."""
+    at_ms, began_s = clock.now_ms(), clock.monotonic()
+    job = SweepJob(follower.partition, follower.store, start, follower.position, [])
+    progress = SweepProgress(job)
+
+    def read_log(partition: int, first: int, end: int) -> Iterator[Batch]:
+        return read_range(connection, topic, {partition: (first, end)})
+
+    dead = find_dead(job, read_log, progress)
+    doomed = doomed_rows(job, dead, progress) if len(dead) else ()
+    dropped = sum(len(follower.drop(rows)) for rows in doomed)
+    follower.soundness.reach(clock.now_ms(), follower.soundness.retention_ms)
+    follower.swept(at_ms, int((clock.monotonic() - began_s) * 1000), dropped)
 
 
 def _read(

@@ -19,8 +19,8 @@ from lastword.follow.checkpoint import (
 )
 from lastword.follow.facts import TopicFacts
 from lastword.follow.judge import Judge, Verdict
-from lastword.follow.retention import live_lag_too_long, may_have_missed_deletes
 from lastword.follow.rows import offset_of
+from lastword.follow.soundness import CONTACT_MAX_S, Soundness
 from lastword.kafka.log_offsets import LogEnd
 from lastword.records import Batch
 from lastword.stores.base import Store
@@ -28,6 +28,9 @@ from lastword.stores.base import Store
 log = logging.getLogger(__name__)
 
 QUARANTINE_MAX = 1_000
+TOMBSTONE_BYTES = 128
+"""What a gathered tombstone takes beside its key: a bytes object and its place in a set. Rows are
+counted by what they hold, for there that is most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class PartitionFollower:
     """Applies one partition of a log to a store and knows how far and how sound it is.
 
     ``position`` is what readers see; ``gathered`` runs ahead of it while a restore collects a
-    large batch. ``stale`` is True while deletes may have been missed.
+    large batch. ``soundness`` knows whether deletes may have been missed.
     """
 
     def __init__(self, partition: int, store: Store, judge: Judge, clock: Clock) -> None:
@@ -56,30 +59,39 @@ class PartitionFollower:
         self.start = 0
         self.target = 0
         self.live = False
-        self.sweep_due = False
         self.topic_gone = False
+        self.soundness = Soundness(clock)
         self.quarantine: dict[bytes, Quarantined] = {}
         self._judge = judge
         self._clock = clock
         self._facts: TopicFacts | None = None
         self._epoch = -1
         self._gap_end = 0
-        self._retention_ms = 0
-        self._caught_up_at_ms = 0
-        self._at_end_ms = 0
+        self._unreached: tuple[int, int] | None = None
         self._written_caught_up_ms = 0
         self._puts: dict[bytes, bytes] = {}
         self._deletes: set[bytes] = set()
 
     @property
-    def stale(self) -> bool:
+    def sweep_due(self) -> bool:
         """Whether a key that was deleted may still be here."""
-        return self.sweep_due or self.topic_gone or not self.live
+        return self.soundness.sweep_due
+
+    @property
+    def unsound(self) -> bool:
+        """Whether the rows may be wrong: deletes may have been missed, or are not read yet."""
+        return self.soundness.sweep_due or not self.live
+
+    @property
+    def stale(self) -> bool:
+        """Whether a read may be out of date, also because the cluster does not answer."""
+        silent = self.soundness.contact_age_s > CONTACT_MAX_S
+        return self.unsound or self.topic_gone or silent
 
     @property
     def at_end_ms(self) -> int:
         """The last moment of which everything that was then in the log is known to be here."""
-        return self._at_end_ms
+        return self.soundness.at_end_ms
 
     @property
     def key_suffix_bytes(self) -> int:
@@ -94,10 +106,10 @@ class PartitionFollower:
     @property
     def finished(self) -> bool:
         """Whether everything below the captured end has been read."""
-        return self._nothing_below >= self.target
+        return self.read_up_to >= self.target
 
     @property
-    def _nothing_below(self) -> int:
+    def read_up_to(self) -> int:
         """Up to here every record has been read, or there is none."""
         return max(self.gathered, self._gap_end)
 
@@ -114,9 +126,12 @@ class PartitionFollower:
         self.store.clear()
         self._reset(facts)
         self.quarantine = {}
-        self._retention_ms = facts.delete_retention_ms
         # An empty store has missed nothing yet: its age counts from here.
-        self._caught_up_at_ms = self._clock.now_ms()
+        self.soundness.begin(
+            caught_up_at_ms=self._clock.now_ms(),
+            retention_ms=facts.delete_retention_ms,
+            at_end_ms=facts.at_ms,
+        )
         start = facts.starts[self.partition]
         return self._start_at(start, -1, facts, reason, from_scratch=True)
 
@@ -127,8 +142,11 @@ class PartitionFollower:
     def _resume(self, checkpoint: Checkpoint, facts: TopicFacts) -> StartPoint:
         self._reset(facts)
         self.quarantine = {each.key: each for each in checkpoint.quarantined}
-        self._retention_ms = min(checkpoint.delete_retention_ms, facts.delete_retention_ms)
-        self._caught_up_at_ms = checkpoint.caught_up_at_ms
+        self.soundness.begin(
+            caught_up_at_ms=checkpoint.caught_up_at_ms,
+            retention_ms=min(checkpoint.delete_retention_ms, facts.delete_retention_ms),
+            at_end_ms=facts.at_ms,
+        )
         return self._start_at(
             checkpoint.next_offset,
             checkpoint.leader_epoch,
@@ -142,15 +160,14 @@ class PartitionFollower:
     ) -> StartPoint:
         self.start = self.position = self.gathered = offset
         self.target = facts.ends[self.partition]
-        self._at_end_ms = facts.at_ms
         self._epoch = epoch
         return StartPoint(offset, epoch, reason, from_scratch)
 
     def _reset(self, facts: TopicFacts) -> None:
         self._facts = facts
         self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
-        self._gap_end = 0
-        self.live = self.sweep_due = False
+        self._gap_end, self._unreached = 0, None
+        self.live = False
 
     def _why_rebuild(self, checkpoint: Checkpoint | None, facts: TopicFacts) -> str | None:
         if checkpoint is None:
@@ -193,6 +210,8 @@ class PartitionFollower:
         self._puts.update(verdict.puts)
         self.gathered_bytes += sum(map(len, verdict.puts.values()))
         self.gathered_bytes += sum(map(len, verdict.puts))
+        self.gathered_bytes += sum(map(len, verdict.deletes))
+        self.gathered_bytes += len(verdict.deletes) * TOMBSTONE_BYTES
 
     def commit(self) -> None:
         """Apply what was gathered, with the checkpoint, in one atomic batch."""
@@ -229,41 +248,43 @@ class PartitionFollower:
 
         What was written since the end was captured may be unread, so nothing newer is proven.
         """
-        behind_for_ms = self._clock.now_ms() - self._caught_up_at_ms
-        self.sweep_due = may_have_missed_deletes(behind_for_ms, self._retention_ms)
-        if not self.sweep_due:
-            self._mark_sound()
+        self.soundness.go_live(self._known_facts.delete_retention_ms)
         self.live = True
         self.commit()
 
     def note_facts(self, facts: TopicFacts) -> None:
         """A new look at the topic; when live, it proves until when nothing was missed."""
         self._facts = facts
-        self._retention_ms = min(self._retention_ms, facts.delete_retention_ms)
+        sound, end = self.soundness, facts.ends[self.partition]
+        sound.retention_ms = min(sound.retention_ms, facts.delete_retention_ms)
         if self.partition in facts.unanswered:
             return
-        end = facts.ends[self.partition]
+        sound.answered(facts.at_ms)
         # A high watermark never falls, unless the log lost its tail: what is gone cannot be read.
         self.target = min(self.target, end)
-        if self.live and self._nothing_below >= end:
-            self._at_end_ms = facts.at_ms
-            if not self.sweep_due:
-                self._mark_sound()
+        if not self.live:
+            return
+        ahead = self._unreached
+        if self.read_up_to >= end:
+            sound.reach(facts.at_ms, facts.delete_retention_ms)
+            self._unreached = None
+        elif ahead is None:
+            self._unreached = (end, facts.at_ms)
+        elif self.read_up_to >= ahead[0]:
+            # A busy table is behind this look and still at the end of an earlier one.
+            sound.reach(ahead[1], facts.delete_retention_ms)
+            self._unreached = (end, facts.at_ms)
 
     def check_lag(self) -> None:
         """Notice that a live store has been behind for too long, also when nobody answers."""
-        behind_for_ms = self._clock.now_ms() - self._caught_up_at_ms
-        if (
-            self.live
-            and not self.sweep_due
-            and live_lag_too_long(behind_for_ms, self._retention_ms)
-        ):
-            self.sweep_due = True
+        if self.live:
+            self.soundness.check_lag()
 
     def refresh_checkpoint(self) -> None:
         """Write the time in the checkpoint of an idle store, so that a restart finds it young."""
         persistent = self.store.capabilities.persistent
-        if persistent and self.live and self._caught_up_at_ms != self._written_caught_up_ms:
+        written = self.soundness.caught_up_at_ms == self._written_caught_up_ms
+        if persistent and self.live and not written:
             self._write({}, ())
 
     def drop(self, doomed: Collection[tuple[bytes, int]]) -> list[bytes]:
@@ -287,26 +308,10 @@ class PartitionFollower:
         return dropped
 
     def swept(self, at_ms: int, duration_ms: int, dropped: int) -> None:
-        """A pass over the log below the position of ``at_ms`` is done.
-
-        It is trusted if it was fast enough or found nothing. Every row's record was then in the
-        log at ``at_ms`` or later: the rows below by this pass, those above because they were
-        read since. So no tombstone of theirs can be gone sooner than the retention after that.
-        """
-        fast = not may_have_missed_deletes(duration_ms, self._retention_ms)
-        sound_at_ms = max(self._at_end_ms, at_ms)
-        behind_for_ms = self._clock.now_ms() - sound_at_ms
-        lagging = live_lag_too_long(behind_for_ms, self._retention_ms)
-        if (fast or dropped == 0) and not lagging:
-            self.sweep_due = False
-            self._at_end_ms = sound_at_ms
-            self._mark_sound()
+        """A pass over the log below the position of ``at_ms`` is done."""
+        retention_ms = self._known_facts.delete_retention_ms
+        if self.soundness.swept(at_ms, duration_ms, dropped, retention_ms):
             self.refresh_checkpoint()
-
-    def _mark_sound(self) -> None:
-        self._caught_up_at_ms = self._at_end_ms
-        if self._facts is not None:
-            self._retention_ms = self._facts.delete_retention_ms
 
     def _update_quarantine(self, verdict: Verdict) -> None:
         if self.quarantine:
@@ -320,22 +325,27 @@ class PartitionFollower:
                 self.quarantine[bad.key] = bad
 
     def _write(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
-        if self._facts is None:
-            raise RuntimeError("a follower applies only after begin()")
+        facts = self._known_facts
         checkpoint = Checkpoint(
-            cluster_id=self._facts.cluster_id,
-            topic_id=self._facts.topic_id,
-            partitions=self._facts.partitions,
+            cluster_id=facts.cluster_id,
+            topic_id=facts.topic_id,
+            partitions=facts.partitions,
             next_offset=self.gathered,
             leader_epoch=self._epoch,
-            caught_up_at_ms=self._caught_up_at_ms,
-            delete_retention_ms=self._retention_ms,
+            caught_up_at_ms=self.soundness.caught_up_at_ms,
+            delete_retention_ms=self.soundness.retention_ms,
             quarantined=tuple(self.quarantine.values()),
             key_suffix_bytes=self.key_suffix_bytes,
         )
         self._apply(puts, deletes, checkpoint)
         self.position = self.gathered
-        self._written_caught_up_ms = self._caught_up_at_ms
+        self._written_caught_up_ms = self.soundness.caught_up_at_ms
+
+    @property
+    def _known_facts(self) -> TopicFacts:
+        if self._facts is None:
+            raise RuntimeError("a follower works only after begin()")
+        return self._facts
 
     def _apply(
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint

@@ -66,13 +66,19 @@ class Tailer:
         self._monitor = TopicMonitor(admin, topic, clock, self._post_facts)
         self.looks = self._monitor.looks
         self._publisher = PositionPublisher(connection, topic, group_id)
-        self._sweeps = SweepSchedule(connection, topic, clock, self._inbox.put, self._drop)
+        self._sweeps = SweepSchedule(
+            connection,
+            topic,
+            clock=clock,
+            post=self._inbox.put,
+            drop=self._drop,
+            end_of=self._stable_end,
+        )
         self._facts: TopicFacts | None = None
         self._records = dict.fromkeys(followers, 0)
         self._blocked = BlockedEnds()
         self.troubles = Troubles(topic, followers, clock)
         self._lost: dict[int, str] = {}
-        self._trimmed_below: dict[int, int] = {}
         self._ready = False
         self._stopping = threading.Event()
         self._ended = False
@@ -123,7 +129,7 @@ class Tailer:
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the captured end."""
         return [
-            progress_of(follower, self._records[p], blocked=p in self._blocked)
+            progress_of(follower, self._records[p], p in self._blocked, self._sweeps.progress(p))
             for p, follower in self.followers.items()
         ]
 
@@ -174,6 +180,7 @@ class Tailer:
                 self.troubles.note_unreadable(item)
             else:
                 self._place_lost(item)
+        self._sweeps.check()
         if not self._ready:
             self._finish_restores()
         if self._clock.monotonic() >= self._housekeeping_at:
@@ -219,7 +226,6 @@ class Tailer:
                 with self.lock:
                     follower.go_live()
                 self._blocked.discard(partition)
-                self._trim(partition)
                 self._sweeps.consider(follower, self.facts, first=True)
                 if self._hooks.listener is not None:
                     self._hooks.listener.on_end(self.topic, partition, self._records[partition])
@@ -270,10 +276,8 @@ class Tailer:
             self._facts = facts
             for partition in self._lost.keys() - facts.unanswered:
                 self._begin(partition, lost=self._lost.pop(partition))
-            for partition, follower in self.followers.items():
+            for follower in self.followers.values():
                 follower.note_facts(facts)
-                if follower.live:
-                    self._trim(partition)
             self._blocked.note_look(facts, self.followers, self._reader)
         for follower in self.followers.values():
             self._sweeps.consider(follower, self.facts, first=False)
@@ -305,8 +309,7 @@ class Tailer:
             start = self._filled(follower) or start
         if start.from_scratch:
             self._count_rebuilds.add()
-            self._trimmed_below[partition] = start.offset
-        self._sweeps.forget(partition)
+        self._sweeps.forget(partition, start.offset if start.from_scratch else None)
         self._blocked.discard(partition)
         place = (self.topic, partition, start.offset, follower.target, start.reason)
         log.info("%s, partition %d: from offset %d to %d, %s", *place)
@@ -336,12 +339,8 @@ class Tailer:
 
     # -- rows that are no longer in the log --------------------------------------------------
 
-    def _trim(self, partition: int) -> None:
-        """Drop rows older than the log, which a `compact,delete` topic has expired."""
-        start = self.facts.starts[partition]
-        if self.facts.deletes_old_segments and start > self._trimmed_below.get(partition, 0):
-            self._trimmed_below[partition] = start
-            self._sweeps.trim(self.followers[partition], start)
+    def _stable_end(self, partition: int) -> int:
+        return self._admin.stable_offsets(self.topic, [partition])[partition]
 
     def _drop(self, follower: PartitionFollower, doomed: list[tuple[bytes, int]]) -> int:
         with self.lock:

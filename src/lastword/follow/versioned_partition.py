@@ -81,7 +81,7 @@ class VersionedFollower(PartitionFollower):
 
     def drop(self, doomed: Collection[tuple[bytes, int]]) -> list[bytes]:
         """Remove dead rows; when they were deleted, and not only expired, is not known."""
-        log_start = self._known.starts[self.partition]
+        log_start = self._known_facts.starts[self.partition]
         if any(offset >= log_start for _, offset in doomed):
             self.versions.lose_track()
         return super().drop(doomed)
@@ -98,9 +98,3 @@ class VersionedFollower(PartitionFollower):
         past = self.versions.settle(deletes, self.gathered)
         noted = msgspec.structs.replace(checkpoint, versions=self.versions.note)
         self.versions.store.apply_with_past(puts, deletes, past, encode_checkpoint(noted))
-
-    @property
-    def _known(self) -> TopicFacts:
-        if self._facts is None:
-            raise RuntimeError("a follower works only after begin()")
-        return self._facts

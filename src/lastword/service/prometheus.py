@@ -11,10 +11,11 @@ from pathlib import Path
 
 from lastword import __version__
 from lastword.exposition import exposition
+from lastword.follow.progress import offsets_done
 from lastword.metrics import Labels, Sample
 from lastword.service.context import Context
 from lastword.service.served import ServedTable
-from lastword.service.status import is_ready, lag_seconds, offsets_done
+from lastword.service.status import is_ready, lag_seconds
 
 _PAGE_BYTES = resource.getpagesize()
 

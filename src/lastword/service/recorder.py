@@ -6,12 +6,13 @@ from collections import deque
 from typing import NamedTuple
 
 from lastword.clock import Clock
+from lastword.follow.progress import offsets_done
 from lastword.metrics import LATENCY_BUCKETS_S
 from lastword.service.compaction_state import CompactionState
 from lastword.service.pace import Pace
 from lastword.service.served import ServedTable
 from lastword.service.shapes_status import Compaction, Series
-from lastword.service.status import lag_seconds, offsets_done
+from lastword.service.status import lag_seconds
 
 INTERVAL_S = 2.0
 _REMEMBERED = 900

@@ -20,6 +20,8 @@ class RestoreStatus(Struct):
     end: int
     records: Annotated[int, Meta(description="records read on the way")]
     blocked: Annotated[bool, Meta(description="an open transaction keeps the end from being read")]
+    sweep_offsets: Annotated[int, Meta(description="offsets that a sweep reads again; 0: none")]
+    swept_offsets: Annotated[int, Meta(description="how many of them it has read")]
     done: bool
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.clock import Clock
-from lastword.follow.progress import RestoreProgress
+from lastword.follow.progress import RestoreProgress, offsets_done
 from lastword.service.auth import Access
 from lastword.service.pace import Pace
 from lastword.service.problems import problem_of
@@ -57,13 +57,6 @@ def restore_pace(served: ServedTable, pace: Pace) -> RestorePace:
     done, total = offsets_done(progress)
     eta_s = 0.0 if is_ready(served) else pace.seconds_left(total - done)
     return RestorePace(done, total, eta_s)
-
-
-def offsets_done(progress: list[RestoreProgress]) -> tuple[int, int]:
-    """(done, total) of a restore in offsets."""
-    total = sum(max(0, each.end - each.start) for each in progress)
-    left = sum(max(0, each.end - each.position) for each in progress)
-    return total - left, total
 
 
 def table_status(
@@ -132,5 +125,7 @@ def _restore(progress: RestoreProgress) -> RestoreStatus:
         end=progress.end,
         records=progress.records,
         blocked=progress.blocked,
+        sweep_offsets=progress.sweep_offsets,
+        swept_offsets=progress.swept_offsets,
         done=progress.done,
     )

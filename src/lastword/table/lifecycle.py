@@ -12,7 +12,7 @@ from lastword.errors import (
     WatchLostError,
 )
 from lastword.follow.hooks import Hooks
-from lastword.follow.progress import RestoreListener
+from lastword.follow.progress import OnProgress, RestoreListener
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
@@ -137,12 +137,14 @@ class Lifecycle:
                 self._on_failure(error)
                 raise
 
-    def wait_ready(self, stall_timeout_s: float) -> None:
+    def wait_ready(self, stall_timeout_s: float, on_progress: OnProgress | None = None) -> None:
         """Wait while the restore moves; raises NotReadyError once it has stood still that long."""
-        clock = self._config.clock
-        last, since = self._moved(), clock.monotonic()
+        clock, tailer = self._config.clock, self.parts.tailer
+        last, since = tailer.progress(), clock.monotonic()
         while self.machine.wait_while(_ON_THE_WAY, _LOOK_S) in _ON_THE_WAY:
-            now = self._moved()
+            now = tailer.progress()
+            if on_progress is not None:
+                on_progress(now)
             if now != last:
                 last, since = now, clock.monotonic()
             elif clock.monotonic() - since >= stall_timeout_s:
@@ -157,9 +159,12 @@ class Lifecycle:
         if state is TableState.RUNNING:
             return
         if state in _ON_THE_WAY:
-            unread = sum(max(0, p.end - p.position) for p in self.parts.tailer.progress())
+            progress = self.parts.tailer.progress()
+            unread = sum(max(0, p.end - p.position) for p in progress)
+            unswept = sum(p.sweep_offsets - p.swept_offsets for p in progress)
             raise NotReadyError(
-                f"the table {self._config.name} is being restored, {unread} offsets are unread",
+                f"the table {self._config.name} is being restored, {unread} offsets are unread"
+                + (f", {unswept} are to be swept" if unswept else ""),
                 hint="wait_ready() waits; query.get(..., allow_stale=True) answers at once",
             )
         raise self._closed()
@@ -215,9 +220,6 @@ class Lifecycle:
             self.machine.move(TableState.STOPPED)
         if self._listening is not None:
             self._listening.wait_for_the_last()
-
-    def _moved(self) -> tuple[tuple[int, int], ...]:
-        return tuple((p.position, p.records) for p in self.parts.tailer.progress())
 
     def _closed(self) -> LastwordError:
         table = f"the table {self._config.name}"

@@ -8,7 +8,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.transactions import open_transactions
 from lastword.table.parts import Parts
 
-_ALL_READ = "everything is read, but a store is still being written or swept"
+_ALL_READ = "everything is read, but a store is still being written"
 
 
 def explain_stall(
@@ -16,8 +16,11 @@ def explain_stall(
 ) -> NotReadyError:
     """The error for a restore that has not moved for ``waited_s``."""
     tailer = parts.tailer
-    waiting = [progress for progress in tailer.progress() if not progress.done]
-    where = "; ".join(_where(progress, parts) for progress in waiting) or _ALL_READ
+    progress = tailer.progress()
+    waiting = [each for each in progress if not each.done]
+    sweeping = [each for each in progress if each.sweep_offsets]
+    places = [*(_where(each, parts) for each in waiting), *map(_where_sweeping, sweeping)]
+    where = "; ".join(places) or _ALL_READ
     blockers = _blockers(connection, parts, [p.partition for p in waiting if p.blocked], now_ms)
     message = f"{tailer.topic} has not moved for {waited_s:.0f} s: {where}"
     if blockers:
@@ -34,6 +37,13 @@ def _where(progress: RestoreProgress, parts: Parts) -> str:
     return (
         f"partition {progress.partition} is at {progress.position} of {progress.end}"
         f" (last stable offset {stable})" + (f": {trouble}" if trouble else "")
+    )
+
+
+def _where_sweeping(progress: RestoreProgress) -> str:
+    return (
+        f"the sweep of partition {progress.partition} has read {progress.swept_offsets}"
+        f" of {progress.sweep_offsets} offsets"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
-from lastword.follow.progress import RestoreListener, RestoreProgress
+from lastword.follow.progress import OnProgress, RestoreListener, RestoreProgress
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.versions import keep_of
 from lastword.kafka.connection import Connection, choose_connection
@@ -102,9 +102,14 @@ class Table:
         """Check the topic and begin to restore, without waiting for the end."""
         self._lifecycle.start()
 
-    def wait_ready(self, stall_timeout_s: float = READY_STALL_S) -> None:
-        """Wait until reads are served; raises NotReadyError when nothing moves for that long."""
-        self._lifecycle.wait_ready(stall_timeout_s)
+    def wait_ready(
+        self, stall_timeout_s: float = READY_STALL_S, *, on_progress: OnProgress | None = None
+    ) -> None:
+        """Wait until reads are served; raises NotReadyError when nothing moves for that long.
+
+        ``on_progress`` is called about twice a second with what ``progress()`` returns.
+        """
+        self._lifecycle.wait_ready(stall_timeout_s, on_progress)
 
     def close(self) -> None:
         """Stop and free everything; idempotent. A persistent store keeps what it has."""

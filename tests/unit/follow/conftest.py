@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
+from tests.support.sweep_lab import Lab, running_lab
 
 
 @pytest.fixture
@@ -14,3 +17,9 @@ def clock() -> FakeClock:
 @pytest.fixture
 def topic(clock: FakeClock) -> OfflineTopic:
     return OfflineTopic(clock)
+
+
+@pytest.fixture
+def lab(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    with running_lab(clock, monkeypatch) as lab:
+        yield lab

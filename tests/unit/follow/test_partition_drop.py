@@ -65,21 +65,21 @@ def test_a_pass_within_the_retention_makes_the_store_sound(
     due: PartitionFollower, clock: FakeClock
 ) -> None:
     due.swept(clock.now_ms(), duration_ms=500, dropped=3)
-    assert not due.stale
+    assert not due.unsound
 
 
 def test_a_slow_pass_that_dropped_something_is_not_the_last(
     due: PartitionFollower, clock: FakeClock
 ) -> None:
     due.swept(clock.now_ms(), duration_ms=RETENTION_MS, dropped=1)
-    assert due.stale
+    assert due.unsound
 
 
 def test_a_slow_pass_that_found_nothing_makes_the_store_sound(
     due: PartitionFollower, clock: FakeClock
 ) -> None:
     due.swept(clock.now_ms(), duration_ms=RETENTION_MS, dropped=0)
-    assert not due.stale
+    assert not due.unsound
 
 
 def test_a_store_that_lags_when_the_pass_is_done_stays_stale(
@@ -89,7 +89,7 @@ def test_a_store_that_lags_when_the_pass_is_done_stays_stale(
     clock.advance(seconds=9)
     due.note_facts(topic.look(1_000))
     due.swept(began_ms, duration_ms=500, dropped=0)
-    assert due.stale
+    assert due.unsound
 
 
 def test_after_a_pass_the_store_is_as_old_as_the_position_it_swept_below(

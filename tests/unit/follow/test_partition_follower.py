@@ -211,7 +211,7 @@ def test_a_first_restore_within_the_retention_is_sound(
     follower.begin(topic.look(0))
     clock.advance(seconds=23 * HOUR_S)
     follower.go_live()
-    assert not follower.stale
+    assert not follower.unsound
 
 
 def test_a_first_restore_slower_than_the_retention_must_be_swept(
@@ -222,7 +222,7 @@ def test_a_first_restore_slower_than_the_retention_must_be_swept(
     clock.advance(seconds=24 * HOUR_S)
     follower.go_live()
     assert follower.sweep_due
-    assert follower.stale
+    assert follower.unsound
 
 
 def test_a_store_that_was_away_longer_than_the_retention_must_be_swept(
@@ -317,7 +317,7 @@ def test_a_live_store_that_is_seen_at_the_end_stays_sound_for_ever(
         clock.advance(seconds=HOUR_S)
         follower.check_lag()
         follower.note_facts(topic.look(1))
-    assert not follower.stale
+    assert not follower.unsound
 
 
 def test_an_idle_store_keeps_the_time_in_its_checkpoint_young(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.errors import ConnectionFailedError
 from lastword.follow import sweep
 from lastword.follow.rows import encode_row
-from lastword.follow.sweep import Doomed, SweepEnd, Sweeper, SweepJob, dead, rows_below
+from lastword.follow.sweep import (
+    Doomed,
+    SweepJob,
+    SweepProgress,
+    doomed_rows,
+    find_dead,
+    not_alive,
+)
 from lastword.records import Batch
 from lastword.stores.memory import MemoryStore
-from lastword.testing.fake_clock import FakeClock
-
-WAIT_S = 60.0
 
 Log = dict[int, tuple[bytes, bytes | None]]
 """offset -> key and value, as a compacted log: with holes."""
@@ -34,7 +36,7 @@ def store_of(rows: dict[bytes, int]) -> MemoryStore:
 
 
 def job_for(store: MemoryStore, below: int, quarantined: Doomed | None = None) -> SweepJob:
-    return SweepJob(0, store, 0, below, 0, quarantined or [])
+    return SweepJob(0, store, 0, below, quarantined or [])
 
 
 def reading(log: Log, batch_size: int = 2) -> sweep.ReadLog:
@@ -52,29 +54,23 @@ def reading(log: Log, batch_size: int = 2) -> sweep.ReadLog:
     return read
 
 
-def run_sweep(job: SweepJob, read: sweep.ReadLog) -> tuple[Doomed, SweepEnd]:
-    """One whole pass: what it found dead, and how it ended."""
-    found: Doomed = []
-    ended: queue.SimpleQueue[SweepEnd] = queue.SimpleQueue()
-    sweeper = Sweeper(read, FakeClock(), lambda _job, doomed: found.extend(doomed), ended.put)
-    sweeper.start()
-    try:
-        sweeper.submit(job)
-        return found, ended.get(timeout=WAIT_S)
-    finally:
-        sweeper.stop()
+def run_sweep(job: SweepJob, read: sweep.ReadLog) -> Doomed:
+    """One whole pass: the rows it found dead."""
+    progress = SweepProgress(job)
+    dead = find_dead(job, read, progress)
+    assert progress.position == progress.end
+    return [each for chunk in doomed_rows(job, dead, progress) for each in chunk]
 
 
 def test_a_row_whose_record_is_gone_is_dead() -> None:
     store = store_of({b"gone": 3, b"here": 5})
-    found, end = run_sweep(job_for(store, 10), reading({5: (b"here", b"v"), 8: (b"x", None)}))
+    found = run_sweep(job_for(store, 10), reading({5: (b"here", b"v"), 8: (b"x", None)}))
     assert found == [(b"gone", 3)]
-    assert end.failure is None
 
 
 def test_rows_from_the_position_on_are_left_to_the_live_tail() -> None:
     store = store_of({b"below": 9, b"at": 10, b"above": 11})
-    found, _ = run_sweep(job_for(store, 10), reading({}))
+    found = run_sweep(job_for(store, 10), reading({}))
     assert found == [(b"below", 9)]
 
 
@@ -88,7 +84,7 @@ def test_a_pass_never_writes_the_store() -> None:
 def test_quarantined_records_are_looked_for_as_well() -> None:
     store = store_of({})
     job = job_for(store, 10, [(b"still-bad", 4), (b"bad-and-gone", 6)])
-    found, _ = run_sweep(job, reading({4: (b"still-bad", b"!")}))
+    found = run_sweep(job, reading({4: (b"still-bad", b"!")}))
     assert found == [(b"bad-and-gone", 6)]
 
 
@@ -99,39 +95,13 @@ def test_a_log_too_long_for_one_slice_is_swept_in_several(
     monkeypatch.setattr(sweep, "ROWS_PER_CHUNK", 2)
     log: Log = {offset: (b"k%02d" % offset, b"v") for offset in range(0, 40, 2)}
     store = store_of({b"k%02d" % offset: offset for offset in range(40)})
-    found, _ = run_sweep(job_for(store, 40), reading(log))
+    found = run_sweep(job_for(store, 40), reading(log))
     assert sorted(found) == [(b"k%02d" % offset, offset) for offset in range(1, 40, 2)]
 
 
-def test_a_pass_that_cannot_read_the_log_says_so_and_condemns_nothing_unread() -> None:
-    def breaks_off(*_range: int) -> Iterator[Batch]:
-        yield from reading({0: (b"a", b"v")})(0, 0, 10)
-        raise ConnectionFailedError("the broker went away")
-
-    found, end = run_sweep(job_for(store_of({b"a": 0, b"b": 5}), 10), breaks_off)
-    assert isinstance(end.failure, ConnectionFailedError)
-    assert found == []
-
-
-def test_one_failed_pass_does_not_keep_the_next_from_running() -> None:
-    ended: queue.SimpleQueue[SweepEnd] = queue.SimpleQueue()
-
-    def refuses(*_range: int) -> Iterator[Batch]:
-        raise ConnectionFailedError("no")
-        yield
-
-    sweeper = Sweeper(refuses, FakeClock(), lambda _job, _doomed: None, ended.put)
-    sweeper.start()
-    for _ in range(2):
-        sweeper.submit(job_for(store_of({}), 10))
-    failures = [ended.get(timeout=WAIT_S).failure for _ in range(2)]
-    sweeper.stop()
-    assert all(isinstance(failure, ConnectionFailedError) for failure in failures)
-
-
-def test_rows_below_the_start_of_the_log_are_listed() -> None:
+def test_a_job_whose_log_starts_at_its_end_finds_the_rows_that_expired() -> None:
     store = store_of({b"a": 1, b"b": 5, b"c": 9})
-    assert [each for chunk in rows_below(store, 5) for each in chunk] == [(b"a", 1)]
+    assert run_sweep(SweepJob(0, store, 5, 5, []), reading({})) == [(b"a", 1)]
 
 
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.integers(0, 30))
@@ -140,10 +110,8 @@ def test_dead_is_what_lies_inside_and_is_not_alive(
 ) -> None:
     upper = lower + 10
     chunk = [(b"%d" % offset, offset) for offset in sorted(rows)]
-    found = dead(chunk, np.array(sorted(alive), dtype=np.int64), lower, upper)
-    assert {offset for _, offset in found} == {
-        offset for offset in rows - alive if lower <= offset < upper
-    }
+    found = not_alive(chunk, np.array(sorted(alive), dtype=np.int64), lower, upper)
+    assert set(found.tolist()) == {offset for offset in rows - alive if lower <= offset < upper}
 
 
 # -- the argument the sweep rests on, tried on many logs ---------------------------------------
@@ -182,7 +150,7 @@ def test_a_store_that_missed_tombstones_equals_the_log_after_a_sweep(
     # While the follower is away, the cleaner runs and every tombstone it may remove expires.
     log = compacted(log, below=cleaned_below, keep_tombstones=False)
     fold(log, rows, stopped_at, len(writes))
-    found, _ = run_sweep(job_for(store_of(rows), len(writes)), reading(log))
+    found = run_sweep(job_for(store_of(rows), len(writes)), reading(log))
     for key, offset in found:
         assert rows.pop(key) == offset
     expected: dict[bytes, int] = {}

@@ -2,82 +2,11 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterator
-
-import pytest
-
 from lastword.errors import ConnectionFailedError
-from lastword.follow import sweep_schedule
 from lastword.follow.partition import PartitionFollower
-from lastword.follow.rows import decode_row
-from lastword.follow.sweep_schedule import RETRY_MS, SweepSchedule
-from lastword.kafka.connection import Connection
-from lastword.records import Batch
-from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic, batch_of
-
-WAIT_S = 60.0
-RETENTION_MS = 10_000
-
-
-class Lab:
-    """A schedule whose passes read ``log``, and the thread that carries its findings out."""
-
-    def __init__(self, topic: OfflineTopic, clock: FakeClock) -> None:
-        self.topic = topic
-        self.clock = clock
-        self.log: list[Batch] = []
-        self.passes = 0
-        self.unreachable = False
-        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        nowhere = Connection(bootstrap_servers="127.0.0.1:1")
-        self.schedule = SweepSchedule(nowhere, "topic", clock, self._inbox.put, self.drop)
-
-    def read(self, *_args: object, **_options: object) -> Iterator[Batch]:
-        self.passes += 1
-        if self.unreachable:
-            raise ConnectionFailedError("the broker is away")
-        return iter(self.log)
-
-    def drop(self, follower: PartitionFollower, doomed: list[tuple[bytes, int]]) -> int:
-        return len(follower.drop(doomed))
-
-    def consider(self, follower: PartitionFollower, *, first: bool = False) -> None:
-        self.schedule.consider(follower, self.topic.facts, first=first)
-
-    def carry_out(self, posts: int) -> None:
-        """What the tailing thread does with that many messages of the pass."""
-        for _ in range(posts):
-            self._inbox.get(timeout=WAIT_S)()
-
-    def rows(self) -> dict[bytes, bytes]:
-        return {key: decode_row(row).value for key, row in self.topic.store.scan()}
-
-
-@pytest.fixture
-def lab(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
-    topic.look(delete_retention_ms=RETENTION_MS)
-    lab = Lab(topic, clock)
-    monkeypatch.setattr(sweep_schedule, "read_range", lab.read)
-    lab.schedule.start()
-    yield lab
-    lab.schedule.stop()
-
-
-def lagging(lab: Lab) -> PartitionFollower:
-    """A live follower with rows a and b that has been behind for too long."""
-    follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
-    fall_behind(lab, follower)
-    return follower
-
-
-def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
-    lab.clock.advance(seconds=RETENTION_MS / 1000)
-    follower.check_lag()
-    follower.note_facts(lab.topic.look(2))
-    assert follower.sweep_due
+from lastword.follow.sweep_schedule import REACH_WITHIN_S, RETRY_MS
+from tests.support.offline_topic import batch_of
+from tests.support.sweep_lab import RETENTION_MS, Lab, fall_behind, lagging
 
 
 def test_a_pass_drops_what_is_gone_and_the_partition_is_trusted_again(lab: Lab) -> None:
@@ -85,6 +14,8 @@ def test_a_pass_drops_what_is_gone_and_the_partition_is_trusted_again(lab: Lab) 
     lab.log = [batch_of([(b"b", b"2")], first=1)]
     lab.consider(follower)
     lab.carry_out(posts=2)
+    assert lab.rows() == {b"a": b"1", b"b": b"2"}
+    lab.reach_and_drop()
     assert lab.rows() == {b"b": b"2"}
     assert not follower.stale
 
@@ -113,12 +44,49 @@ def test_the_next_pass_is_a_minute_after_the_last(lab: Lab) -> None:
     for _ in range(5):
         fall_behind(lab, follower)
         lab.consider(follower)
-        follower.sweep_due = False
+        follower.soundness.sweep_due = False
     assert lab.passes == 1
     fall_behind(lab, follower)
     lab.consider(follower)
     lab.carry_out(posts=1)
     assert lab.passes == 2
+
+
+def test_nothing_is_dropped_before_the_end_captured_after_the_pass_is_reached(lab: Lab) -> None:
+    follower = lagging(lab)
+    lab.end = 3
+    lab.consider(follower)
+    lab.carry_out(posts=2)
+    lab.schedule.check()
+    assert lab.rows() == {b"a": b"1", b"b": b"2"}
+    follower.accept(batch_of([(b"a", b"3")], first=2), gather=False)
+    lab.reach_and_drop()
+    assert lab.rows() == {b"a": b"3"}
+
+
+def test_an_end_that_took_long_to_reach_is_captured_again(lab: Lab) -> None:
+    """A key may have been written beyond it, and what was before it cleaned away, meanwhile."""
+    follower = lagging(lab)
+    lab.end = 3
+    lab.consider(follower)
+    lab.carry_out(posts=2)
+    lab.clock.advance(seconds=REACH_WITHIN_S + 1)
+    lab.end = 4
+    follower.accept(batch_of([(b"b", b"3")], first=2), gather=False)
+    lab.schedule.check()
+    lab.carry_out(posts=1)
+    follower.accept(batch_of([(b"a", b"4")], first=3), gather=False)
+    lab.schedule.check()
+    lab.carry_out(posts=1)
+    assert lab.rows() == {b"a": b"4", b"b": b"3"}
+
+
+def test_a_live_table_catches_up_before_it_is_swept(lab: Lab) -> None:
+    follower = lagging(lab)
+    lab.clock.advance(seconds=RETENTION_MS / 1000)
+    follower.note_facts(lab.topic.look(5))
+    lab.consider(follower)
+    assert lab.schedule.progress(0) is None
 
 
 def test_only_one_pass_is_under_way_for_a_partition(lab: Lab) -> None:
@@ -134,12 +102,12 @@ def test_only_one_pass_is_under_way_for_a_partition(lab: Lab) -> None:
 
 def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> None:
     follower = lagging(lab)
-    lab.unreachable = True
+    lab.failure = ConnectionFailedError("the broker is away")
     lab.consider(follower, first=True)
     lab.carry_out(posts=1)
     assert follower.stale
     assert lab.schedule.first_pending == {0}
-    lab.unreachable = False
+    lab.failure = None
     lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
     lab.clock.advance(seconds=RETRY_MS / 1000)
     follower.note_facts(lab.topic.look(2))
@@ -153,21 +121,38 @@ def test_what_a_pass_finds_about_a_partition_that_began_anew_is_ignored(lab: Lab
     follower = lagging(lab)
     lab.consider(follower, first=True)
     lab.schedule.forget(0)
-    lab.carry_out(posts=2)
+    lab.carry_out(posts=1)
+    lab.schedule.check()
     assert lab.rows() == {b"a": b"1", b"b": b"2"}
     assert lab.schedule.first_pending == set()
 
 
 def test_rows_before_the_start_of_the_log_are_dropped(lab: Lab) -> None:
     follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
-    lab.schedule.trim(follower, 1)
+    expire(lab, follower, below=1)
     assert lab.rows() == {b"b": b"2"}
 
 
 def test_a_good_row_is_kept_by_a_bad_record_until_that_has_expired_too(lab: Lab) -> None:
     follower = lab.topic.live_follower([(b"a", b"1"), (b"a", b"!")])
-    lab.schedule.trim(follower, 1)
+    expire(lab, follower, below=1)
     assert lab.rows() == {b"a": b"1"}
-    lab.schedule.trim(follower, 2)
+    expire(lab, follower, below=2)
     assert lab.rows() == {}
     assert follower.quarantine == {}
+
+
+def test_rows_that_expired_before_are_not_looked_for_again(lab: Lab) -> None:
+    follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
+    expire(lab, follower, below=1)
+    lab.consider(follower)
+    assert lab.schedule.progress(0) is None
+
+
+def expire(lab: Lab, follower: PartitionFollower, *, below: int) -> None:
+    """The log starts at ``below`` now, and nobody deleted anything."""
+    lab.topic.look(2, starts={0: below})
+    lab.consider(follower)
+    lab.carry_out(posts=2)
+    lab.reach_and_drop()
+    assert not follower.stale

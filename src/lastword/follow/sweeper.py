@@ -1,0 +1,41 @@
+"""The thread that does what of a sweep takes long: it reads logs and stores and writes neither."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+Step = Callable[[], None]
+
+
+class Sweeper:
+    """Runs steps one by one. A step handles its own errors and gives up once ``stopping``."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin waiting for steps."""
+        self._thread.start()
+
+    def submit(self, step: Step) -> None:
+        """Have a step run after those submitted before."""
+        self._steps.put(step)
+
+    def stopping(self) -> bool:
+        """Whether the step under way should give up."""
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """Stop between two batches and wait for that."""
+        self._stopping.set()
+        self._steps.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while (step := self._steps.get()) is not None and not self.stopping():
+            step()

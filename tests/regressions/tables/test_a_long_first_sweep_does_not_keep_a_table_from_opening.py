@@ -1,0 +1,83 @@
+"""A sweep before the first read counts as progress, and is shown.
+
+Only records of the restore counted: on an idle topic, where nothing else moves, a first sweep of
+more than two minutes ended in NotReadyError at every open.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lastword.errors import NotReadyError
+from lastword.follow import sweep_schedule
+from lastword.follow.progress import RestoreProgress
+from lastword.kafka.log_reader import read_range
+from lastword.records import Batch
+from tests.support.real_topic import RAW, MakeTopic
+from tests.support.shifted_clock import ShiftedClock
+from tests.support.tables import Tables
+
+RECORDS = 5
+STALL_S = 1_000.0
+
+
+class Held:
+    """Hands a pass over the log one batch for each permit."""
+
+    def __init__(self) -> None:
+        self.permits = threading.Semaphore(0)
+
+    def read(self, *args: Any, **options: Any) -> Iterator[Batch]:
+        for batch in read_range(*args, **options):
+            assert self.permits.acquire(timeout=30)
+            yield batch
+
+
+def test_a_sweep_longer_than_the_deadline_counts_as_movement_and_is_shown(
+    make_topic: MakeTopic, tables: Tables, trickling: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(settings={"delete.retention.ms": "100"})
+    for n in range(RECORDS):  # a batch for each
+        topic.produce((b"key-%d" % n, b"1"))
+    with tables.make(topic.name, store="rocksdb", **RAW):
+        pass
+    held, clock = Held(), ShiftedClock()
+    monkeypatch.setattr(sweep_schedule, "read_range", held.read)
+    table = tables.make(topic.name, store="rocksdb", clock=clock, **RAW)
+    table.start()
+    seen: list[int] = [-1]
+
+    def on_progress(progress: list[RestoreProgress]) -> None:
+        (only,) = progress
+        if only.sweep_offsets and only.swept_offsets > seen[-1]:
+            seen.append(only.swept_offsets)
+            assert only.sweep_offsets == RECORDS
+            with pytest.raises(NotReadyError, match=f"{RECORDS - seen[-1]} are to be swept"):
+                table.get(b"key-0")
+            clock.shift_s += 0.6 * STALL_S
+            held.permits.release()
+
+    table.wait_ready(STALL_S, on_progress=on_progress)
+    assert seen == [-1, *range(RECORDS)]
+    assert len(table) == RECORDS
+
+
+def test_a_sweep_that_stands_still_is_named_as_the_reason(
+    make_topic: MakeTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(settings={"delete.retention.ms": "100"})
+    topic.produce(*((b"key-%d" % n, b"1") for n in range(RECORDS)))
+    with tables.make(topic.name, store="rocksdb", **RAW):
+        pass
+    held = Held()
+    monkeypatch.setattr(sweep_schedule, "read_range", held.read)
+    table = tables.make(topic.name, store="rocksdb", **RAW)
+    table.start()
+    with pytest.raises(NotReadyError, match="the sweep of partition 0 has read 0 of 5 offsets"):
+        table.wait_ready(2.0)
+    held.permits.release()
+    table.wait_ready()
