@@ -33,6 +33,7 @@ HELP: dict[str, str] = {
     "skipped_records_total": "Reads of records that could not be decoded.",
     "swept_keys_total": "Rows dropped because the log no longer holds them.",
     "rebuilds_total": "Partitions restored from the beginning of the log.",
+    "contact_age_seconds": "How long ago the cluster last answered for a table.",
     # partitions
     "keys": "Rows in the store.",
     "store_bytes": "Bytes the store holds.",
@@ -41,7 +42,7 @@ HELP: dict[str, str] = {
     "log_end_offset": "The end of the log.",
     "lag_records": "Offsets that are not read yet.",
     "lag_seconds": "For how long there has been something that is not read yet.",
-    "stale": "1 while deleted keys may still be here.",
+    "stale": "1 while deleted keys may still be here or the cluster has not answered for 10 s.",
     "quarantined_keys": "Keys whose last record could not be decoded.",
     # RocksDB
     "store_bytes_read_total": "Bytes read from RocksDB by gets and scans.",

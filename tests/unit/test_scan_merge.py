@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.follow.soundness import Currency
 from lastword.records import Position
 from lastword.table.scan import Scan
 
@@ -38,7 +39,9 @@ def merged(scans: dict[int, ListScan], *, reverse: bool = False) -> Scan[Shaped]
     def shape(partition: int, key: bytes, row: bytes) -> Shaped | None:
         return None if row == b"bad" else (partition, key)
 
-    return Scan(scans, shape, reverse=reverse, position=Position({0: 3}), stale=True)
+    return Scan(
+        scans, shape, reverse=reverse, position=Position({0: 3}), currency=Currency(True, 7.0)
+    )
 
 
 def scans_of(homes: dict[bytes, int], *, reverse: bool = False) -> dict[int, ListScan]:
@@ -76,4 +79,4 @@ def test_leaving_early_closes_every_partition_and_ends_the_scan() -> None:
 
 def test_a_scan_says_what_it_sees() -> None:
     scan = merged(scans_of({}))
-    assert (scan.position, scan.stale) == (Position({0: 3}), True)
+    assert (scan.position, scan.stale, scan.contact_age_s) == (Position({0: 3}), True, 7.0)

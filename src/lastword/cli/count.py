@@ -15,6 +15,11 @@ def count(app: AppContext, spec: TableSpec) -> None:
     """Count the keys of TABLE."""
     with open_table(app, spec) as table:
         answer = table.query.count()
-    note_if_stale(app, stale=answer.stale)
-    values = {"count": answer.value, "position": str(answer.position), "stale": answer.stale}
+    note_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
+    values = {
+        "count": answer.value,
+        "position": str(answer.position),
+        "stale": answer.stale,
+        "contact_age_seconds": round(answer.contact_age_s, 3),
+    }
     app.output.line(str(answer.value), values)

@@ -24,7 +24,7 @@ def get(app: AppContext, spec: TableSpec, key: str, as_of: str | None) -> None:
     with open_table(app, spec) as table:
         if as_of is None:
             answer = table.query.get(spec.parse_key(key))
-            note_if_stale(app, stale=answer.stale)
+            note_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
             entry = answer.value
         else:
             entry = read_past(app, table, as_of).entry(spec.parse_key(key))

@@ -42,7 +42,7 @@ def ls(  # noqa: PLR0917 - click passes them by name
             reverse=reverse,
         )
         with scan:
-            note_if_stale(app, stale=scan.stale)
+            note_if_stale(app, stale=scan.stale, contact_age_s=scan.contact_age_s)
             for entry in islice(scan, limit):
                 line = f"{key_text(entry.key)}  {as_text(entry.value)}"
                 app.output.line(line, describe_entry(entry))

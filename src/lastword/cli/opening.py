@@ -11,6 +11,7 @@ from lastword.cli.table_making import make_table
 from lastword.cli.table_options import TableSpec
 from lastword.cli.windows import key_object
 from lastword.follow.progress import OnProgress, RestoreProgress, offsets_done
+from lastword.follow.soundness import CONTACT_MAX_S
 from lastword.table.entry import Change, Entry
 from lastword.table.table import Table
 
@@ -27,9 +28,11 @@ def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> It
         yield table
 
 
-def note_if_stale(app: AppContext, *, stale: bool) -> None:
-    """Say it when deletes may have been missed: an answer alone does not show it."""
-    if stale:
+def note_if_stale(app: AppContext, *, stale: bool, contact_age_s: float) -> None:
+    """Say it when an answer may be out of date, which it does not show by itself."""
+    if stale and contact_age_s > CONTACT_MAX_S:
+        app.output.note(f"the cluster has not answered for {contact_age_s:.0f} s: this may be old")
+    elif stale:
         app.output.note("this answer may hold deleted keys: a sweep has not finished yet")
 
 

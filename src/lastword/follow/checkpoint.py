@@ -39,7 +39,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     leader_epoch: int
     caught_up_at_ms: int
     delete_retention_ms: int
-    quarantined: tuple[Quarantined, ...] = ()
+    quarantined: tuple[Quarantined, ...] | bytes = ()
     checkpoint_format: int = CHECKPOINT_FORMAT
     row_format: int = ROW_FORMAT
     versions: VersionsNote | None = None

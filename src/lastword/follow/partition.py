@@ -6,28 +6,28 @@ No threads and no Kafka in here: the tailer feeds it batches and facts, on one t
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from lastword.clock import Clock
 from lastword.errors import PartitionCountError
 from lastword.follow.checkpoint import (
     Checkpoint,
-    Quarantined,
     decode_checkpoint,
     encode_checkpoint,
 )
 from lastword.follow.facts import TopicFacts
 from lastword.follow.judge import Judge, Verdict
+from lastword.follow.quarantine import Quarantine
 from lastword.follow.rows import offset_of
-from lastword.follow.soundness import CONTACT_MAX_S, Soundness
+from lastword.follow.soundness import CONTACT_MAX_S, Currency, Soundness
 from lastword.kafka.log_offsets import LogEnd
 from lastword.records import Batch
 from lastword.stores.base import Store
 
 log = logging.getLogger(__name__)
 
-QUARANTINE_MAX = 1_000
 TOMBSTONE_BYTES = 128
 """What a gathered tombstone takes beside its key: a bytes object and its place in a set. Rows are
 counted by what they hold, for there that is most of it."""
@@ -61,7 +61,7 @@ class PartitionFollower:
         self.live = False
         self.topic_gone = False
         self.soundness = Soundness(clock)
-        self.quarantine: dict[bytes, Quarantined] = {}
+        self.quarantine = Quarantine()
         self._judge = judge
         self._clock = clock
         self._facts: TopicFacts | None = None
@@ -83,10 +83,15 @@ class PartitionFollower:
         return self.soundness.sweep_due or not self.live
 
     @property
-    def stale(self) -> bool:
+    def currency(self) -> Currency:
         """Whether a read may be out of date, also because the cluster does not answer."""
-        silent = self.soundness.contact_age_s > CONTACT_MAX_S
-        return self.unsound or self.topic_gone or silent
+        age_s = self.soundness.contact_age_s
+        return Currency(self.unsound or self.topic_gone or age_s > CONTACT_MAX_S, age_s)
+
+    @property
+    def stale(self) -> bool:
+        """The first half of that."""
+        return self.currency.stale
 
     @property
     def at_end_ms(self) -> int:
@@ -125,7 +130,7 @@ class PartitionFollower:
         """Forget everything and start at the beginning of the log."""
         self.store.clear()
         self._reset(facts)
-        self.quarantine = {}
+        self.quarantine = Quarantine()
         # An empty store has missed nothing yet: its age counts from here.
         self.soundness.begin(
             caught_up_at_ms=self._clock.now_ms(),
@@ -141,7 +146,7 @@ class PartitionFollower:
 
     def _resume(self, checkpoint: Checkpoint, facts: TopicFacts) -> StartPoint:
         self._reset(facts)
-        self.quarantine = {each.key: each for each in checkpoint.quarantined}
+        self.quarantine = Quarantine.unpack(checkpoint.quarantined)
         self.soundness.begin(
             caught_up_at_ms=checkpoint.caught_up_at_ms,
             retention_ms=min(checkpoint.delete_retention_ms, facts.delete_retention_ms),
@@ -193,7 +198,8 @@ class PartitionFollower:
         verdict = self._judge.verdict(batch)
         self.gathered = max(self.gathered, batch.next_offset)
         self._epoch = max(self._epoch, batch.leader_epoch)
-        self._update_quarantine(verdict)
+        self.quarantine.release(chain(verdict.puts, verdict.deletes))
+        self.quarantine.add(verdict.quarantined)
         if self._puts or self._deletes or gather:
             self._merge(verdict)
             if not gather:
@@ -298,7 +304,7 @@ class PartitionFollower:
         for (key, offset), row in zip(doomed, rows, strict=True):
             bad = self.quarantine.get(key)
             if bad is not None and bad.offset == offset:
-                del self.quarantine[key]
+                self.quarantine.release([key])
                 if row is not None and offset_of(row) < offset:
                     dropped.append(key)
             elif bad is None and row is not None and offset_of(row) == offset:
@@ -313,17 +319,6 @@ class PartitionFollower:
         if self.soundness.swept(at_ms, duration_ms, dropped, retention_ms):
             self.refresh_checkpoint()
 
-    def _update_quarantine(self, verdict: Verdict) -> None:
-        if self.quarantine:
-            for key in (*verdict.puts, *verdict.deletes):
-                self.quarantine.pop(key, None)
-        for bad in verdict.quarantined:
-            known = self.quarantine.get(bad.key)
-            if known is None and len(self.quarantine) >= QUARANTINE_MAX:
-                continue
-            if known is None or known.offset < bad.offset:
-                self.quarantine[bad.key] = bad
-
     def _write(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
         facts = self._known_facts
         checkpoint = Checkpoint(
@@ -334,7 +329,7 @@ class PartitionFollower:
             leader_epoch=self._epoch,
             caught_up_at_ms=self.soundness.caught_up_at_ms,
             delete_retention_ms=self.soundness.retention_ms,
-            quarantined=tuple(self.quarantine.values()),
+            quarantined=self.quarantine.packed(),
             key_suffix_bytes=self.key_suffix_bytes,
         )
         self._apply(puts, deletes, checkpoint)
@@ -351,6 +346,12 @@ class PartitionFollower:
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint
     ) -> None:
         self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
+
+
+def currency_of(followers: Iterable[PartitionFollower]) -> Currency:
+    """That of a read from several partitions: as old as the oldest."""
+    each = [follower.currency for follower in followers]
+    return Currency(any(c.stale for c in each), max(c.contact_age_s for c in each))
 
 
 def _why_out_of_range(next_offset: int, facts: TopicFacts, partition: int) -> str | None:

@@ -6,12 +6,26 @@ ago the cluster was last heard of is monotonic time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lastword.clock import Clock
 from lastword.follow.retention import live_lag_too_long, may_have_missed_deletes
 
 CONTACT_MAX_S = 10.0
 """Reads are stale once the cluster has not answered for this long: nobody knows what was written
 since. A look at the topic is taken about once a second."""
+
+
+class Currency(NamedTuple):
+    """How current a read is: whether it may be out of date, and how long ago the cluster was
+    last heard of."""
+
+    stale: bool
+    contact_age_s: float
+
+
+EXACT = Currency(stale=False, contact_age_s=0.0)
+"""That of a past state: nothing that happens later changes it."""
 
 
 class Soundness:

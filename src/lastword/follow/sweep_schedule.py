@@ -186,7 +186,7 @@ class SweepSchedule:
     # -- on the tailing thread -----------------------------------------------------------------
 
     def _begin(self, follower: PartitionFollower, start: int, below: int, *, expiry: bool) -> None:
-        bad_records = [(bad.key, bad.offset) for bad in follower.quarantine.values()]
+        bad_records = [(bad.key, bad.offset) for bad in follower.quarantine]
         job = SweepJob(follower.partition, follower.store, start, below, bad_records)
         sweep = _Sweep(job, follower, self._clock.now_ms(), expiry=expiry)
         self._sweeps[follower.partition] = sweep

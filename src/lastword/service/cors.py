@@ -16,7 +16,7 @@ _ALLOWED: tuple[Header, ...] = (
 )
 _EXPOSED: Header = (
     b"access-control-expose-headers",
-    b"etag, lastword-timestamp, lastword-stale, retry-after",
+    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, retry-after",
 )
 
 

@@ -23,7 +23,9 @@ _KEY = "/tables/{table}/keys/{key:path}"
 _WINDOWS = "/tables/{table}/windows/{key}"
 _WINDOW = "/tables/{table}/windows/{key}/{window}"
 
-_VALUE = Content("the value, as JSON", Raw, headers=("ETag", "Lastword-Timestamp"))
+_VALUE = Content(
+    "the value, as JSON", Raw, headers=("ETag", "Lastword-Timestamp", "Lastword-Contact-Age")
+)
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
 _VALUE_BODY = Content(
     "the value, as JSON; or, as application/octet-stream, the very bytes to store", Raw

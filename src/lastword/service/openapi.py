@@ -26,6 +26,10 @@ _HEADERS: dict[str, Document] = {
         "description": "the version of the key, in quotes",
         "schema": {"type": "string", "pattern": '^"[0-9]+:[0-9]+"$'},
     },
+    "Lastword-Contact-Age": {
+        "description": "how many seconds ago the cluster last answered",
+        "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]{3}$"},
+    },
     "Lastword-Timestamp": {
         "description": "the record's time, in milliseconds since 1970",
         "schema": {"type": "string", "pattern": "^-?[0-9]+$"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lastword.errors import DecodeError
+from lastword.follow.soundness import Currency
 from lastword.service.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
 from lastword.service.problems import RefusedError
 from lastword.service.served import ServedTable
@@ -17,6 +18,7 @@ _ALWAYS: tuple[Header, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
 _JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), *_ALWAYS)
 _OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), *_ALWAYS)
 _STALE: Header = (b"lastword-stale", b"true")
+_CONTACT_AGE = b"lastword-contact-age"
 
 
 def read_key(
@@ -27,18 +29,23 @@ def read_key(
 
 
 def entry_answer(
-    served: ServedTable, entry: RawEntry | None, stale: bool, headers: Mapping[bytes, bytes]
+    served: ServedTable,
+    entry: RawEntry | None,
+    currency: Currency | None,
+    headers: Mapping[bytes, bytes],
 ) -> Answer:
-    """The same for an entry that was read before."""
+    """The same for an entry that was read before; what is of the past has no currency."""
     if entry is None:
-        raise key_not_found()
+        raise key_not_found(currency)
     etag = b'"%d:%d"' % entry.version
     extra: tuple[Header, ...] = (
         (b"etag", etag),
         (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
     )
-    if stale:
-        extra = (*extra, _STALE)
+    if currency is not None:
+        extra = (*extra, (_CONTACT_AGE, b"%.3f" % currency.contact_age_s))
+        if currency.stale:
+            extra = (*extra, _STALE)
     wanted = headers.get(b"if-none-match")
     if wanted is not None and has_etag(wanted, etag):
         return Answer(304, (_REVALIDATE, _VARY, *extra))
@@ -59,6 +66,10 @@ def has_etag(header: bytes, etag: bytes) -> bool:
     return any(each.strip().removeprefix(b"W/") == etag for each in header.split(b","))
 
 
-def key_not_found() -> RefusedError:
+def key_not_found(currency: Currency | None = None) -> RefusedError:
     """No such key; its name is not repeated, for it may be anything."""
-    return RefusedError(404, "KeyNotFound", "there is no such key", hint="keys are case-sensitive")
+    headers = {} if currency is None else {"lastword_contact_age": f"{currency.contact_age_s:.3f}"}
+    if currency is not None and currency.stale:
+        headers["lastword_stale"] = "true"
+    hint = "keys are case-sensitive"
+    return RefusedError(404, "KeyNotFound", "there is no such key", hint=hint, **headers)

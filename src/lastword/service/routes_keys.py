@@ -49,7 +49,7 @@ async def get_key(call: Call) -> Answer:
     key = key_in_path(call, query)
     if query.as_of is not UNSET:
         entry = await past_entry(call, query, key)
-        return entry_answer(call.served, entry, False, call.headers)
+        return entry_answer(call.served, entry, None, call.headers)
     await settle(call, query)
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
@@ -99,7 +99,9 @@ async def count_keys(call: Call) -> Answer:
     answer = await call.context.reads.run(
         call.served.table.query.count, allow_stale=query.stale == "true"
     )
-    return document(Count(answer.value, str(answer.position), answer.stale))
+    return document(
+        Count(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
+    )
 
 
 # -- shared with the windows -------------------------------------------------------------------

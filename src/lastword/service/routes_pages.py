@@ -145,6 +145,7 @@ def _page(
         next=to_base64url(last) if more and last is not None else None,
         position=str(scan.position),
         stale=scan.stale,
+        contact_age_seconds=round(scan.contact_age_s, 3),
     )
 
 

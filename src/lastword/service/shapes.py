@@ -38,6 +38,9 @@ Cursor = Annotated[
     ),
 ]
 Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 1970")]
+ContactAge = Annotated[
+    float, Meta(description="how long ago the cluster last answered; 0 for what is of the past")
+]
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
 
 
@@ -149,6 +152,7 @@ class Page(Struct):
     next: Annotated[str | None, Meta(description="the cursor of the next page, if there is one")]
     position: Annotated[str, Meta(description="what the page reflects; `since` of a watch")]
     stale: bool
+    contact_age_seconds: ContactAge
 
 
 class Count(Struct):
@@ -157,6 +161,7 @@ class Count(Struct):
     count: int
     position: str
     stale: bool
+    contact_age_seconds: ContactAge
 
 
 class Written(Struct):

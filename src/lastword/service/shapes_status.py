@@ -37,7 +37,10 @@ class PartitionStatus(Struct):
     keys: int
     store_bytes: int
     live: bool
-    stale: Annotated[bool, Meta(description="deleted keys may still be here")]
+    stale: Annotated[
+        bool, Meta(description="deleted keys may still be here, or the cluster does not answer")
+    ]
+    contact_age_seconds: Annotated[float, Meta(description="how long ago the cluster answered")]
     quarantined: int
     trouble: Annotated[str | None, Meta(description="why the log is not followed at the moment")]
     restore: RestoreStatus
@@ -70,6 +73,7 @@ class TableStatus(TableSummary):
     value: Annotated[str, Meta(description="the codec of values")]
     on_bad: str
     stale: bool
+    contact_age_seconds: Annotated[float, Meta(description="that of the oldest partition")]
     keys: int
     lag: int
     lag_seconds: float

@@ -27,12 +27,14 @@ class Answer(Generic[T]):
 
     Everything below ``position`` is reflected in ``value``, and possibly a little more.
     ``stale`` is True when the table has not reached the end of its topic or follows it no longer,
-    or when deletes may have been missed and a sweep has not finished yet.
+    when deletes may have been missed and a sweep has not finished yet, or when the cluster has not
+    answered for ten seconds. ``contact_age_s`` is how long ago it last did.
     """
 
     value: T
     position: Position
     stale: bool
+    contact_age_s: float
 
 
 @dataclass(frozen=True, slots=True)

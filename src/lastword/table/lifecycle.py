@@ -12,6 +12,7 @@ from lastword.errors import (
     WatchLostError,
 )
 from lastword.follow.hooks import Hooks
+from lastword.follow.partition import currency_of
 from lastword.follow.progress import OnProgress, RestoreListener
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
@@ -130,6 +131,8 @@ class Lifecycle:
                 self._version_reads = VersionReads(
                     parts, self._config.topic, self._config.clock, self.ensure_ready
                 )
+            followers = parts.tailer.followers.values()
+            self._metrics.gauge("contact_age_seconds", lambda: currency_of(followers).contact_age_s)
             self.machine.move(TableState.RESTORING)
             try:
                 parts.tailer.start()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError
+from lastword.follow.soundness import EXACT
 from lastword.kafka.partitioner import partition_for
 from lastword.records import Position
 from lastword.snapshots.time_travel import Past
@@ -92,7 +93,7 @@ class PastTable:
         reverse: bool,
     ) -> Scan[T]:
         scans = {p: store.scan(*bounds, reverse=reverse) for p, store in self._stores.items()}
-        return Scan(scans, shape, reverse=reverse, position=self.position, stale=False)
+        return Scan(scans, shape, reverse=reverse, position=self.position, currency=EXACT)
 
     def _row(self, key: bytes) -> tuple[int, bytes | None]:
         partition = partition_for(key, self._partitions, self._decoder.key.suffix_bytes)

@@ -7,7 +7,8 @@ from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError, LastwordError
-from lastword.follow.partition import PartitionFollower
+from lastword.follow.partition import PartitionFollower, currency_of
+from lastword.follow.soundness import Currency
 from lastword.follow.tailer import Tailer
 from lastword.kafka.partitioner import partition_for
 from lastword.metrics import Metrics
@@ -62,13 +63,13 @@ class Queries:
         partition = self._partition(raw)
         follower = self._followers[partition]
         # Read before the row: the row may be newer than this, never older.
-        position, stale = follower.position, unready or follower.stale
+        position, (stale, age_s) = follower.position, follower.currency
         row = follower.store.get(raw)
         entry = None if row is None else self._decoder.entry(partition, raw, row)
         if entry is not None:
             position = max(position, entry.version.offset + 1)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(entry, Position({partition: position}), stale)
+        return Answer(entry, Position({partition: position}), unready or stale, age_s)
 
     def value(self, key: Any, default: Any) -> Any:
         """Only the key's value, which most reads are about: half the cost of a whole answer."""
@@ -91,7 +92,7 @@ class Queries:
     ) -> Answer[bool]:
         """Whether there is such a key."""
         answer = self.get(key, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale)
-        return Answer(answer.value is not None, answer.position, answer.stale)
+        return Answer(answer.value is not None, answer.position, answer.stale, answer.contact_age_s)
 
     def get_many(
         self,
@@ -109,7 +110,7 @@ class Queries:
             raw = self._decoder.key.encode(key)
             wanted.setdefault(self._partition(raw), []).append(raw)
         with self._tailer.lock:
-            position, stale = self._now()
+            position, currency = self._now()
             rows = {p: self._followers[p].store.get_many(raws) for p, raws in wanted.items()}
         found: dict[Any, Entry] = {}
         for partition, raws in wanted.items():
@@ -118,7 +119,7 @@ class Queries:
                 if entry is not None:
                     found[entry.key] = entry
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(found, position, unready or stale)
+        return Answer(found, position, unready or currency.stale, currency.contact_age_s)
 
     def count(
         self,
@@ -130,10 +131,10 @@ class Queries:
         """The number of keys."""
         unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
-        position, stale = self._now()
+        position, currency = self._now()
         rows = sum(follower.store.count() for follower in self._followers.values())
         self._count_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(rows, position, unready or stale)
+        return Answer(rows, position, unready or currency.stale, currency.contact_age_s)
 
     def scan(
         self,
@@ -203,19 +204,20 @@ class Queries:
         started_ns = perf_counter_ns()
         with self._tailer.lock:
             position = Position({p: follower.position for p, follower in followers.items()})
-            stale = unready or any(follower.stale for follower in followers.values())
+            currency = currency_of(followers.values())
             scans = {
                 p: follower.store.scan(*bounds, reverse=reverse)
                 for p, follower in followers.items()
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Scan(scans, shape, reverse=reverse, position=position, stale=stale)
+        currency = currency._replace(stale=unready or currency.stale)
+        return Scan(scans, shape, reverse=reverse, position=position, currency=currency)
 
     def _partition(self, raw: bytes) -> int:
         return partition_for(raw, self._partitions, self._suffix)
 
-    def _now(self) -> tuple[Position, bool]:
-        return self._tailer.position(), any(f.stale for f in self._followers.values())
+    def _now(self) -> tuple[Position, Currency]:
+        return self._tailer.position(), currency_of(self._followers.values())
 
     def _admit(self, at_least: Position | None, timeout_s: float, allow_stale: bool) -> bool:
         """Raise unless this read may be answered; returns whether the table is not ready."""

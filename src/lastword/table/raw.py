@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from lastword.errors import LastwordError
 from lastword.follow.feed import Dropped, Subscription
+from lastword.follow.partition import currency_of
 from lastword.follow.rows import decode_row
+from lastword.follow.soundness import Currency
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
 from lastword.kafka.producer import Delivery, Outgoing
@@ -58,18 +60,18 @@ class RawTable:
         """Where the records of ``key`` are."""
         return partition_for(key, self._partitions, self._suffix)
 
-    def get(self, key: bytes, *, allow_stale: bool = False) -> tuple[RawEntry | None, bool]:
-        """The entry, or None when there is no such key; and whether that may be out of date."""
+    def get(self, key: bytes, *, allow_stale: bool = False) -> tuple[RawEntry | None, Currency]:
+        """The entry, or None when there is no such key; and how current that is."""
         if not allow_stale:
             self._ensure_ready()
         started_ns = perf_counter_ns()
         partition = partition_for(key, self._partitions, self._suffix)
         follower = self._followers[partition]
-        stale = follower.stale
+        currency = follower.currency
         row = follower.store.get(key)
         entry = None if row is None else raw_entry(partition, key, row)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
-        return entry, stale
+        return entry, currency
 
     def scan(
         self,
@@ -89,14 +91,14 @@ class RawTable:
         started_ns = perf_counter_ns()
         with self._tailer.lock:
             position = self._tailer.position()
-            stale = any(follower.stale for follower in self._followers.values())
+            currency = currency_of(self._followers.values())
             scans = {
                 p: follower.store.scan(start, end, reverse=reverse)
                 for p, follower in self._followers.items()
                 if partition is None or p == partition
             }
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Scan(scans, raw_entry, reverse=reverse, position=position, stale=stale)
+        return Scan(scans, raw_entry, reverse=reverse, position=position, currency=currency)
 
     def put(self, key: bytes, value: bytes | None) -> Version:
         """Write a value, or a tombstone for None; readable here when it returns."""

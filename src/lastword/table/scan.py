@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from lastword.codecs.base import KeyCodec, prefix_bounds
 from lastword.errors import ConfigError
+from lastword.follow.soundness import Currency
 from lastword.records import Position
 from lastword.stores.base import Scan as StoreScan
 
@@ -22,7 +23,8 @@ Row = tuple[bytes, bytes, int]
 class Scan(Generic[T]):
     """Iterates in key order; closed by exhaustion, ``close`` or ``with``.
 
-    ``position`` and ``stale`` say what the scan sees, whatever is written meanwhile.
+    ``position``, ``stale`` and ``contact_age_s`` say what the scan sees, whatever is written
+    meanwhile.
     """
 
     def __init__(
@@ -32,10 +34,10 @@ class Scan(Generic[T]):
         *,
         reverse: bool,
         position: Position,
-        stale: bool,
+        currency: Currency,
     ) -> None:
         self.position = position
-        self.stale = stale
+        self.stale, self.contact_age_s = currency
         self._scans = scans
         self._shape = shape
         self._rows = self._merged(reverse)

@@ -11,6 +11,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
+from lastword.follow.partition import currency_of
 from lastword.follow.progress import OnProgress, RestoreListener, RestoreProgress
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.versions import keep_of
@@ -152,11 +153,15 @@ class Table:
         """Offsets between each partition and the end of the log at the last look."""
         return self._lifecycle.parts.tailer.lag()
 
+    def contact_age_s(self) -> float:
+        """How long ago the cluster last answered, in seconds; reads are stale after ten."""
+        return currency_of(self._lifecycle.parts.tailer.followers.values()).contact_age_s
+
     def quarantined(self) -> list[Quarantined]:
         """The bad records that were not applied, by partition and offset."""
         followers = self._lifecycle.parts.tailer.followers.values()
         return sorted(
-            (bad for follower in followers for bad in list(follower.quarantine.values())),
+            (bad for follower in followers for bad in follower.quarantine),
             key=lambda bad: (bad.partition, bad.offset),
         )
 

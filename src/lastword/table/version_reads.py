@@ -88,7 +88,7 @@ class VersionReads:
         cut = self._cut(moment, follower)
         with self._tailer.lock:
             row, stored = follower.versions.store.versions([raw])[0]
-            note, stale = follower.versions.note, follower.stale
+            note, stale = follower.versions.note, follower.unsound
         if stale:
             raise NotReadyError(
                 f"{self._topic} may hold deleted keys until a sweep has finished",

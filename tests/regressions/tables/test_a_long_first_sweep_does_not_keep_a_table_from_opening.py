@@ -33,7 +33,7 @@ class Held:
 
     def read(self, *args: Any, **options: Any) -> Iterator[Batch]:
         for batch in read_range(*args, **options):
-            assert self.permits.acquire(timeout=30)
+            assert self.permits.acquire(timeout=60)
             yield batch
 
 

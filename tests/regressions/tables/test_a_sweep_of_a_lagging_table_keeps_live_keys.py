@@ -47,7 +47,7 @@ class Reading:
             done.set()
 
         self._tailer._inbox.put(called)
-        assert done.wait(30)
+        assert done.wait(60)
 
 
 def overwrite_beyond(table: Table, topic: RealTopic) -> None:

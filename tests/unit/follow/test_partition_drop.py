@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lastword.follow.checkpoint import decode_checkpoint
-from lastword.follow.partition import QUARANTINE_MAX, PartitionFollower
+from lastword.follow.partition import PartitionFollower
+from lastword.follow.quarantine import QUARANTINE_MAX
 from lastword.follow.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic, batch_of
@@ -37,7 +38,7 @@ def rows_of(topic: OfflineTopic) -> dict[bytes, bytes]:
 
 
 def bad_offsets(follower: PartitionFollower) -> dict[bytes, int]:
-    return {key: bad.offset for key, bad in follower.quarantine.items()}
+    return {bad.key: bad.offset for bad in follower.quarantine}
 
 
 # -- dropping and soundness -------------------------------------------------------------------
@@ -119,7 +120,7 @@ def test_the_next_good_write_or_tombstone_clears_it(
 ) -> None:
     follower = topic.live_follower([(b"a", b"!")])
     follower.accept(batch_of([(b"a", value)], first=1), gather=False)
-    assert follower.quarantine == {}
+    assert not follower.quarantine
 
 
 def test_the_newest_of_several_bad_records_of_a_key_is_listed(topic: OfflineTopic) -> None:
@@ -154,7 +155,7 @@ def test_a_sweep_drops_it_once_the_bad_record_is_gone_from_the_log_too(
     follower = topic.live_follower([(b"a", b"1"), (b"a", b"!")])
     assert follower.drop([(b"a", 1)]) == [b"a"]
     assert rows_of(topic) == {}
-    assert follower.quarantine == {}
+    assert not follower.quarantine
 
 
 def test_a_bad_record_that_is_gone_from_the_log_stays_off_the_list_after_a_restart(
@@ -163,7 +164,7 @@ def test_a_bad_record_that_is_gone_from_the_log_stays_off_the_list_after_a_resta
     topic.live_follower([(b"a", b"!")]).drop([(b"a", 0)])
     again = topic.follower()
     again.begin(topic.look(1))
-    assert again.quarantine == {}
+    assert not again.quarantine
 
 
 def test_a_good_row_newer_than_the_bad_record_a_pass_saw_is_kept(topic: OfflineTopic) -> None:
