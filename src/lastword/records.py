@@ -102,20 +102,46 @@ class Batch:
 class Position:
     """The next offset of each partition: a point in the life of a topic.
 
+    ``topic_id`` is Kafka's id of that topic; one that was deleted and created again has another.
+    ``complete_at_ms`` is a moment at which the topic held nothing beyond this position, no delete
+    before it was missed, and 0 where that is not known. A position of a table has both; one
+    that is made by hand names offsets only, of the topic as it is.
+
     >>> Position.parse("0:12,2:5").at_least(Position({2: 5}))
     True
+    >>> str(Position({0: 12, 2: 5}, "lXK3xQ8bRz2c0p1v3o_5yA", 1769860800000))
+    '0:12,2:5@lXK3xQ8bRz2c0p1v3o_5yA@1769860800000'
     """
 
     offsets: Mapping[int, int] = field(default_factory=dict)
+    topic_id: str = ""
+    complete_at_ms: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
-        return ",".join(f"{p}:{offset}" for p, offset in sorted(self.offsets.items()))
+        offsets = ",".join(f"{p}:{offset}" for p, offset in sorted(self.offsets.items()))
+        return offsets + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        """What follows the offsets in the text form."""
+        if not self.topic_id:
+            return ""
+        moment = f"@{self.complete_at_ms}" if self.complete_at_ms else ""
+        return f"@{self.topic_id}{moment}"
 
     @classmethod
     def parse(cls, text: str) -> Position:
         """Read what ``str`` wrote."""
-        versions = [Version.parse(part) for part in text.split(",") if part]
-        return cls({v.partition: v.offset for v in versions})
+        places, *origin = text.split("@")
+        if len(origin) > 2 or "" in origin or not all(map(str.isdecimal, origin[1:])):
+            raise ConfigError(
+                f"{text!r} is not a position",
+                hint="a position is PARTITION:OFFSET,..., in answers followed by @TOPIC-ID@TIME",
+            )
+        versions = [Version.parse(part) for part in places.split(",") if part]
+        topic_id = origin[0] if origin else ""
+        complete_at_ms = int(origin[1]) if len(origin) > 1 else 0
+        return cls({v.partition: v.offset for v in versions}, topic_id, complete_at_ms)
 
     @classmethod
     def after(cls, version: Version) -> Position:
@@ -125,3 +151,7 @@ class Position:
     def at_least(self, other: Position) -> bool:
         """Whether everything ``other`` has seen is seen here too."""
         return all(self.offsets.get(p, -1) >= offset for p, offset in other.offsets.items())
+
+    def is_foreign_to(self, topic_id: str) -> bool:
+        """Whether this is known to be of another topic than that with the id."""
+        return self.topic_id not in {"", topic_id}

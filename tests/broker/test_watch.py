@@ -42,6 +42,11 @@ def nothing_more(watch: Watch) -> bool:
     return watch.take(0.3) is None
 
 
+def place_in(table: Table, offsets: dict[int, int]) -> Position:
+    """A position that asks for what the log of this very topic has."""
+    return Position(offsets, table.position().topic_id)
+
+
 def test_a_watcher_sees_what_is_written_from_now_on(table: Table) -> None:
     table.put("before", 0)
     with table.watch() as watch:
@@ -115,7 +120,8 @@ def test_records_that_are_no_rows_are_no_changes(
 
 def test_watching_from_a_position_begins_with_what_is_in_the_log(table: Table) -> None:
     versions = [table.put("a", n) for n in range(5)]
-    with table.watch(Position({versions[0].partition: versions[2].offset})) as watch:
+    start = place_in(table, {versions[0].partition: versions[2].offset})
+    with table.watch(start) as watch:
         table.put("a", 5)
         assert [change.value for change in take(watch, 4)] == [2, 3, 4, 5]
         assert nothing_more(watch)
@@ -148,7 +154,7 @@ def test_a_watcher_goes_on_where_another_one_stopped(table: Table) -> None:
 def test_a_position_ahead_of_the_table_is_waited_for(topic: str, tables: Tables) -> None:
     table = tables.open(topic)
     version = table.put("a", 0)
-    with table.watch(Position({version.partition: version.offset + 3})) as watch:
+    with table.watch(place_in(table, {version.partition: version.offset + 3})) as watch:
         table.put_many([("a", n) for n in range(1, 5)])
         assert [change.value for change in take(watch, 2)] == [3, 4]
 
@@ -156,7 +162,7 @@ def test_a_position_ahead_of_the_table_is_waited_for(topic: str, tables: Tables)
 def test_a_position_of_an_unknown_partition_is_refused(topic: str, tables: Tables) -> None:
     table = tables.open(topic)
     with pytest.raises(WatchLostError, match="no partition 7") as refused:
-        table.watch(Position({7: 0}))
+        table.watch(place_in(table, {7: 0}))
     assert refused.value.hint
 
 
@@ -182,7 +188,7 @@ def test_no_change_is_missed_or_seen_twice_wherever_the_watch_begins(
 
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write_on)
-        with table.watch(Position(start)) as watch:
+        with table.watch(place_in(table, start)) as watch:
             begun = watch.position.offsets
             seen = take(watch, 20)
             stop.set()

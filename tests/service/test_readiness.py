@@ -83,11 +83,9 @@ def test_writes_are_refused_until_then(gated: Gated) -> None:
 def test_who_asks_for_it_is_answered_with_a_mark(gated: Gated) -> None:
     store, client = gated
     assert client.get("/table/a?stale=true").status_code == 404  # it is not read yet
-    assert client.get("/table/count?stale=true").json() == {
-        "count": 0,
-        "position": "0:0",
-        "stale": True,
-    }
+    counted = client.get("/table/count?stale=true").json()
+    assert (counted["count"], counted["stale"]) == (0, True)
+    assert counted["position"].startswith("0:0@")
     store.gate.set()
     wait_until(lambda: client.get("/ready").status_code == 200, "the table to be ready")
     answer = client.get("/table/a?stale=true")

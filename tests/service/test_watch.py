@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from lastword.kafka.connection import Connection
+from lastword.records import Position
 from lastword.service import Limits
 from lastword.service.keys import to_base64url
 from lastword.service.pump import Pump
@@ -41,6 +42,10 @@ def brief(event: Event) -> tuple[str, str, object]:
 
 def watchers_of(client: httpx.Client) -> int:
     return int(client.get("/instances").json()["instances"][0]["watchers"])
+
+
+def topic_id(serving: Serving) -> str:
+    return serving.table.position().topic_id
 
 
 def test_puts_and_deletes_are_seen_as_they_happen(serving: Serving, client: httpx.Client) -> None:
@@ -83,7 +88,7 @@ def test_a_watch_from_the_beginning_sees_what_is_in_the_log(
     serving.table.put("k", 1)
     serving.table.put("k", 2)
     serving.table.delete("k")
-    with watching(client, WATCH, "0:0,1:0,2:0") as events:
+    with watching(client, WATCH, f"0:0,1:0,2:0@{topic_id(serving)}") as events:
         assert [brief(event) for event in events.take(3)] == [
             ("put", "k", 1),
             ("put", "k", 2),
@@ -104,8 +109,9 @@ def test_resuming_elsewhere_waits_until_the_position_is_reached(serve: Serve) ->
 
 
 def test_a_position_that_is_not_reached_in_time_is_refused(serve: Serve) -> None:
-    with serve(limits=Limits(at_least_s=0.2)).client() as client:
-        answer = client.get(f"{WATCH}?since=0:1000")
+    serving = serve(limits=Limits(at_least_s=0.2))
+    with serving.client() as client:
+        answer = client.get(f"{WATCH}?since=0:1000@{topic_id(serving)}")
     assert (answer.status_code, answer.json()["name"]) == (503, "NotUpToPositionError")
 
 
@@ -161,7 +167,10 @@ def test_an_idle_watch_hears_that_it_lives(serve: Serve) -> None:
     serving = serve(limits=Limits(heartbeat_s=0.05))
     with serving.client() as client, watching(client, WATCH) as events:
         lines = iter(events._lines)
-        assert [next(lines) for _ in range(4)] == [": still here", "", ": still here", ""]
+        beat, comment, end = (next(lines) for _ in range(3))
+    assert (comment, end) == (": still here", "")
+    # It carries the id to resume with, which grows no older while nothing happens.
+    assert Position.parse(beat.removeprefix("id: ")) == serving.table.position()
 
 
 def test_a_slow_watcher_is_told_and_cut_off_and_can_resume(serve: Serve) -> None:
@@ -245,7 +254,7 @@ def test_a_position_that_the_log_no_longer_has_is_gone(
     log.delete_records_before(1)
 
     def refused() -> httpx.Response | None:
-        answer = client.get(WATCH, headers={"Last-Event-ID": "0:0"})
+        answer = client.get(WATCH, headers={"Last-Event-ID": f"0:0@{topic_id(serving)}"})
         if answer.status_code == 410:
             return answer
         # The new start of the log is noticed within a second; until then it is found too late.

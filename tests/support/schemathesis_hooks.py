@@ -16,7 +16,10 @@ import schemathesis
 from lastword.service.keys import to_base64url
 
 _VERSIONS = re.compile(r"[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}")
-_MOMENT = re.compile(r"[0-9]{1,15}|[0-9:,]{3,}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.+-]{2,24}Z?)?")
+_MOMENT = re.compile(
+    r"[0-9]{1,15}|[0-9:,]{3,}(@[A-Za-z0-9_-]+(@[0-9]+)?)?"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.+-]{2,24}Z?)?"
+)
 _KEYS = ("key", "from", "to", "prefix")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import click
@@ -53,10 +54,16 @@ def print_change(app: AppContext, change: Change, *, table: str | None = None) -
 def _position(app: AppContext, topic: str, start: str) -> Position | None:
     if start == "now":
         return None
-    if start != "beginning":
-        return Position.parse(start)
+    asked = None if start == "beginning" else Position.parse(start)
+    if asked is not None and asked.topic_id:
+        return asked
     with Admin(app.connection) as admin:
-        return Position(admin.start_offsets(topic, range(admin.describe(topic).partitions)))
+        info = admin.describe(topic)
+        # What is in the log of the topic as it is: nobody claims to have seen the rest.
+        if asked is not None:
+            return replace(asked, topic_id=info.topic_id)
+        starts = admin.start_offsets(topic, range(info.partitions))
+        return Position(starts, info.topic_id)
 
 
 def _as_line(change: Change) -> str:

@@ -39,19 +39,23 @@ class _Size:
 
 
 class Subscription:
-    """What one watcher has not taken yet. ``position`` is where it joined."""
+    """What one watcher has not taken yet. ``position`` is where it joined.
+
+    ``complete_at_ms`` is that of the table's position before the item that was taken last.
+    """
 
     def __init__(self, feed: Feed, position: Position) -> None:
         self.position = position
+        self.complete_at_ms = position.complete_at_ms
         self._feed = feed
-        self._items: queue.SimpleQueue[tuple[Batch | Dropped, _Size] | WatchLostError] = (
+        self._items: queue.SimpleQueue[tuple[Batch | Dropped, _Size, int] | WatchLostError] = (
             queue.SimpleQueue()
         )
         self._waiting = _Size()
         self._lock = threading.Lock()
         self._lost = False
 
-    def offer(self, item: Batch | Dropped, size: _Size) -> None:
+    def offer(self, item: Batch | Dropped, size: _Size, complete_at_ms: int) -> None:
         """Called by the feed; never blocks the tailing thread."""
         with self._lock:
             if self._lost:
@@ -61,7 +65,7 @@ class Subscription:
             fits = bytes_ <= BYTES_MAX or not self._waiting.records
             if fits and records <= RECORDS_MAX:
                 self._waiting = _Size(records, bytes_)
-                self._items.put((item, size))
+                self._items.put((item, size, complete_at_ms))
                 return
         limit = f"{RECORDS_MAX} changes" if records > RECORDS_MAX else f"{BYTES_MAX} bytes"
         self.cut_off(
@@ -76,19 +80,19 @@ class Subscription:
         with self._lock:
             if not self._lost:
                 self._lost = True
-                self._items.put(reason)
+                self._items.put((reason, 0))
         self._feed.leave(self)
 
     def take(self, timeout_s: float) -> Batch | Dropped | None:
         """The next item, or None after ``timeout_s``; raises WatchLostError once cut off."""
         try:
-            item = self._items.get(timeout=timeout_s)
+            item, complete_at_ms = self._items.get(timeout=timeout_s)
         except queue.Empty:
             return None
         if isinstance(item, WatchLostError):
-            self._items.put(item)
+            self._items.put((item, 0))
             raise item
-        taken, size = item
+        taken, size, self.complete_at_ms = item
         with self._lock:
             self._waiting.records -= size.records
             self._waiting.bytes -= size.bytes
@@ -121,12 +125,15 @@ class Feed:
         with self._lock:
             self._subscriptions = tuple(s for s in self._subscriptions if s is not subscription)
 
-    def publish(self, item: Batch | Dropped) -> None:
-        """Called by the tailing thread after ``item`` was applied."""
+    def publish(self, item: Batch | Dropped, complete_at_ms: int = 0) -> None:
+        """Called by the tailing thread after ``item`` was applied.
+
+        ``complete_at_ms`` is that of the table's position, which no item changes.
+        """
         if self._subscriptions:
             size = _Size.of(item)
             for subscription in self._subscriptions:
-                subscription.offer(item, size)
+                subscription.offer(item, size, complete_at_ms)
 
     def break_off(self, reason: str, hint: str) -> None:
         """Cut everybody off, as when the topic was replaced under them or the table closes."""

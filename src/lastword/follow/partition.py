@@ -6,7 +6,7 @@ No threads and no Kafka in here: the tailer feeds it batches and facts, on one t
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -81,6 +81,16 @@ class PartitionFollower:
     def unsound(self) -> bool:
         """Whether the rows may be wrong: deletes may have been missed, or are not read yet."""
         return self.soundness.sweep_due or not self.live
+
+    @property
+    def topic_id(self) -> str:
+        """Which topic the rows are of."""
+        return self._known_facts.topic_id
+
+    @property
+    def complete_at_ms(self) -> int:
+        """A moment at which the log held nothing beyond the position and no delete was missed."""
+        return self.soundness.caught_up_at_ms if self.live else 0
 
     @property
     def currency(self) -> Currency:
@@ -255,6 +265,8 @@ class PartitionFollower:
         What was written since the end was captured may be unread, so nothing newer is proven.
         """
         self.soundness.go_live(self._known_facts.delete_retention_ms)
+        if self._known_facts.starts[self.partition] > 0:
+            self.soundness.note_expiry()  # before, for all that is known here
         self.live = True
         self.commit()
 
@@ -346,12 +358,6 @@ class PartitionFollower:
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint
     ) -> None:
         self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
-
-
-def currency_of(followers: Iterable[PartitionFollower]) -> Currency:
-    """That of a read from several partitions: as old as the oldest."""
-    each = [follower.currency for follower in followers]
-    return Currency(any(c.stale for c in each), max(c.contact_age_s for c in each))
 
 
 def _why_out_of_range(next_offset: int, facts: TopicFacts, partition: int) -> str | None:

@@ -14,12 +14,13 @@ a few of those looks cannot be told from being caught up."""
 SWEEP_INTERVAL_MS = 60_000
 """Sweeps of one partition are at least this far apart, however short the retention."""
 
-_MARGIN_MS_MAX = 60_000
+CLOCK_MARGIN_MS = 60_000
+"""How far the clocks of brokers and clients may be apart at most; see ``safe_window_ms``."""
 
 
 def safe_window_ms(delete_retention_ms: int) -> int:
     """The longest absence that certainly missed nothing: the retention less a tenth or a minute."""
-    return max(0, delete_retention_ms - min(delete_retention_ms // 10, _MARGIN_MS_MAX))
+    return max(0, delete_retention_ms - min(delete_retention_ms // 10, CLOCK_MARGIN_MS))
 
 
 def may_have_missed_deletes(behind_for_ms: int, delete_retention_ms: int) -> bool:
@@ -49,4 +50,4 @@ def untouched_since_ms(now_ms: int, compaction_lag_ms: int) -> int | None:
 
 def lag_margin_ms(compaction_lag_ms: int) -> int:
     """How much of the lag is not counted on: a tenth or a minute."""
-    return min(compaction_lag_ms // 10, _MARGIN_MS_MAX)
+    return min(compaction_lag_ms // 10, CLOCK_MARGIN_MS)

@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lastword.clock import Clock
-from lastword.follow.retention import live_lag_too_long, may_have_missed_deletes
+from lastword.follow.retention import (
+    CLOCK_MARGIN_MS,
+    live_lag_too_long,
+    may_have_missed_deletes,
+)
 
 CONTACT_MAX_S = 10.0
 """Reads are stale once the cluster has not answered for this long: nobody knows what was written
@@ -40,6 +44,7 @@ class Soundness:
         self.retention_ms = 0
         self.caught_up_at_ms = 0
         self.at_end_ms = 0
+        self._expired_at_ms = 0
         self._clock = clock
         self._contact_s = 0.0
         self._swept_from_ms: int | None = None
@@ -84,6 +89,18 @@ class Soundness:
         self.at_end_ms = at_ms
         if not self.sweep_due:
             self._trust(retention_ms)
+
+    def note_expiry(self) -> None:
+        """Rows have gone that no tombstone deleted.
+
+        Other instances drop them a little earlier or later, by clocks that differ a little.
+        """
+        self._expired_at_ms = self._clock.now_ms() + CLOCK_MARGIN_MS
+
+    def may_have_lost_deletes_since(self, at_ms: int) -> bool:
+        """Whether a key that was deleted after ``at_ms`` may have no tombstone in the log."""
+        gone = may_have_missed_deletes(self._clock.now_ms() - at_ms, self.retention_ms)
+        return gone or at_ms < self._expired_at_ms
 
     def check_lag(self) -> None:
         """Notice that a live store has been behind for too long, also when nobody answers."""

@@ -16,6 +16,7 @@ from lastword.follow.hooks import Hooks
 from lastword.follow.left_out import LeftOut
 from lastword.follow.monitor import TopicMonitor
 from lastword.follow.partition import PartitionFollower, StartPoint
+from lastword.follow.partitions import position_of
 from lastword.follow.progress import RestoreProgress, progress_of
 from lastword.follow.restore_source import RestoreSource, fill
 from lastword.follow.sweep_schedule import SweepSchedule
@@ -124,7 +125,7 @@ class Tailer:
 
     def position(self) -> Position:
         """What reads reflect now."""
-        return Position({p: follower.position for p, follower in self.followers.items()})
+        return position_of(self.followers)
 
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the captured end."""
@@ -192,7 +193,7 @@ class Tailer:
         with self.lock:
             verdict = follower.accept(batch, gather=budget > 0 and not follower.live)
             if follower.live and len(self.feed):
-                self.feed.publish(batch)
+                self.feed.publish(batch, self.position().complete_at_ms)
             if self._ready and follower.store.capabilities.capacity is not None:
                 self._hooks.keep_to_capacity(batch, follower.store)
             if budget and not follower.live:
@@ -346,6 +347,7 @@ class Tailer:
         with self.lock:
             dropped = follower.drop(doomed)
             if dropped and follower.live:
-                self.feed.publish(Dropped(follower.partition, dropped))
+                at_ms = self.position().complete_at_ms
+                self.feed.publish(Dropped(follower.partition, dropped), at_ms)
         self._count_swept.add(len(dropped))
         return len(dropped)

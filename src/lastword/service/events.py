@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -32,7 +32,7 @@ class Chunk:
     """
 
     data: bytes
-    position: Mapping[int, int]
+    position: Position
     changes: int
     timestamp_ms: int | None
     holders: int = 0
@@ -48,6 +48,11 @@ def start_event(position: Position) -> bytes:
     )
 
 
+def heartbeat(position: Position) -> bytes:
+    """No event, but the id to resume with: a quiet watch must not grow too old for that."""
+    return b"id: %b\n: still here\n\n" % str(position).encode()
+
+
 def lost_event(error: LastwordError) -> bytes:
     """The last event: why nothing more comes. It has no id: the last one is where to resume."""
     return b"event: lost\ndata: %b\n\n" % encoded_problem(error)
@@ -60,9 +65,17 @@ class EventEncoder:
         self._served = served
         self._judge = served.raw.parts.judge
         self._position = dict(position.offsets)
+        self._origin = position
 
-    def chunks(self, items: Iterable[Batch | Dropped]) -> Iterator[Chunk]:
-        """The events of these, one after the other; at least one chunk, if only of a position."""
+    def chunks(
+        self, items: Iterable[Batch | Dropped], complete_at_ms: int | None = None
+    ) -> Iterator[Chunk]:
+        """The events of these, one after the other; at least one chunk, if only of a position.
+
+        ``complete_at_ms`` is that of the position before them.
+        """
+        if complete_at_ms is not None:
+            self._origin = replace(self._origin, complete_at_ms=complete_at_ms)
         events: list[bytes] = []
         size = 0
         timestamp_ms: int | None = None
@@ -78,12 +91,16 @@ class EventEncoder:
         yield self._chunk(events, timestamp_ms)
 
     def _chunk(self, events: list[bytes], timestamp_ms: int | None) -> Chunk:
-        return Chunk(b"".join(events), dict(self._position), len(events), timestamp_ms)
+        return Chunk(b"".join(events), self._reached(), len(events), timestamp_ms)
 
     def advance(self, position: Position) -> Chunk:
         """No change, but the log went on."""
         self._position.update(position.offsets)
-        return Chunk(b"", dict(self._position), 0, None)
+        self._origin = position
+        return Chunk(b"", self._reached(), 0, None)
+
+    def _reached(self) -> Position:
+        return replace(self._origin, offsets=dict(self._position))
 
     def _changes(self, batch: Batch) -> Iterator[bytes]:
         """The events of a batch; while one is handed over, the position is the one before it."""
@@ -106,7 +123,7 @@ class EventEncoder:
         ordered = sorted(self._position.items())
         before = "".join(f"{p}:{offset}," for p, offset in ordered if p < partition)
         after = "".join(f",{p}:{offset}" for p, offset in ordered if p > partition)
-        return f"{before}{partition}:".encode(), after.encode()
+        return f"{before}{partition}:".encode(), (after + self._origin.suffix).encode()
 
     def _data(self, record: Record) -> bytes | None:
         """The change; None when it is bad and the policy says to skip it."""

@@ -88,6 +88,11 @@ class Fanout:
             watcher.cut_off(reason)
 
     @property
+    def position(self) -> Position:
+        """Where a watcher is that has been offered everything and has taken it."""
+        return self._position
+
+    @property
     def at_rest(self) -> bool:
         """Whether nobody watches and no thread of a former pump runs any more."""
         return not self._users and all(pump.ended for pump in self._ending)
@@ -122,7 +127,7 @@ class Fanout:
     def _deliver(self, pump: Pump, chunk: Chunk) -> None:
         if pump is not self._pump:
             return
-        self._position = Position(chunk.position)
+        self._position = chunk.position
         if not chunk.changes:
             return
         if chunk.timestamp_ms is not None:

@@ -66,7 +66,8 @@ class Pump:
                 if isinstance(item, Position):
                     self._hand_over(self._encoder.advance(item))
                     continue
-                for chunk in self._encoder.chunks(self._gathered(item)):
+                complete_at_ms = self._subscription.complete_at_ms
+                for chunk in self._encoder.chunks(self._gathered(item), complete_at_ms):
                     self._hand_over(chunk)
         except WatchLostError as error:
             if not self._stopping.is_set():

@@ -8,13 +8,14 @@ from msgspec import UNSET
 from starlette.types import ASGIApp
 
 from lastword.errors import WatchLostError
+from lastword.follow.resume import refuse_what_is_gone, refuse_what_may_be_missing
 from lastword.kafka.log_reader import read_range
 from lastword.records import Position
 from lastword.service.events import Chunk, EventEncoder
 from lastword.service.operations import Call, parse_position
 from lastword.service.served import ServedTable
 from lastword.service.shapes import WatchQuery
-from lastword.service.waiting import wait_for_position
+from lastword.service.waiting import require_partitions, wait_for_position
 from lastword.service.watch_stream import WatchStream
 from lastword.service.watcher import Watcher
 
@@ -29,21 +30,39 @@ async def watch(call: Call) -> ASGIApp:
     asked = call.headers.get(b"last-event-id")
     text = asked.decode("latin-1") if asked is not None else query.since
     since = Position() if text is UNSET or not text else parse_position(text)
+    tailer = served.raw.parts.tailer
+    require_partitions(served, since)
+    refuse_what_is_gone(since, tailer.facts, tailer.followers)
     await wait_for_position(served, since, context.limits.at_least_s, context.clock)
-    _refuse_what_is_gone(served, since)
     fanout, watcher = context.fanout(served), context.begin_watch()
     try:
         joined = await fanout.join(watcher, since)
     except BaseException:
         context.end_watch(watcher)
         raise
-    start = Position({**joined.offsets, **since.offsets})
-    missed = None if start.at_least(joined) else _missed(served, start, joined, watcher)
+    try:
+        # A sweep may have dropped rows since the first look; from here on the watcher hears of it.
+        refuse_what_may_be_missing(since, tailer.followers)
+    except WatchLostError:
+        fanout.leave(watcher)
+        fanout.closed()
+        context.end_watch(watcher)
+        raise
+    start = _start(since, joined)
+    missed = None if start.at_least(joined) else _missed(served, start, joined, since, watcher)
     return WatchStream(call, fanout, watcher, start, missed)
 
 
+def _start(since: Position, joined: Position) -> Position:
+    """Where the watch begins: where it asked for, and for the rest where it joined."""
+    complete_at_ms = joined.complete_at_ms
+    if since.offsets:
+        complete_at_ms = min(complete_at_ms, since.complete_at_ms)
+    return Position({**joined.offsets, **since.offsets}, joined.topic_id, complete_at_ms)
+
+
 def _missed(
-    served: ServedTable, start: Position, joined: Position, watcher: Watcher
+    served: ServedTable, start: Position, joined: Position, since: Position, watcher: Watcher
 ) -> Generator[Chunk, None, None]:
     """What lies between the position asked for and the one joined at: only the log has it."""
     encoder = EventEncoder(served, start)
@@ -57,13 +76,4 @@ def _missed(
     )
     for batch in batches:
         yield from encoder.chunks([batch])
-
-
-def _refuse_what_is_gone(served: ServedTable, since: Position) -> None:
-    starts = served.raw.parts.tailer.facts.starts
-    for partition, offset in since.offsets.items():
-        if offset < starts[partition]:
-            raise WatchLostError(
-                f"partition {partition} starts at {starts[partition]} now, after {offset}",
-                hint="read the table, then watch from the position of that answer",
-            )
+    refuse_what_may_be_missing(since, served.raw.parts.tailer.followers)

@@ -48,6 +48,7 @@ AsOf = Annotated[
     str,
     Meta(
         pattern=r"^([0-9]{1,15}|[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}"
+        r"(@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?"
         r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?)?)$",
         description="as it was then: milliseconds since 1970, an ISO time, or a position "
         "(PARTITION:OFFSET,...); 410 when that cannot be answered exactly any more",
@@ -107,8 +108,10 @@ class WatchQuery(Struct, forbid_unknown_fields=True):
         Annotated[
             str,
             Meta(
-                pattern=r"^([0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,999})?$",
-                description="a position: changes after it; the header Last-Event-ID wins",
+                pattern=r"^([0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,999}"
+                r"@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?$",
+                description="a position as pages and events have it: changes after it; the header "
+                "Last-Event-ID wins",
             ),
         ]
         | UnsetType

@@ -28,14 +28,7 @@ async def wait_for_position(
     served: ServedTable, wanted: Position, limit_s: float, clock: Clock
 ) -> None:
     """Wait until reads reflect ``wanted``."""
-    unknown = wanted.offsets.keys() - served.raw.position().offsets.keys()
-    if unknown:
-        raise RefusedError(
-            400,
-            "UnknownPartition",
-            f"{served.name} has no partition {min(unknown)}",
-            hint="use a version that a read or a write of this table answered with",
-        )
+    require_partitions(served, wanted)
     deadline = clock.monotonic() + limit_s
     pause_s = _FIRST_LOOK_S
     while not served.raw.position().at_least(wanted):
@@ -46,3 +39,15 @@ async def wait_for_position(
             )
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LOOK_S_MAX)
+
+
+def require_partitions(served: ServedTable, wanted: Position) -> None:
+    """Refuse a position that names partitions which the table has not."""
+    unknown = wanted.offsets.keys() - served.raw.position().offsets.keys()
+    if unknown:
+        raise RefusedError(
+            400,
+            "UnknownPartition",
+            f"{served.name} has no partition {min(unknown)}",
+            hint="use a version that a read or a write of this table answered with",
+        )

@@ -12,7 +12,14 @@ from lastword.errors import LastwordError, WatchLostError
 from lastword.records import Position
 from lastword.service.answers import SECURITY_HEADERS
 from lastword.service.auth import Access
-from lastword.service.events import CHUNK_BYTES, HEARTBEAT, Chunk, lost_event, start_event
+from lastword.service.events import (
+    CHUNK_BYTES,
+    HEARTBEAT,
+    Chunk,
+    heartbeat,
+    lost_event,
+    start_event,
+)
 from lastword.service.fanout import Fanout
 from lastword.service.leaving import until_left
 from lastword.service.operations import Call
@@ -129,7 +136,9 @@ class WatchStream:
     async def _send_changes(self, send: Send) -> None:
         while not self._watcher.ended:
             chunk = await self._watcher.take(self._heartbeat_s)
-            await self._deliver(send, HEARTBEAT if chunk is None else chunk.data)
+            # Without a chunk it has taken everything up to the fanout's position.
+            data = heartbeat(self._fanout.position) if chunk is None else chunk.data
+            await self._deliver(send, data)
 
     async def _deliver(self, send: Send, data: bytes) -> None:
         """Send what only those may see who still have the right to."""

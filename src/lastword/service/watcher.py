@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from lastword.errors import LastwordError
 from lastword.service.events import Chunk
@@ -54,11 +55,9 @@ class Watcher:
         """The next chunk, or None when there is none in time or the watch has ended."""
         if not self._chunks and not self.ended:
             self._news.clear()
-            try:
+            with suppress(TimeoutError):  # a chunk may have come in the very moment all the same
                 async with asyncio.timeout(timeout_s):
                     await self._news.wait()
-            except TimeoutError:
-                return None
         if not self._chunks:
             return None
         chunk = self._chunks.popleft()

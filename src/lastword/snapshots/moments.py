@@ -22,15 +22,18 @@ def as_milliseconds(moment: int | datetime) -> int:
     return int(aware.timestamp() * 1000)
 
 
+_POSITION = re.compile(r"\d+:\d+(?:[,@]|$)")
+
+
 def parse_moment(text: str) -> Moment:
     """What people write: milliseconds, an ISO time, or a position.
 
     >>> parse_moment("0:12,1:7")
-    Position(offsets={0: 12, 1: 7})
+    Position(offsets={0: 12, 1: 7}, topic_id='', complete_at_ms=0)
     """
     if _MILLISECONDS.fullmatch(text):
         return int(text)
-    if ":" in text and "-" not in text:
+    if _POSITION.match(text):
         return Position.parse(text)
     try:
         return datetime.fromisoformat(text)

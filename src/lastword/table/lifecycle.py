@@ -12,7 +12,7 @@ from lastword.errors import (
     WatchLostError,
 )
 from lastword.follow.hooks import Hooks
-from lastword.follow.partition import currency_of
+from lastword.follow.partitions import currency_of
 from lastword.follow.progress import OnProgress, RestoreListener
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
@@ -28,7 +28,7 @@ from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.stall import explain_stall
 from lastword.table.state import StateListener, StateMachine, TableState
-from lastword.table.version_reads import VersionReads, look_back
+from lastword.table.version_reads import VersionReads, look_back, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 
@@ -203,6 +203,7 @@ class Lifecycle:
     def as_of(self, moment: Moment, progress: Progress) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
+        refuse_foreign(moment, parts.tailer.facts.topic_id)
         travel = TimeTravel(
             parts.admin,
             config.topic,

@@ -7,7 +7,8 @@ from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError, LastwordError
-from lastword.follow.partition import PartitionFollower, currency_of
+from lastword.follow.partition import PartitionFollower
+from lastword.follow.partitions import currency_of, position_of
 from lastword.follow.soundness import Currency
 from lastword.follow.tailer import Tailer
 from lastword.kafka.partitioner import partition_for
@@ -63,13 +64,15 @@ class Queries:
         partition = self._partition(raw)
         follower = self._followers[partition]
         # Read before the row: the row may be newer than this, never older.
-        position, (stale, age_s) = follower.position, follower.currency
+        complete_at_ms, position = follower.complete_at_ms, follower.position
+        stale, age_s = follower.currency
         row = follower.store.get(raw)
         entry = None if row is None else self._decoder.entry(partition, raw, row)
         if entry is not None:
             position = max(position, entry.version.offset + 1)
+        at = Position({partition: position}, follower.topic_id, complete_at_ms)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
-        return Answer(entry, Position({partition: position}), unready or stale, age_s)
+        return Answer(entry, at, unready or stale, age_s)
 
     def value(self, key: Any, default: Any) -> Any:
         """Only the key's value, which most reads are about: half the cost of a whole answer."""
@@ -203,7 +206,7 @@ class Queries:
     ) -> Scan[T]:
         started_ns = perf_counter_ns()
         with self._tailer.lock:
-            position = Position({p: follower.position for p, follower in followers.items()})
+            position = position_of(followers)
             currency = currency_of(followers.values())
             scans = {
                 p: follower.store.scan(*bounds, reverse=reverse)
@@ -233,6 +236,11 @@ class Queries:
                 raise ConfigError(
                     f"the position {at_least} names partitions that {self._tailer.topic} has not",
                     hint="a position comes from an answer, or from the version of a write",
+                )
+            if at_least.is_foreign_to(self._tailer.facts.topic_id):
+                raise ConfigError(
+                    f"the position {at_least} is of a topic that {self._tailer.topic} replaced",
+                    hint="read without at_least, and go on from the position of that answer",
                 )
             self._tailer.wait_for(at_least, timeout_s)
         return unready

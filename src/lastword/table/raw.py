@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lastword.errors import LastwordError
 from lastword.follow.feed import Dropped, Subscription
-from lastword.follow.partition import currency_of
+from lastword.follow.partitions import currency_of
 from lastword.follow.rows import decode_row
 from lastword.follow.soundness import Currency
 from lastword.kafka.connection import Connection

@@ -11,7 +11,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.follow.checkpoint import Quarantined
-from lastword.follow.partition import currency_of
+from lastword.follow.partitions import currency_of
 from lastword.follow.progress import OnProgress, RestoreListener, RestoreProgress
 from lastword.follow.state_directory import StateDirectory
 from lastword.follow.versions import keep_of

@@ -46,6 +46,15 @@ def _versioned(parts: Parts) -> dict[int, VersionedFollower]:
     return {p: each for p, each in followers if isinstance(each, VersionedFollower)}
 
 
+def refuse_foreign(moment: Moment, topic_id: str) -> None:
+    """Raise MomentGoneError for a position of a topic that was deleted and created again."""
+    if isinstance(moment, Position) and moment.is_foreign_to(topic_id):
+        raise MomentGoneError(
+            f"the position {moment} is of a topic that was deleted",
+            hint=f"the topic that has its name now has the id {topic_id}",
+        )
+
+
 class VersionReads:
     """Answers for one key at a past moment. Safe to use from any thread."""
 
@@ -124,6 +133,7 @@ class VersionReads:
         partition = follower.partition
         if isinstance(moment, Version):
             moment = Position.after(moment)
+        refuse_foreign(moment, follower.topic_id)
         if isinstance(moment, Position):
             if partition not in moment.offsets:
                 raise ConfigError(

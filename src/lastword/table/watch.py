@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
 
-from lastword.errors import WatchLostError
 from lastword.follow.feed import Dropped, Subscription
 from lastword.follow.judge import Judge
+from lastword.follow.resume import refuse_what_is_gone, refuse_what_may_be_missing
 from lastword.follow.tailer import Tailer
 from lastword.kafka.connection import Connection
 from lastword.kafka.log_reader import read_range
@@ -41,12 +41,18 @@ class Watch:
         self._judge = judge
         self._ready: deque[Record | bytes] = deque()  # bytes: a swept key
         asked = {} if start is None else dict(start.offsets)
-        self._refuse_what_is_gone(asked)
+        self._start = start or Position()
+        refuse_what_is_gone(self._start, tailer.facts, tailer.followers)
         with tailer.lock:
             joined = tailer.position()
             self._subscription = Subscription(tailer.feed, joined)
             tailer.feed.join(self._subscription)
         self._offsets = dict(joined.offsets) | asked
+        self._joined = joined
+        self._complete_at_ms = joined.complete_at_ms
+        if asked:
+            self._complete_at_ms = min(joined.complete_at_ms, self._start.complete_at_ms)
+        self._replaying = bool(asked)
         # Between the start and the moment of joining lies what only the log has; read when taken.
         missed = {p: (offset, joined.offsets[p]) for p, offset in asked.items()}
         self._closed = threading.Event()
@@ -56,7 +62,7 @@ class Watch:
     @property
     def position(self) -> Position:
         """Just after the last change that was taken."""
-        return Position(dict(self._offsets))
+        return Position(dict(self._offsets), self._joined.topic_id, self._complete_at_ms)
 
     def __iter__(self) -> Iterator[Change]:
         return self
@@ -102,7 +108,8 @@ class Watch:
         with self._reading:
             batch: Batch | Dropped | None = next(self._missed, None)
         if batch is None:
-            batch = self._subscription.take(timeout_s)
+            self._end_replay()
+            batch = self._live(timeout_s)
         if batch is None:
             return False
         if isinstance(batch, Dropped):
@@ -111,6 +118,26 @@ class Watch:
             self._ready.extend(self._judge.records_of_table(batch))
         return True
 
+    def _end_replay(self) -> None:
+        """Everything before the moment of joining is taken: was all of it still in the log?"""
+        if self._replaying and not self._closed.is_set():
+            self._replaying = False
+            refuse_what_may_be_missing(self._start, self._tailer.followers)
+            self._complete_at_ms = self._joined.complete_at_ms
+
+    def _live(self, timeout_s: float) -> Batch | Dropped | None:
+        """What the table has published and was not taken yet."""
+        item = self._subscription.take(timeout_s)
+        if item is not None:
+            self._complete_at_ms = self._subscription.complete_at_ms
+            return item
+        # With the lock nothing is being published: what is not waiting does not exist.
+        with self._tailer.lock:
+            item = self._subscription.take(0)
+            if item is None:
+                self._complete_at_ms = self._tailer.position().complete_at_ms
+        return item
+
     def _taken(self, item: Record | bytes) -> Change | None:
         if isinstance(item, bytes):
             return self._decoder.swept(item)
@@ -118,17 +145,3 @@ class Watch:
             return None
         self._offsets[item.partition] = item.offset + 1
         return self._decoder.change(item)
-
-    def _refuse_what_is_gone(self, asked: dict[int, int]) -> None:
-        starts = self._tailer.facts.starts
-        for partition, offset in asked.items():
-            if partition not in self._tailer.followers:
-                raise WatchLostError(
-                    f"there is no partition {partition} to watch",
-                    hint="a position names partitions of this table's topic",
-                )
-            if offset < starts[partition]:
-                raise WatchLostError(
-                    f"partition {partition} starts at {starts[partition]} now, after {offset}",
-                    hint="read the table, then watch from the position of that answer",
-                )
