@@ -80,17 +80,17 @@ class Subscription:
         with self._lock:
             if not self._lost:
                 self._lost = True
-                self._items.put((reason, 0))
+                self._items.put(reason)
         self._feed.leave(self)
 
     def take(self, timeout_s: float) -> Batch | Dropped | None:
         """The next item, or None after ``timeout_s``; raises WatchLostError once cut off."""
         try:
-            item, complete_at_ms = self._items.get(timeout=timeout_s)
+            item = self._items.get(timeout=timeout_s)
         except queue.Empty:
             return None
         if isinstance(item, WatchLostError):
-            self._items.put((item, 0))
+            self._items.put(item)
             raise item
         taken, size, self.complete_at_ms = item
         with self._lock:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from lastword.clock import Clock
-from lastword.errors import PartitionCountError
 from lastword.follow.checkpoint import (
     Checkpoint,
     decode_checkpoint,
@@ -20,6 +19,7 @@ from lastword.follow.checkpoint import (
 from lastword.follow.facts import TopicFacts
 from lastword.follow.judge import Judge, Verdict
 from lastword.follow.quarantine import Quarantine
+from lastword.follow.rebuild_reason import why_rebuild
 from lastword.follow.rows import offset_of
 from lastword.follow.soundness import CONTACT_MAX_S, Currency, Soundness
 from lastword.kafka.log_offsets import LogEnd
@@ -131,7 +131,13 @@ class PartitionFollower:
     def begin(self, facts: TopicFacts) -> StartPoint:
         """Decide between going on from the checkpoint and starting over; capture the end."""
         checkpoint = decode_checkpoint(self.store.checkpoint())
-        reason = self._why_rebuild(checkpoint, facts)
+        reason = why_rebuild(
+            checkpoint,
+            facts,
+            self.partition,
+            key_suffix_bytes=self.key_suffix_bytes,
+            is_new=self.store.checkpoint() is None,
+        )
         if reason is None and checkpoint is not None:
             return self._resume(checkpoint, facts)
         return self.rebuild(facts, reason or "the store is new")
@@ -183,25 +189,6 @@ class PartitionFollower:
         self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
         self._gap_end, self._unreached = 0, None
         self.live = False
-
-    def _why_rebuild(self, checkpoint: Checkpoint | None, facts: TopicFacts) -> str | None:
-        if checkpoint is None:
-            new = self.store.checkpoint() is None
-            other = "the store was written by another version, or with other settings"
-            return "the store is new" if new else other
-        if checkpoint.cluster_id != facts.cluster_id:
-            return f"the store is of another cluster, {checkpoint.cluster_id}"
-        if checkpoint.topic_id != facts.topic_id:
-            return "the topic was deleted and created again"
-        if checkpoint.partitions != facts.partitions:
-            raise PartitionCountError(
-                f"the topic has {facts.partitions} partitions, the table was built with "
-                f"{checkpoint.partitions}: keys have moved and old ones would never be deleted",
-                hint="copy the topic into one with the wanted number of partitions",
-            )
-        if checkpoint.key_suffix_bytes != self.key_suffix_bytes:
-            return "the store was written with a key codec by which keys are in other partitions"
-        return _why_out_of_range(checkpoint.next_offset, facts, self.partition)
 
     def accept(self, batch: Batch, *, gather: bool) -> Verdict:
         """Take a batch in; apply it at once, or with ``gather`` later by ``commit``."""
@@ -358,12 +345,3 @@ class PartitionFollower:
         self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint
     ) -> None:
         self.store.apply(puts, deletes, encode_checkpoint(checkpoint))
-
-
-def _why_out_of_range(next_offset: int, facts: TopicFacts, partition: int) -> str | None:
-    start, end = facts.starts[partition], facts.ends[partition]
-    if next_offset < start:
-        return f"the log starts at {start} now, after the checkpoint {next_offset}"
-    if next_offset > end:
-        return f"the log ends at {end}, before the checkpoint {next_offset}"
-    return None

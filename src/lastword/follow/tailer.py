@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from lastword.clock import Clock
-from lastword.errors import NotUpToPositionError, PartitionCountError
+from lastword.errors import NotUpToPositionError
 from lastword.follow.blocked import BlockedEnds
 from lastword.follow.facts import TopicFacts, look_up
 from lastword.follow.feed import Dropped, Feed
@@ -18,6 +18,7 @@ from lastword.follow.monitor import TopicMonitor
 from lastword.follow.partition import PartitionFollower, StartPoint
 from lastword.follow.partitions import position_of
 from lastword.follow.progress import RestoreProgress, progress_of
+from lastword.follow.rebuild_reason import refuse_other_partitions
 from lastword.follow.restore_source import RestoreSource, fill
 from lastword.follow.sweep_schedule import SweepSchedule
 from lastword.follow.troubles import Troubles
@@ -264,13 +265,7 @@ class Tailer:
         for follower in self.followers.values():
             follower.check_lag()
         if facts is not None:
-            if facts.partitions != self.facts.partitions:
-                raise PartitionCountError(
-                    f"{self.topic} now has {facts.partitions} partitions instead of "
-                    f"{self.facts.partitions}: keys have moved",
-                    hint="copy the topic into one with the wanted number of partitions, or open "
-                    "the table again if the topic was created anew",
-                )
+            refuse_other_partitions(self.topic, self.facts, facts)
             if facts.topic_id != self.facts.topic_id:
                 self._begin_again(facts)
                 return
