@@ -18,7 +18,7 @@ from lastword.pipelines.any_key_store import AnyKeyStore
 from lastword.pipelines.events import Tally
 from lastword.pipelines.partition_run import PartitionRun
 from lastword.pipelines.partition_state import PartitionState
-from lastword.pipelines.plan import Branch, StorePlan, TaskPlan
+from lastword.pipelines.plan import BatchOrder, Branch, StorePlan, TaskPlan
 from lastword.pipelines.state_view import StateView
 from lastword.pipelines.task_input import RawRecords, TaskInput
 from lastword.pipelines.task_report import StoreSize
@@ -137,11 +137,10 @@ class OfflinePipeline:
     def _run_batch(self, plan: TaskPlan, given: TaskInput) -> None:
         for store in (store for branch in plan.branches for store in branch.stores):
             self._stores.setdefault(store.name, _new_store())
-        run = _OfflineRun(plan, given, self._committed, {})
+        run = _OfflineRun(plan, given, self._committed, BatchOrder(self._committed, b""))
         run.stores_at_hand = self._stores
         self._committed = run.commit(self._writer, b"")
-        for name in Tally.__slots__:
-            setattr(self.tally, name, getattr(self.tally, name) + getattr(run.tally, name))
+        self.tally.add(run.tally)
 
     def _lose_stores(self, plan: TaskPlan) -> None:
         """New ones, filled from the changelogs, as where a partition has moved to."""
