@@ -70,7 +70,7 @@ def test_the_end_comes_after_what_lies_before_it(
     write_raw(connection, one_partition, [(b"%d" % n, b"x") for n in range(10_000)])
     reader.assign(0, 0)
     *batches, end = news_until(reader, EndOfLog)
-    assert end == EndOfLog(0, 10_000)
+    assert end == EndOfLog(0, 10_000, leader_epoch=0)
     offsets = [o for batch in batches if isinstance(batch, Batch) for o in batch.offsets]
     assert offsets == list(range(10_000))
 

@@ -92,8 +92,8 @@ def test_a_mounted_table_is_the_same_table(http: httpx.Client, key: str) -> None
 def test_the_count_hides_a_key_of_that_name_at_the_mount_only(http: httpx.Client) -> None:
     http.put(path_of("count"), json="a value")
     assert http.get(path_of("count")).json() == "a value"
-    assert http.get("/users/count").json()["count"] >= 1
-    assert http.get("/users/count").json() == http.get("/tables/users/count").json()
+    mounted, below = (http.get(f"{at}/count").json()["count"] for at in ("/users", "/tables/users"))
+    assert mounted == below >= 1
 
 
 def test_a_read_with_the_current_version_has_no_body(http: httpx.Client, key: str) -> None:

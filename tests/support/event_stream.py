@@ -60,6 +60,14 @@ class Events:
                 return Event(name, json.loads(data), self.id)
         raise StopIteration
 
+    def stay_quiet(self, heartbeats: int) -> None:
+        """Read so many heartbeats; fails when an event or the end comes before them."""
+        end = self.heartbeats + heartbeats
+        while self.heartbeats < end:
+            line = next(self._lines)
+            self.heartbeats += line.startswith(":")
+            assert not line.startswith(("event:", "data:")), line
+
     def take(self, count: int) -> list[Event]:
         """The next so many."""
         return [next(self) for _ in range(count)]

@@ -17,7 +17,7 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.main import lastword as command_line
 from lastword.testing.secure_broker import SecureBroker
 from tests.broker.cli.conftest import Lastword
-from tests.support.secrets import environment_of, lines_with
+from tests.support.secret_search import environment_of, lines_with
 from tests.support.up_process import Up
 
 ON_SPARK = {"pipeline run", "pipeline rebuild", "pipeline prepare", "snapshot create"}

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
 from lastword.testing.secure_broker import SecureBroker
-from tests.support.secrets import environment_of, lines_with
+from tests.support.secret_search import environment_of, lines_with
 
 MODULE = """
 from lastword.pipelines import Pipeline
