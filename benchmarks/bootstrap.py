@@ -29,9 +29,9 @@ from lastword.broker.home import default_home
 from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.pipelines.snapshot_job import SnapshotJob
-from lastword.pipelines.spark_session import build_session
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+from lastword.spark.session import build_session
 
 SNAPSHOTS = BUILD / "snapshots"
 

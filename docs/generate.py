@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 
 from lastword import errors
-from lastword.cli.failure import exit_status
 from lastword.cli.main import lastword
 from lastword.cli.settings import FREE_SECTIONS, SETTINGS, TABLE_SETTINGS, Setting
+from lastword.cli.support.failure import exit_status
 from lastword.metric_names import HELP, kind_of
-from lastword.service.interface import OPERATIONS
+from lastword.service.api.interface import OPERATIONS
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

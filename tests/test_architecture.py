@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -35,14 +36,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
     frozenset({"broker", "kafka"}),
     frozenset({"topics"}),
-    frozenset({"follow"}),
+    frozenset({"replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),
-    frozenset({"service"}),
-    frozenset({"lastword", "testing"}),
-    frozenset({"cluster"}),
-    frozenset({"service"}),
+    frozenset({"lastword", "testing", "service"}),
     frozenset({"cli"}),
 )
 
@@ -57,22 +55,24 @@ OWNERS: dict[str, frozenset[str]] = {
     "tomllib": frozenset({"cli"}),
     "pytest": frozenset({"testing"}),
     "cryptography": frozenset({"testing"}),
-    "pyspark": frozenset({"pipelines"}),
+    "pyspark": frozenset({"spark", "pipelines", "snapshots"}),
     "deltalake": frozenset({"snapshots"}),
-    "pyarrow": frozenset({"snapshots", "pipelines"}),
+    "pyarrow": frozenset({"snapshots", "pipelines", "spark"}),
     "starlette": frozenset({"service"}),
     "granian": frozenset({"service"}),
 }
 
 # part -> parts below it that it must not know all the same: they are introduced by `table`.
-STRANGERS: dict[str, frozenset[str]] = {"writer": frozenset({"follow"})}
+STRANGERS: dict[str, frozenset[str]] = {"writer": frozenset({"replicas"})}
 
 # part -> why it may look at the environment although only the command line should.
 ENVIRONMENT_READERS: dict[str, str] = {
     "cli": "turns LASTWORD_* into settings",
     "testing": "a test session is started by a person, not by our command line",
-    "pipelines": "PySpark is told by the environment alone which Java and which Python to start",
+    "spark": "PySpark is told by the environment alone which Java and which Python to start",
 }
+
+FOLDER_FILES_MAX = 20
 
 HEAVY_LIBRARIES = ("pyspark", "deltalake", "pyarrow", "starlette", "granian", "click", "rich")
 
@@ -146,6 +146,24 @@ def test_every_part_has_its_place_in_the_layers() -> None:
     assert not homeless, (
         f"{sorted(homeless)} in no layer: add them to LAYERS here and to docs/architecture.md"
     )
+
+
+def test_every_part_of_the_layers_exists_and_stands_in_one_of_them() -> None:
+    listed = [part for layer in LAYERS for part in layer]
+    missing = set(listed) - known_parts() - {"lastword"}
+    assert not missing, f"{sorted(missing)} are in LAYERS and nowhere else"
+    twice = {part for part in listed if listed.count(part) > 1}
+    assert not twice, f"{sorted(twice)} are in two layers, of which the last would win"
+
+
+def test_no_folder_is_flat_with_many_files() -> None:
+    counted = Counter(path.parent for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
+    crowded = [
+        f"{folder.relative_to(SOURCE.parent)} has {count} files"
+        for folder, count in counted.items()
+        if count > FOLDER_FILES_MAX
+    ]
+    assert not crowded, "group them by what they do:\n  " + "\n  ".join(crowded)
 
 
 def test_imports_point_down_only() -> None:

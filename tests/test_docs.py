@@ -16,7 +16,7 @@ import lastword
 from lastword import errors
 from lastword.cli.main import lastword as command_line
 from lastword.cli.settings import SETTINGS, TABLE_SETTINGS, Setting
-from lastword.cli.settings_file import read_file
+from lastword.cli.settings.settings_file import read_file
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"

@@ -22,18 +22,18 @@ LONG_FILES: dict[str, str] = {}
 
 # path -> why it must catch everything there.
 BLIND_EXCEPTS: dict[str, str] = {
-    "src/lastword/pipelines/fold_operator.py": "the user's function may raise anything",
-    "src/lastword/pipelines/deduplicate.py": "the user's function may raise anything",
-    "src/lastword/pipelines/join.py": "the user's function may raise anything",
-    "src/lastword/pipelines/lru_operator.py": "the user's function may raise anything",
-    "src/lastword/pipelines/session_operator.py": "the user's functions may raise anything",
-    "src/lastword/pipelines/steps.py": "the user's function may raise anything",
-    "src/lastword/pipelines/task_input.py": "the user's codec and timestamp may raise anything",
-    "src/lastword/service/gate.py": "whatever fails in a request is answered with 500 and logged",
-    "src/lastword/service/last_resort.py": "whatever fails in a request is answered and logged",
-    "src/lastword/table/listening.py": "the user's function may raise anything",
-    "src/lastword/follow/tailer.py": "a thread's last word: whatever ended it must reach the table",
-    "src/lastword/follow/sweep_schedule.py": "whatever a sweep failed of, it is tried again",
+    "src/lastword/pipelines/operators/fold_operator.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/deduplicate.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/join.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/lru_operator.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/session_operator.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/steps.py": "user code may raise anything",
+    "src/lastword/pipelines/task/task_input.py": "user code may raise anything",
+    "src/lastword/service/http/admission.py": "every failure becomes a logged 500",
+    "src/lastword/service/http/last_resort.py": "every failure becomes a logged 500",
+    "src/lastword/table/listening.py": "user code may raise anything",
+    "src/lastword/replicas/tailer.py": "the table must learn why its thread ended",
+    "src/lastword/replicas/sweep/schedule.py": "whatever a sweep failed of, it is tried again",
 }
 
 # Names that say nothing about what is inside; such modules collect everything and cause cycles.

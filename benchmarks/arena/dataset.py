@@ -84,12 +84,12 @@ class Expected:
 
     def check(self, who: str, answer: Mapping[str, object]) -> None:
         """Raise unless ``who`` reports some of these facts, and each of them right."""
-        facts = {"records": self.records, "keys": self.keys, "checksum": self.checksum}
-        reported = facts.keys() & answer.keys()
+        topic_state = {"records": self.records, "keys": self.keys, "checksum": self.checksum}
+        reported = topic_state.keys() & answer.keys()
         wrong = [
-            f"{name} is {answer[name]}, not {facts[name]}"
+            f"{name} is {answer[name]}, not {topic_state[name]}"
             for name in sorted(reported)
-            if answer[name] != facts[name]
+            if answer[name] != topic_state[name]
         ]
         if wrong or not reported:
             raise SystemExit(f"{who} gave a wrong answer: {', '.join(wrong) or answer}")

@@ -1,4 +1,4 @@
-"""Looks at what RocksDB holds in memory while a table is restored."""
+"""ProtectionLog at what RocksDB holds in memory while a table is restored."""
 
 from __future__ import annotations
 

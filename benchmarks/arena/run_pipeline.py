@@ -16,7 +16,7 @@ from arena.events import KINDS, WINDOW_MS
 from lastword.broker.home import default_home
 from lastword.jvm.java import find_java
 from lastword.pipelines import Pipeline, tumbling
-from lastword.pipelines.spark_session import build_session
+from lastword.spark.session import build_session
 
 
 def main() -> None:

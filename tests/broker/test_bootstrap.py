@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lastword.kafka.connection import Connection
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from tests.support.real_topic import EAGER_COMPACTION, RAW, RealTopic
 from tests.support.snapshots import take_without_spark
 from tests.support.tables import Tables, write_raw

@@ -20,9 +20,9 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
+from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_dirs import replica_sizes
-from lastword.kafka.oauth import ClientCredentials
+from lastword.kafka.connection.oauth import ClientCredentials
 from lastword.topics.creation import create_topic
 
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

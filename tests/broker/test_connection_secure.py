@@ -15,10 +15,10 @@ from confluent_kafka import Producer
 from lastword.broker.runtime import KafkaRuntime
 from lastword.errors import ConfigError, ConnectionFailedError, LastwordError
 from lastword.kafka.admin import Admin
+from lastword.kafka.admin.log_dirs import replica_sizes
+from lastword.kafka.admin.transactions import open_transactions
+from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_dirs import replica_sizes
-from lastword.kafka.transactions import open_transactions
-from lastword.kafka.wire_admin import wire_admin
 from lastword.testing.certificates import make_certificates
 from lastword.testing.secure_broker import SecureBroker
 from lastword.topics.creation import create_topic

@@ -13,7 +13,7 @@ import pytest
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_reader import EndOfLog, LogReader, PlaceLost, read_range
+from lastword.kafka.log.reader import EndOfLog, LogReader, PlaceLost, read_range
 from lastword.records import Batch
 from tests.support.tables import read_raw, write_raw
 

@@ -15,12 +15,12 @@ from lastword.errors import PartitionCountError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Place
-from lastword.pipelines import task
-from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import BatchOrder, Branch, SourcePlan
-from lastword.pipelines.query import PipelineQuery
-from lastword.pipelines.spans import Span
-from lastword.pipelines.topology import OwnTopic
+from lastword.pipelines.graph.own_topics import ensure_topic
+from lastword.pipelines.graph.plan import BatchOrder, Branch, SourcePlan
+from lastword.pipelines.graph.topology import OwnTopic
+from lastword.pipelines.run.query import PipelineQuery
+from lastword.pipelines.run.spans import Span
+from lastword.pipelines.task.run_task import run_task as task
 from lastword.testing.waiting import wait_until
 from tests.support.pipeline_worker import Worker, batch
 
@@ -37,7 +37,7 @@ def worker(
     branches = tuple(Branch(frozenset(sources), branch.steps) for branch in worker.plan.branches)
     worker.plan = replace(worker.plan, sources=sources, branches=branches)
     yield worker
-    worker.membership.leave()
+    worker.driver_lock.leave()
     worker.move_to_another_process()
 
 
@@ -54,7 +54,7 @@ def run(
         )
     order = BatchOrder(
         worker.committed,
-        worker.membership.metadata,
+        worker.driver_lock.metadata,
         spans={Place(topics[topic], 1): span for topic, span in spans.items()},
     )
     (report,) = task.run_task(iter(parts), worker.plan, order)

@@ -15,27 +15,27 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
-from lastword.follow.checkpoint import decode_checkpoint, encode_checkpoint
-from lastword.follow.rows import encode_row
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
-from lastword.kafka.membership import Membership
-from lastword.kafka.transaction_writer import NOW, TransactionWriter
-from lastword.pipelines import task
-from lastword.pipelines.arrow_batches import arrow_settings
-from lastword.pipelines.continuity import check_continuity, starting_offsets
-from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import (
+from lastword.kafka.groups.driver_lock import DriverLock
+from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
+from lastword.pipelines.graph.own_topics import ensure_topic
+from lastword.pipelines.graph.plan import (
     BatchOrder,
     SourcePlan,
     TaskPlan,
     join_notes,
 )
-from lastword.pipelines.replay import ReplayPlan, replay_task
-from lastword.pipelines.status import pipeline_status
-from lastword.pipelines.task_input import PIECE_BYTES
-from lastword.pipelines.topology import OwnTopic
+from lastword.pipelines.graph.topology import OwnTopic
+from lastword.pipelines.run.continuity import check_continuity, starting_offsets
+from lastword.pipelines.run.status import pipeline_status
+from lastword.pipelines.task.replay import ReplayPlan, replay_task
+from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task.task_input import PIECE_BYTES
+from lastword.replicas.apply.checkpoint import decode_checkpoint, encode_checkpoint
+from lastword.replicas.apply.rows import encode_row
+from lastword.spark.arrow_batches import arrow_settings
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.testing.waiting import wait_until
 from tests.support.pipeline_worker import Worker, batch
@@ -48,7 +48,7 @@ def worker(
 ) -> Iterator[Worker]:
     worker = Worker(connection, admin, topic_name, tmp_path)
     yield worker
-    worker.membership.leave()
+    worker.driver_lock.leave()
     worker.move_to_another_process()
 
 
@@ -64,7 +64,7 @@ def test_what_does_not_fit_into_memory_is_committed_in_pieces(worker: Worker) ->
         next(batch(worker.source, record)).set_column(1, "value", large)
         for record in ((0, "a"), (1, "a"), (2, "b"))
     ]
-    order = BatchOrder(worker.committed, worker.membership.metadata)
+    order = BatchOrder(worker.committed, worker.driver_lock.metadata)
     # The second one goes on where a first attempt, which got that far, has committed.
     for given, processed in ((batches[:2], [1, 1]), (batches, [0, 0, 1])):
         reports = task.run_task(iter(given), worker.plan, order)
@@ -90,7 +90,7 @@ def test_two_attempts_at_the_same_time_commit_once(worker: Worker, tmp_path: Pat
     with ProcessPoolExecutor(2, get_context("spawn")) as machines:
         for first in range(0, 60, 20):
             records = list(enumerate(keys))[first : first + 20]
-            order = BatchOrder(worker.committed, worker.membership.metadata)
+            order = BatchOrder(worker.committed, worker.driver_lock.metadata)
             attempts = [
                 machines.submit(attempt, plan, order, worker.source, records) for plan in plans
             ]
@@ -142,10 +142,10 @@ def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
 
 def test_a_driver_that_was_replaced_cannot_commit(worker: Worker) -> None:
     worker.run((0, "a"))
-    zombie = BatchOrder({}, worker.membership.metadata)
-    worker.membership.leave()
+    zombie = BatchOrder({}, worker.driver_lock.metadata)
+    worker.driver_lock.leave()
     app = worker.plan.application_id
-    worker.membership = worker.join(app, f"{app}-control")
+    worker.driver_lock = worker.join(app, f"{app}-control")
     with pytest.raises(FencedError):
         list(task.run_task(batch(worker.source, (1, "a")), worker.plan, zombie))
     assert worker.table == {b"a": b"1"}
@@ -222,7 +222,7 @@ def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> Non
 
     def commit(length: int) -> None:
         positions = {place: Committed(0, "x" * length)}
-        writer.write({}, lambda _: positions, worker.membership.metadata)
+        writer.write({}, lambda _: positions, worker.driver_lock.metadata)
 
     commit(4_000)
     with pytest.raises(ConfigError, match="more than the brokers take"):
@@ -245,7 +245,7 @@ def test_two_drivers_that_start_at_the_same_moment_do_not_both_run(
     ensure_topic(admin, OwnTopic(topic_name, "control"), partitions=1)
     lost: list[str] = []
     first, second = (
-        Membership(connection, topic_name, topic_name, client_id=n, on_lost=lambda: lost.append(""))
+        DriverLock(connection, topic_name, topic_name, client_id=n, on_lost=lambda: lost.append(""))
         for n in ("first", "second")
     )
     first.join()
@@ -298,7 +298,7 @@ def test_how_a_pipeline_is_doing_is_seen_from_outside(worker: Worker) -> None:
     assert (store.store, store.changelog, store.partitions) == ("counts", worker.changelog, 2)
     assert store.offsets >= 2
     assert store.size_bytes > 0
-    worker.membership.leave()
+    worker.driver_lock.leave()
     assert pipeline_status(worker.connection, app).driver is None
 
 
@@ -308,7 +308,7 @@ def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
     writer.take_over()
     writer._producer.begin_transaction()
     moved = [TopicPartition(worker.source, 1, 7)]
-    metadata = worker.membership.metadata
+    metadata = worker.driver_lock.metadata
     writer._producer.send_offsets_to_transaction(moved, metadata, 10)
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(lambda: worker.position)

@@ -11,7 +11,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError, MomentGoneError, NotReadyError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Version
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.random_writes import write_at_random

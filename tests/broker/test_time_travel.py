@@ -13,8 +13,8 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError, MomentGoneError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Version
-from lastword.snapshots.confirmation import confirm
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.confirmation import confirm
+from lastword.snapshots.catalog.location import Location
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.random_writes import write_at_random

@@ -21,9 +21,9 @@ from lastword.errors import (
     TopicNotFoundError,
 )
 from lastword.kafka.admin import Admin
+from lastword.kafka.admin.log_dirs import replica_sizes
+from lastword.kafka.admin.transactions import open_transactions
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_dirs import replica_sizes
-from lastword.kafka.transactions import open_transactions
 from lastword.testing.waiting import wait_until
 from lastword.topics.creation import create_topic
 from lastword.topics.profiles import PROFILES

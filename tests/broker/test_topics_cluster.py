@@ -10,8 +10,8 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin import Admin
+from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_dirs import replica_sizes
 from lastword.testing.waiting import wait_until
 from lastword.topics.check import check_topic
 from lastword.topics.compaction import compaction

@@ -11,7 +11,7 @@ import pytest
 from lastword.errors import IndeterminateError, InvalidRecordError, NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
-from lastword.kafka.producer import Outgoing, RecordProducer
+from lastword.kafka.write.producer import Outgoing, RecordProducer
 from lastword.records import Position
 from lastword.testing import wait_until
 from lastword.writer.writer import Writer

@@ -71,7 +71,7 @@ def test_a_key_whose_text_looks_like_a_path_is_deleted_itself(
 def test_paths_of_tables_are_made_in_one_function() -> None:
     makers = {
         path.name
-        for path in PAGE.glob("*.js")
+        for path in PAGE.rglob("*.js")
         if re.search(r"[\"'`]/?tables/\$?|/keys|/windows", path.read_text())
     }
     # route.js makes addresses of this page, and tablepage.js shows a path to people.

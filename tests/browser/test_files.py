@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lastword import service
-from lastword.service.routes_dashboard import files
+from lastword.service.api.routes_dashboard import files
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = Path(service.__file__).parent / "page"
-FILES = sorted(PAGE.iterdir())
+FILES = sorted(path for path in PAGE.rglob("*") if path.is_file())
 SCRIPTS = [path for path in FILES if path.suffix == ".js"]
 # Ways to make markup or code of text, and to send something elsewhere.
 FORBIDDEN = re.compile(
@@ -33,8 +33,8 @@ def test_a_script_is_short_says_why_it_is_there_and_makes_no_markup(path: Path) 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_what_a_script_imports_is_there_and_used(path: Path) -> None:
     text = path.read_text()
-    for names, module in re.findall(r'^import \{([^}]+)\} from "\./([\w.]+)";', text, re.M):
-        exported = (PAGE / module).read_text()
+    for names, module in re.findall(r'^import \{([^}]+)\} from "([^"]+)";', text, re.M):
+        exported = (path.parent / module).read_text()
         for name in (each.strip() for each in names.split(",")):
             assert re.search(
                 rf"export (?:async )?(?:function\*?|class|const|let) {name}\b", exported

@@ -12,8 +12,8 @@ import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
-from lastword.kafka import log_reader
 from lastword.kafka.connection import Connection
+from lastword.kafka.log import reader as log_reader
 from lastword.testing.plugin import EAGER
 from tests.support.real_topic import MakeTopic, RealTopic
 from tests.support.table_process import TableProcesses

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.follow import tailer
-from lastword.follow.checkpoint import CHECKPOINT_FORMAT, decode_checkpoint
-from lastword.follow.rows import ROW_FORMAT, offset_of
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.replicas import tailer
+from lastword.replicas.apply.checkpoint import CHECKPOINT_FORMAT, decode_checkpoint
+from lastword.replicas.apply.rows import ROW_FORMAT, offset_of
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import RecordingStore

@@ -114,7 +114,7 @@ def agree_soon(table: Table, topic: RealTopic) -> bool:
 def test_sweeps_are_a_minute_apart_and_reads_are_marked_stale_until_one_is_done(
     make_topic: MakeTopic, tables: Tables, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", logger="lastword.follow")
+    caplog.set_level("INFO", logger="lastword.replicas")
     topic = make_topic(settings={"delete.retention.ms": "100"})
     clock = ShiftedClock()
     table = tables.open(topic.name, clock=clock, **RAW)
@@ -124,10 +124,11 @@ def test_sweeps_are_a_minute_apart_and_reads_are_marked_stale_until_one_is_done(
         return caplog.text.count("swept partition")
 
     def look_twice() -> None:
-        seen = tailer.facts.at_ms
+        seen = tailer.topic_state.at_ms
         for _ in range(2):
             seen = wait_until(
-                lambda past=seen: tailer.facts.at_ms > past and tailer.facts.at_ms, "a look"
+                lambda past=seen: tailer.topic_state.at_ms > past and tailer.topic_state.at_ms,
+                "a look",
             )
 
     wait_until(lambda: sweeps() == 1, "the first sweep")

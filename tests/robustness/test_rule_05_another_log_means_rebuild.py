@@ -11,7 +11,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import SnapshotError, WatchLostError
 from lastword.kafka.connection import Connection
 from lastword.records import Position
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from lastword.table.state import TableState
 from lastword.table.table import Table
 from lastword.testing import wait_until

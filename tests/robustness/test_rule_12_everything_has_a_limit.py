@@ -12,9 +12,9 @@ from lastword.errors import (
     NotUpToPositionError,
     WatchLostError,
 )
-from lastword.follow import feed
-from lastword.kafka.log_reader import PlaceLost
+from lastword.kafka.log.reader import PlaceLost
 from lastword.records import Position
+from lastword.replicas.watch import feed
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import GatedStore

@@ -11,9 +11,9 @@ import pytest
 from lastword.broker.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.service import Mount, Service, ServiceConfig, TokenFile
-from lastword.service.auth import Access
-from lastword.service.interface import OPERATIONS
-from lastword.service.operations import Operation
+from lastword.service.api.interface import OPERATIONS
+from lastword.service.api.operations import Operation
+from lastword.service.http.auth import Access
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Tokens

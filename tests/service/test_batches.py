@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lastword.service.keys import to_base64url
+from lastword.service.api.keys import to_base64url
 
 
 def test_each_record_of_a_batch_has_its_outcome(http: httpx.Client, key: str) -> None:

@@ -30,7 +30,7 @@ def test_the_page_needs_no_token_where_everything_else_does(serve: Serve) -> Non
     locked = serve(require_token=True)
     with locked.client(None) as client:
         assert client.get("/").headers["content-type"] == "text/html; charset=utf-8"
-        assert client.get("/assets/base.css").status_code == 200
+        assert client.get("/assets/styles/base.css").status_code == 200
         assert client.get("/tables").status_code == 401
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lastword.service.keys import to_base64url
+from lastword.service.api.keys import to_base64url
 from tests.support.service_process import ServiceProcess
 
 OCTETS = "application/octet-stream"

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lastword.service.interface import OPERATIONS
+from lastword.service.api.interface import OPERATIONS
 from tests.service.conftest import Serve, Serving
 
 ROOT = Path(__file__).parent.parent.parent

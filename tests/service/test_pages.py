@@ -10,7 +10,7 @@ import pytest
 
 from lastword.kafka.connection import Connection
 from lastword.service import Limits
-from lastword.service.keys import to_base64url
+from lastword.service.api.keys import to_base64url
 from tests.service.conftest import Serve
 from tests.support.tables import write_raw
 

@@ -12,7 +12,7 @@ import pytest
 from lastword.broker.ports import free_ports
 from lastword.errors import ConfigError, ServiceError
 from lastword.service import Service, ServiceConfig, TlsFiles
-from lastword.service.config import is_loopback
+from lastword.service.http.config import is_loopback
 from lastword.testing.certificates import make_certificates
 from tests.service.conftest import Serve
 

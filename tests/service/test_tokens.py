@@ -9,7 +9,7 @@ import pytest
 
 from lastword.errors import ConfigError
 from lastword.service import TokenFile
-from lastword.service.tokens import parse_scope
+from lastword.service.http.tokens import parse_scope
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.records import Position
 from lastword.service import Limits
-from lastword.service.keys import to_base64url
-from lastword.service.pump import Pump
+from lastword.service.api.keys import to_base64url
+from lastword.service.watch.pump import Pump
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.event_stream import Event, watching

@@ -14,7 +14,7 @@ from lastword.broker.home import default_home
 from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.pipelines.spark_session import build_session
+from lastword.spark.session import build_session
 from tests.support.pipelines import Bench
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lastword.jvm.java import find_java
-from lastword.pipelines.spark_session import SPARK_KAFKA_JARS, java_home_for_spark
+from lastword.spark.session import SPARK_KAFKA_JARS, java_home_for_spark
 from tests.support.pipelines import Bench, Written, counts_of
 from tests.support.spark_cluster import SparkCluster
 

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lastword.errors import FencedError
-from lastword.kafka.membership import Membership
+from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines import Pipeline, tumbling
-from lastword.pipelines.grouped import Result
+from lastword.pipelines.api.grouped import Result
 from tests.support.pipeline_process import DriverProcess
 from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
 from tests.support.tables import read_raw
@@ -90,7 +90,7 @@ def test_a_driver_killed_again_and_again_at_any_moment_loses_and_doubles_nothing
 def test_a_second_driver_is_refused_and_told_who_runs(bench: Bench, spark: SparkSession) -> None:
     app, _ = counting(bench)
     app.run(spark, once=True)  # makes the control topic
-    first = Membership(
+    first = DriverLock(
         bench.connection,
         app.application_id,
         f"{app.application_id}-control",

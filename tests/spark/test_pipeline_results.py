@@ -12,7 +12,7 @@ from lastword import Table
 from lastword.codecs.windowed import WindowedKey
 from lastword.errors import PartitionCountError, PipelineError, TopicUnfitError
 from lastword.pipelines import BatchReport, Pipeline, hopping, tumbling
-from lastword.pipelines.events import Tally
+from lastword.pipelines.operators.events import Tally
 from tests.support.pipelines import NOON_MS, PARTITIONS, Bench, counts_of
 from tests.support.tables import read_raw
 

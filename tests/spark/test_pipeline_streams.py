@@ -10,7 +10,7 @@ from pyspark.sql.functions import array, explode
 
 from lastword.errors import PartitionCountError, TopicUnfitError
 from lastword.pipelines import BatchReport, Pipeline
-from lastword.pipelines.result import Result
+from lastword.pipelines.api.result import Result
 from tests.support.pipelines import PARTITIONS, Bench
 
 COMPACTED = {"cleanup.policy": "compact"}

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from lastword.codecs.windowed import SessionKey, WindowedKey
 from lastword.errors import ConfigError
 from lastword.pipelines import BatchReport, Pipeline, session, tumbling
-from lastword.pipelines.result import Result
+from lastword.pipelines.api.result import Result
 from tests.support.pipelines import NOON_MS, Bench
 from tests.support.tables import read_raw, write_raw
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog import Catalog
-from lastword.snapshots.history import History
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.travel.history import History
 from tests.support.real_topic import RealTopic
 from tests.support.snapshot_process import SnapshotProcess
 from tests.support.snapshots import changes_of, history_job, job, rows_of

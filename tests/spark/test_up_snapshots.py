@@ -6,13 +6,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lastword.cli.context import AppContext
-from lastword.cli.table_options import table_spec
-from lastword.cli.up_pipelines import SparkRunner
-from lastword.cli.up_snapshots import snapshots_of
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.table_options import table_spec
+from lastword.cli.support.up_pipelines import SparkRunner
+from lastword.cli.support.up_snapshots import snapshots_of
 from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog import Catalog
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
 from tests.support.snapshots import rows_of

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from lastword.pipelines import Pipeline
-from lastword.pipelines.windows import SessionWindows, Windows, retention_of
+from lastword.pipelines.api.windows import SessionWindows, Windows, retention_of
 from tests.support.kafka_streams import KafkaStreams, Outcome
 from tests.support.offline_pipeline import OfflinePipeline, Rows
 from tests.support.streams_cases import STORE, Case, random_case

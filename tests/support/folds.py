@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.pipelines.folds import Aggregate, Count, Fold, Latest, Reduce
+from lastword.pipelines.api.folds import Aggregate, Count, Fold, Latest, Reduce
 
 
 def total_or_gone(old: int | None, value: int | None) -> int | None:

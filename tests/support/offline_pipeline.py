@@ -12,16 +12,16 @@ from pathlib import Path
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
-from lastword.kafka.transaction_writer import Output, PositionsAt, TransactionWriter
+from lastword.kafka.write.transaction_writer import Output, PositionsAt, TransactionWriter
 from lastword.pipelines import Pipeline
-from lastword.pipelines.any_key_store import AnyKeyStore
-from lastword.pipelines.events import Tally
-from lastword.pipelines.partition_run import PartitionRun
-from lastword.pipelines.partition_state import PartitionState
-from lastword.pipelines.plan import BatchOrder, Branch, StorePlan, TaskPlan
-from lastword.pipelines.state_view import StateView
-from lastword.pipelines.task_input import RawRecords, TaskInput
-from lastword.pipelines.task_report import StoreSize
+from lastword.pipelines.graph.plan import BatchOrder, Branch, StorePlan, TaskPlan
+from lastword.pipelines.operators.events import Tally
+from lastword.pipelines.operators.state_view import StateView
+from lastword.pipelines.task.any_key_store import AnyKeyStore
+from lastword.pipelines.task.partition_run import PartitionRun
+from lastword.pipelines.task.partition_state import PartitionState
+from lastword.pipelines.task.task_input import RawRecords, TaskInput
+from lastword.pipelines.task.task_report import StoreSize
 from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from lastword.follow.facts import TopicFacts
-from lastword.follow.judge import Judge
-from lastword.follow.partition import PartitionFollower
 from lastword.records import Batch, Headers
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.topic.topic_state import TopicState
 from lastword.stores.base import Capabilities
 from lastword.stores.memory import MemoryStore
 from lastword.testing.fake_clock import FakeClock
@@ -56,8 +56,8 @@ class OfflineTopic:
     clock: FakeClock
     validate: Callable[[bytes, bytes], str | None] | None = None
     store: MemoryStore = field(default_factory=KeepingStore)
-    facts: TopicFacts = field(
-        default_factory=lambda: TopicFacts(
+    topic_state: TopicState = field(
+        default_factory=lambda: TopicState(
             at_ms=0,
             cluster_id="cluster-a",
             topic_id="topic-a",
@@ -73,16 +73,16 @@ class OfflineTopic:
     def __post_init__(self) -> None:
         self.store.open()
 
-    def look(self, end: int | None = None, **changes: object) -> TopicFacts:
+    def look(self, end: int | None = None, **changes: object) -> TopicState:
         """The facts as of now, with ``changes`` from now on."""
         if end is not None:
             changes |= {"ends": {0: end}, "stable_ends": {0: end} | changes.pop("stable_ends", {})}
-        self.facts = replace(self.facts, at_ms=self.clock.now_ms(), **changes)
-        return self.facts
+        self.topic_state = replace(self.topic_state, at_ms=self.clock.now_ms(), **changes)
+        return self.topic_state
 
     def follower(self) -> PartitionFollower:
         """A follower over the store, as after a restart of the process."""
-        return PartitionFollower(0, self.store, Judge(1, 0, self.validate), self.clock)
+        return PartitionFollower(0, self.store, RecordFilter(1, 0, self.validate), self.clock)
 
     def live_follower(self, pairs: Sequence[Pair] = ()) -> PartitionFollower:
         """A follower that has restored ``pairs`` and is live."""

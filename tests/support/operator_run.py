@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lastword.pipelines.any_key_store import AnyKeyStore
-from lastword.pipelines.events import Events, Tally
-from lastword.pipelines.operator import Operator, Turn
-from lastword.pipelines.state_view import StateView, Update
+from lastword.pipelines.operators.events import Events, Tally
+from lastword.pipelines.operators.operator import BatchContext, Operator
+from lastword.pipelines.operators.state_view import StateView, Update
+from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.stores.memory import MemoryStore
 from tests.support.streams_model import Event
 
@@ -44,12 +44,12 @@ class OperatorRun:
             [event.timestamp_ms for event in events],
             range(len(events)),
         )
-        turn = Turn(self.stream_time_ms, self.tally)
+        context = BatchContext(self.stream_time_ms, self.tally)
         views = [StateView(store, every_update=self.every_update) for store in self.stores]
-        given = self.operator.process(columns, views, turn)
+        given = self.operator.process(columns, views, context)
         self.told += zip(given.keys, given.values, strict=True)
-        self.stream_time_ms = turn.stream_time_ms
-        self.bad += [each.reason for each in turn.bad]
+        self.stream_time_ms = context.stream_time_ms
+        self.bad += [each.reason for each in context.bad]
         for view, changelog in zip(views, self.changelogs, strict=True):
             changelog.extend(view.updates())
             view.commit(b"checkpoint", len(changelog))

@@ -15,7 +15,7 @@ from pathlib import Path
 from lastword.errors import LastwordError
 from lastword.jvm.java import find_java
 from lastword.pipelines import BatchReport, Pipeline
-from lastword.pipelines.spark_session import build_session
+from lastword.spark.session import build_session
 from tests.support.pipelines import Bench
 
 ROOT = Path(__file__).parents[2]

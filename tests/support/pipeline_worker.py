@@ -11,12 +11,10 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Groups, Place
-from lastword.kafka.membership import Membership
-from lastword.pipelines import task
-from lastword.pipelines.folds import Count
-from lastword.pipelines.make_fold import MakeFold
-from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import (
+from lastword.kafka.groups.driver_lock import DriverLock
+from lastword.pipelines.api.folds import Count
+from lastword.pipelines.graph.own_topics import ensure_topic
+from lastword.pipelines.graph.plan import (
     BatchOrder,
     Branch,
     SourcePlan,
@@ -24,8 +22,10 @@ from lastword.pipelines.plan import (
     StorePlan,
     TaskPlan,
 )
-from lastword.pipelines.task_input import COLUMNS
-from lastword.pipelines.topology import OwnTopic
+from lastword.pipelines.graph.topology import OwnTopic
+from lastword.pipelines.operators.make_fold import MakeFold
+from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task.task_input import COLUMNS
 from tests.support.tables import read_raw
 
 
@@ -71,18 +71,18 @@ class Worker:
             quarantine_topic=f"{app}-quarantine",
             state_dir=state_dir,
         )
-        self.membership = self.join(app, control.name)
+        self.driver_lock = self.join(app, control.name)
 
-    def join(self, app: str, control: str) -> Membership:
-        membership = Membership(
+    def join(self, app: str, control: str) -> DriverLock:
+        driver_lock = DriverLock(
             self.connection, app, control, client_id="driver", on_lost=lambda: None
         )
-        membership.join()
-        return membership
+        driver_lock.join()
+        return driver_lock
 
     def run(self, *records: tuple[int, str]) -> dict[str, int]:
         """One task attempt; what it reports."""
-        order = BatchOrder(self.committed, self.membership.metadata)
+        order = BatchOrder(self.committed, self.driver_lock.metadata)
         (report,) = task.run_task(batch(self.source, *records), self.plan, order)
         return dict(report.to_pylist()[0])
 

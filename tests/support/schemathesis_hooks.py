@@ -13,7 +13,7 @@ from typing import Any
 
 import schemathesis
 
-from lastword.service.keys import to_base64url
+from lastword.service.api.keys import to_base64url
 
 _VERSIONS = re.compile(r"[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}")
 _MOMENT = re.compile(

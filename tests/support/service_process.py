@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from lastword.broker.ports import free_ports
-from lastword.service.tokens import Scope, TokenFile
+from lastword.service.http.tokens import Scope, TokenFile
 from lastword.testing import wait_until
 
 TableSettings = Mapping[str, Mapping[str, str]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from lastword.testing import wait_until
 
 LIMIT_S = 240.0

@@ -14,20 +14,20 @@ from pyspark.sql import SparkSession
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.codecs.resolve import CodecSpec, key_codec
-from lastword.follow.facts import look_up
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_reader import read_range
-from lastword.pipelines.history_job import HistoryJob
-from lastword.pipelines.history_task import HistoryTask
-from lastword.pipelines.snapshot_job import SnapshotJob
-from lastword.pipelines.snapshot_task import SnapshotTask
-from lastword.snapshots.confirmation import confirm
-from lastword.snapshots.history import HistoryNote, encode_history_note
-from lastword.snapshots.layout import history_schema, snapshot_schema
-from lastword.snapshots.location import Location
-from lastword.snapshots.merge import CHANGES
-from lastword.snapshots.snapshot import SnapshotNote, encode_note
+from lastword.kafka.log.reader import read_range
+from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.snapshots.catalog.confirmation import confirm
+from lastword.snapshots.catalog.layout import history_schema, snapshot_schema
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.merge import CHANGES
+from lastword.snapshots.catalog.snapshot import SnapshotNote, encode_note
+from lastword.snapshots.jobs.history_job import HistoryJob
+from lastword.snapshots.jobs.history_task import HistoryTask
+from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+from lastword.snapshots.jobs.snapshot_task import SnapshotTask
+from lastword.snapshots.travel.history import HistoryNote, encode_history_note
 from tests.support.real_topic import Logged
 
 
@@ -63,34 +63,34 @@ def take_without_spark(
     """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
     keys = key_codec(key)
     with Admin(connection) as admin:
-        facts = look_up(admin, location.topic, SYSTEM_CLOCK.now_ms())
+        topic_state = read_topic_state(admin, location.topic, SYSTEM_CLOCK.now_ms())
     note = SnapshotNote(
         number=0,
         run_id=uuid.uuid4().hex,
         kind="full",
         topic=location.topic,
-        topic_id=facts.topic_id,
-        cluster_id=facts.cluster_id,
-        offsets=dict(facts.stable_ends),
-        captured_at_ms=facts.at_ms,
-        read_since_ms=facts.at_ms,
-        delete_retention_ms=facts.delete_retention_ms,
+        topic_id=topic_state.topic_id,
+        cluster_id=topic_state.cluster_id,
+        offsets=dict(topic_state.stable_ends),
+        captured_at_ms=topic_state.at_ms,
+        read_since_ms=topic_state.at_ms,
+        delete_retention_ms=topic_state.delete_retention_ms,
         key_codec=keys.name,
         value_codec="bytes",
         keep_ms=86_400_000,
         known_at_ms=SYSTEM_CLOCK.now_ms(),
-        compaction_lag_ms=facts.compaction_lag_ms,
-        leader_epochs=dict(facts.leader_epochs),
+        compaction_lag_ms=topic_state.compaction_lag_ms,
+        leader_epochs=dict(topic_state.leader_epochs),
         key_suffix_bytes=keys.suffix_bytes,
     )
     batches: list[pa.RecordBatch] = []
-    for partition in range(facts.partitions):
-        ends = (facts.starts[partition], facts.stable_ends[partition])
+    for partition in range(topic_state.partitions):
+        ends = (topic_state.starts[partition], topic_state.stable_ends[partition])
         task = SnapshotTask(
             uri=location.snapshots,
             base_version=None,
             partition=partition,
-            partitions=facts.partitions,
+            partitions=topic_state.partitions,
             first_offset=0,
             key_suffix_bytes=keys.suffix_bytes,
             key_codec=keys.name,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
-from lastword.pipelines.events import BadEvent, Events
-from lastword.pipelines.partition_input import PartitionInput
-from lastword.pipelines.plan import Branch, SourcePlan, TaskPlan
-from lastword.pipelines.spans import Span
-from lastword.pipelines.task_input import RawRecords, TaskInput
+from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
+from lastword.pipelines.operators.events import BadEvent, Events
+from lastword.pipelines.run.spans import Span
+from lastword.pipelines.task.partition_input import PartitionInput
+from lastword.pipelines.task.task_input import RawRecords, TaskInput
 
 Logged = tuple[int, int, bytes, bytes]
 """Offset, time, key, value."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from lastword.follow.checkpoint import Checkpoint, decode_checkpoint
+from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint
 from lastword.stores.memory import MemoryStore
 
 

@@ -13,10 +13,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from lastword.pipelines import NULL, Pipeline, hopping, session, tumbling
-from lastword.pipelines.grouped import GroupedStream
-from lastword.pipelines.result import Result
-from lastword.pipelines.stream import Stream
-from lastword.pipelines.windows import SessionWindows, TimeWindows
+from lastword.pipelines.api.grouped import GroupedStream
+from lastword.pipelines.api.result import Result
+from lastword.pipelines.api.stream import Stream
+from lastword.pipelines.api.windows import SessionWindows, TimeWindows
 
 STORE = "store"
 TOPICS = ("a", "b", "c")

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from lastword.follow import sweep_schedule
-from lastword.follow.partition import PartitionFollower
-from lastword.follow.rows import decode_row
-from lastword.follow.sweep_schedule import SweepSchedule
 from lastword.kafka.connection import Connection
 from lastword.records import Batch
+from lastword.replicas.apply.rows import decode_row
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.sweep import schedule as sweep_schedule
+from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
 
@@ -52,7 +52,7 @@ class Lab:
         return len(follower.drop(doomed))
 
     def consider(self, follower: PartitionFollower, *, first: bool = False) -> None:
-        self.schedule.consider(follower, self.topic.facts, first=first)
+        self.schedule.consider(follower, self.topic.topic_state, first=first)
 
     def carry_out(self, posts: int) -> None:
         """What the tailing thread does with that many messages of the pass."""
@@ -78,7 +78,7 @@ def lagging(lab: Lab) -> PartitionFollower:
 def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
     lab.clock.advance(seconds=RETENTION_MS / 1000)
     follower.check_lag()
-    follower.note_facts(lab.topic.look(2))
+    follower.note_topic_state(lab.topic.look(2))
     assert follower.sweep_due
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_reader import read_range
+from lastword.kafka.log.reader import read_range
 from lastword.records import NO_HEADERS, Headers, Record
 from lastword.table.table import Table
 

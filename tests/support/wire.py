@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.wire_admin import wire_admin
 
 with warnings.catch_warnings():
     # kafka-python reads its own files with a call that Python 3.11 deprecates.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from lastword.errors import ConfigError
-from lastword.kafka.producer import Outgoing
+from lastword.kafka.write.producer import Outgoing
 
 _SEED = 5
 _DELETED_SHARE = 0.05

@@ -10,11 +10,11 @@ from dataclasses import astuple, dataclass, field
 from lastword.bench.stream import ChangeStream
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.follow.catch_up import catch_up
-from lastword.follow.facts import look_up
 from lastword.kafka.admin import Admin
-from lastword.kafka.log_dirs import replica_sizes
-from lastword.kafka.producer import BATCH_BYTES_MAX, RecordProducer
+from lastword.kafka.admin.log_dirs import replica_sizes
+from lastword.kafka.write.producer import BATCH_BYTES_MAX, RecordProducer
+from lastword.replicas.catch_up import catch_up
+from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.stores.memory import MemoryStore
 from lastword.topics.cleaner_log import all_runs
 
@@ -215,8 +215,8 @@ class TopicsBench:
     def _restore(self, outcome: Outcome) -> None:
         """Bring an empty table to the end of the log, as a new instance would."""
         started = self._clock.monotonic()
-        facts = look_up(self._admin, outcome.topic, self._clock.now_ms())
-        for partition in range(facts.partitions):
+        topic_state = read_topic_state(self._admin, outcome.topic, self._clock.now_ms())
+        for partition in range(topic_state.partitions):
             store = MemoryStore()
             store.open()
             outcome.records_read += catch_up(
@@ -224,8 +224,8 @@ class TopicsBench:
                 outcome.topic,
                 partition,
                 store,
-                facts=facts,
-                until=facts.stable_ends[partition],
+                topic_state=topic_state,
+                until=topic_state.stable_ends[partition],
                 clock=self._clock,
             )
             outcome.rows += store.count()

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lastword.errors import BrokerError, ConfigError
-from lastword.kafka.jaas import PLAIN_MODULE, parse_login, render_login
-from lastword.kafka.java_properties import parse_java_properties
+from lastword.kafka.connection.jaas import PLAIN_MODULE, parse_login, render_login
+from lastword.kafka.connection.java_properties import parse_java_properties
 from lastword.private_files import make_private_directory, write_private
 
 PROTOCOL = "SASL_PLAINTEXT"  # nobody but root hears what goes over the loopback interface

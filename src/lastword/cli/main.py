@@ -11,8 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from lastword import __version__
-from lastword.cli.context import AppContext, SharedOption
-from lastword.cli.failure import Failure
+from lastword.cli.support.context import AppContext, SharedOption
+from lastword.cli.support.failure import Failure
 from lastword.errors import LastwordError
 
 # command -> (module, what it does). Named here so that --help needs to load none of them.
@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class LazyGroup(click.Group):
-    """Imports ``lastword.cli.<command>`` when the command is used, and turns errors into exits."""
+    """Imports the module of a command when it is used, and turns errors into exits."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of COMMANDS, which is the order of use."""
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         """The module's attribute of the command's name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"lastword.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"lastword.cli.commands.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - our own module
         _put_shared_options_last(command)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from lastword.codecs.null import NULL
-from lastword.pipelines.observer import BatchReport
-from lastword.pipelines.past_frame import past_frame
-from lastword.pipelines.pipeline import Pipeline
-from lastword.pipelines.rebuild import Rebuilt
-from lastword.pipelines.state import PipelineState
-from lastword.pipelines.windows import hopping, session, tumbling
+from lastword.pipelines.api.pipeline import Pipeline
+from lastword.pipelines.api.state import PipelineState
+from lastword.pipelines.api.windows import hopping, session, tumbling
+from lastword.pipelines.run.observer import BatchReport
+from lastword.pipelines.run.rebuild import Rebuilt
+from lastword.snapshots.jobs.past_frame import past_frame
 
 __all__ = [
     "NULL",

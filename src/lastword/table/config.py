@@ -8,10 +8,10 @@ from pathlib import Path
 import platformdirs
 
 from lastword.clock import Clock
-from lastword.follow.state_directory import StateDirectory
-from lastword.follow.versions import Keep
 from lastword.kafka.connection import Connection
-from lastword.snapshots.location import Location
+from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.versions.versions import Keep
+from lastword.snapshots.catalog.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
 

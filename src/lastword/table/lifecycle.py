@@ -11,14 +11,14 @@ from lastword.errors import (
     TableClosedError,
     WatchLostError,
 )
-from lastword.follow.hooks import Hooks
-from lastword.follow.partitions import currency_of
-from lastword.follow.progress import OnProgress, RestoreListener
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
-from lastword.snapshots.moments import Moment
-from lastword.snapshots.time_travel import Progress, TimeTravel
+from lastword.replicas.hooks import Hooks
+from lastword.replicas.partition_views import currency_of
+from lastword.replicas.progress import OnProgress, RestoreListener
+from lastword.snapshots.travel.moments import Moment
+from lastword.snapshots.travel.time_travel import Progress, TimeTravel
 from lastword.stores.base import Store
 from lastword.table.config import TableConfig
 from lastword.table.listening import ListenerThread
@@ -121,7 +121,7 @@ class Lifecycle:
             self._queries = Queries(
                 parts.tailer,
                 parts.decoder,
-                parts.judge.partitions,
+                parts.record_filter.partitions,
                 self._metrics,
                 self.ensure_ready,
             )
@@ -176,7 +176,9 @@ class Lifecycle:
         """A new watcher; the table must be ready."""
         self.ensure_ready()
         parts = self.parts
-        watch = Watch(parts.tailer, self._config.connection, parts.decoder, parts.judge, start)
+        watch = Watch(
+            parts.tailer, self._config.connection, parts.decoder, parts.record_filter, start
+        )
         try:
             # One that joins just after a rebuild has cut everybody off would miss what it brings.
             self.ensure_ready()
@@ -203,16 +205,16 @@ class Lifecycle:
     def as_of(self, moment: Moment, progress: Progress) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
-        refuse_foreign(moment, parts.tailer.facts.topic_id)
+        refuse_foreign(moment, parts.tailer.topic_state.topic_id)
         travel = TimeTravel(
             parts.admin,
             config.topic,
-            parts.judge,
+            parts.record_filter,
             config.snapshots,
             clock=config.clock,
             seen=parts.tailer.looks.of,
         )
-        return PastTable(travel.at(moment, progress), parts.decoder, parts.judge.partitions)
+        return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.partitions)
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""

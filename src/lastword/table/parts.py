@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lastword.errors import ConfigError, StoreCorruptedError
-from lastword.follow.hooks import Hooks
-from lastword.follow.judge import Judge
-from lastword.follow.partition import PartitionFollower
-from lastword.follow.restore_source import RestoreSource
-from lastword.follow.state_directory import StateDirectory
-from lastword.follow.tailer import Tailer
-from lastword.follow.versioned_partition import VersionedFollower
 from lastword.kafka.admin import Admin
-from lastword.kafka.group_names import table_group
+from lastword.kafka.groups.names import table_group
 from lastword.metrics import Metrics
 from lastword.records import Header
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.hooks import Hooks
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.restore_source import RestoreSource
+from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.tailer import Tailer
+from lastword.replicas.versions.versioned_follower import VersionedFollower
 from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
 from lastword.table.config import TableConfig
@@ -40,7 +40,7 @@ class Parts:
 
     admin: Admin
     decoder: Decoder
-    judge: Judge
+    record_filter: RecordFilter
     stores: Sequence[Store]
     directory: StateDirectory
     tailer: Tailer
@@ -72,11 +72,11 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     decoder = config.decoder
     owner = _owner(config, stores)
     fence = None if owner is None else InstanceFence(config.topic, config.clock)
-    judge = Judge(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
+    record_filter = RecordFilter(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
     tailer = Tailer(
         config.connection,
         config.topic,
-        {p: _follower(p, store, judge, config) for p, store in enumerate(stores)},
+        {p: _follower(p, store, record_filter, config) for p, store in enumerate(stores)},
         admin=admin,
         clock=config.clock,
         metrics=metrics,
@@ -94,7 +94,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         owner=owner,
         fence=fence,
     )
-    return Parts(admin, decoder, judge, stores, config.directory, tailer, writer, fence)
+    return Parts(admin, decoder, record_filter, stores, config.directory, tailer, writer, fence)
 
 
 def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:
@@ -126,10 +126,12 @@ def _make_store(config: TableConfig, partition: int, path: Path | None) -> Store
     return VersionedStore(store)
 
 
-def _follower(partition: int, store: Store, judge: Judge, config: TableConfig) -> PartitionFollower:
+def _follower(
+    partition: int, store: Store, record_filter: RecordFilter, config: TableConfig
+) -> PartitionFollower:
     if config.keep is not None and isinstance(store, VersionedStore):
-        return VersionedFollower(partition, store, judge, config.clock, config.keep)
-    return PartitionFollower(partition, store, judge, config.clock)
+        return VersionedFollower(partition, store, record_filter, config.clock, config.keep)
+    return PartitionFollower(partition, store, record_filter, config.clock)
 
 
 def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSource | None:
@@ -143,7 +145,7 @@ def _restore_source(config: TableConfig, stores: Sequence[Store]) -> RestoreSour
         log.info("%s is restored from its log, which has the order of use", config.topic)
         return None
     try:
-        from lastword.snapshots.source import SnapshotSource  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.travel.source import SnapshotSource  # noqa: PLC0415 - loads deltalake
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"snapshots cannot be read: {error}", hint="pip install 'lastword[snapshots]'"

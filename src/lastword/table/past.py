@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError
-from lastword.follow.soundness import EXACT
 from lastword.kafka.partitioner import partition_for
 from lastword.records import Position
-from lastword.snapshots.time_travel import Past
+from lastword.replicas.sweep.soundness import EXACT
+from lastword.snapshots.travel.time_travel import Past
 from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry

@@ -7,13 +7,13 @@ from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError, LastwordError
-from lastword.follow.partition import PartitionFollower
-from lastword.follow.partitions import currency_of, position_of
-from lastword.follow.soundness import Currency
-from lastword.follow.tailer import Tailer
 from lastword.kafka.partitioner import partition_for
 from lastword.metrics import Metrics
 from lastword.records import Position
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.partition_views import currency_of, position_of
+from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.tailer import Tailer
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Entry
 from lastword.table.scan import Scan, key_bounds
@@ -237,7 +237,7 @@ class Queries:
                     f"the position {at_least} names partitions that {self._tailer.topic} has not",
                     hint="a position comes from an answer, or from the version of a write",
                 )
-            if at_least.is_foreign_to(self._tailer.facts.topic_id):
+            if at_least.is_foreign_to(self._tailer.topic_state.topic_id):
                 raise ConfigError(
                     f"the position {at_least} is of a topic that {self._tailer.topic} replaced",
                     hint="read without at_least, and go on from the position of that answer",

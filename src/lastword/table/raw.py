@@ -7,15 +7,15 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 from lastword.errors import LastwordError
-from lastword.follow.feed import Dropped, Subscription
-from lastword.follow.partitions import currency_of
-from lastword.follow.rows import decode_row
-from lastword.follow.soundness import Currency
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
-from lastword.kafka.producer import Delivery, Outgoing
+from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
 from lastword.records import Batch, Headers, Position, Version
+from lastword.replicas.apply.rows import decode_row
+from lastword.replicas.partition_views import currency_of
+from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.watch.feed import Dropped, Subscription
 from lastword.table.parts import Parts
 from lastword.table.scan import Scan
 
@@ -47,8 +47,8 @@ class RawTable:
         self.connection = connection
         self._tailer = parts.tailer
         self._followers = parts.tailer.followers
-        self._partitions = parts.judge.partitions
-        self._suffix = parts.judge.key_suffix_bytes
+        self._partitions = parts.record_filter.partitions
+        self._suffix = parts.record_filter.key_suffix_bytes
         self._ensure_ready = ensure_ready
         self._get_latency = metrics.latency("get")
         self._scan_latency = metrics.latency("scan")

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from lastword.codecs.base import KeyCodec, prefix_bounds
 from lastword.errors import ConfigError
-from lastword.follow.soundness import Currency
 from lastword.records import Position
+from lastword.replicas.sweep.soundness import Currency
 from lastword.stores.base import Scan as StoreScan
 
 T = TypeVar("T")

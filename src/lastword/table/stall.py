@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lastword.errors import LastwordError, NotReadyError
-from lastword.follow.progress import RestoreProgress
+from lastword.kafka.admin.transactions import open_transactions
 from lastword.kafka.connection import Connection
-from lastword.kafka.transactions import open_transactions
+from lastword.replicas.progress import RestoreProgress
 from lastword.table.parts import Parts
 
 _ALL_READ = "everything is read, but a store is still being written"
@@ -32,7 +32,7 @@ def explain_stall(
 
 
 def _where(progress: RestoreProgress, parts: Parts) -> str:
-    stable = parts.tailer.facts.stable_ends.get(progress.partition)
+    stable = parts.tailer.topic_state.stable_ends.get(progress.partition)
     trouble = parts.tailer.troubles.of(progress.partition)
     return (
         f"partition {progress.partition} is at {progress.position} of {progress.end}"

@@ -10,17 +10,17 @@ from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
-from lastword.follow.checkpoint import Quarantined
-from lastword.follow.partitions import currency_of
-from lastword.follow.progress import OnProgress, RestoreListener, RestoreProgress
-from lastword.follow.state_directory import StateDirectory
-from lastword.follow.versions import keep_of
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
-from lastword.snapshots.location import Location
-from lastword.snapshots.moments import Moment
-from lastword.snapshots.time_travel import Progress, unwatched
+from lastword.replicas.apply.checkpoint import Quarantined
+from lastword.replicas.partition_views import currency_of
+from lastword.replicas.progress import OnProgress, RestoreListener, RestoreProgress
+from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.versions.versions import keep_of
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.travel.moments import Moment
+from lastword.snapshots.travel.time_travel import Progress, unwatched
 from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,

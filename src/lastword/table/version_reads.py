@@ -9,12 +9,12 @@ from typing import Any
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError, LastwordError, MomentGoneError, NotReadyError
-from lastword.follow.versioned_partition import VersionedFollower
-from lastword.follow.versions import Cut, KeyVersion, decode_past, versions_of
-from lastword.follow.versions_note import Unknown, version_at
 from lastword.kafka.partitioner import partition_for
 from lastword.records import Position, Record, Version
-from lastword.snapshots.moments import Moment, as_milliseconds
+from lastword.replicas.versions.known_past import Unknown, version_at
+from lastword.replicas.versions.versioned_follower import VersionedFollower
+from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
+from lastword.snapshots.travel.moments import Moment, as_milliseconds
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.parts import Parts

@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
 
-from lastword.follow.feed import Dropped, Subscription
-from lastword.follow.judge import Judge
-from lastword.follow.resume import refuse_what_is_gone, refuse_what_may_be_missing
-from lastword.follow.tailer import Tailer
 from lastword.kafka.connection import Connection
-from lastword.kafka.log_reader import read_range
+from lastword.kafka.log.reader import read_range
 from lastword.records import Batch, Position, Record
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.tailer import Tailer
+from lastword.replicas.watch.feed import Dropped, Subscription
+from lastword.replicas.watch.resume import refuse_what_is_gone, refuse_what_may_be_missing
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Change
 
@@ -33,16 +33,16 @@ class Watch:
         tailer: Tailer,
         connection: Connection,
         decoder: Decoder,
-        judge: Judge,
+        record_filter: RecordFilter,
         start: Position | None,
     ) -> None:
         self._tailer = tailer
         self._decoder = decoder
-        self._judge = judge
+        self._filter = record_filter
         self._ready: deque[Record | bytes] = deque()  # bytes: a swept key
         asked = {} if start is None else dict(start.offsets)
         self._start = start or Position()
-        refuse_what_is_gone(self._start, tailer.facts, tailer.followers)
+        refuse_what_is_gone(self._start, tailer.topic_state, tailer.followers)
         with tailer.lock:
             joined = tailer.position()
             self._subscription = Subscription(tailer.feed, joined)
@@ -115,7 +115,7 @@ class Watch:
         if isinstance(batch, Dropped):
             self._ready.extend(batch.keys)
         else:
-            self._ready.extend(self._judge.records_of_table(batch))
+            self._ready.extend(self._filter.records_of_table(batch))
         return True
 
     def _end_replay(self) -> None:

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from lastword.errors import LastwordError
-from lastword.kafka.producer import Outgoing
+from lastword.kafka.write.producer import Outgoing
 from lastword.metrics import Latency, Metrics
 from lastword.records import NO_HEADERS, Headers, Version
 from lastword.table.decoder import Decoder

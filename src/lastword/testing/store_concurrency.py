@@ -47,7 +47,7 @@ class ConcurrencyContract(ABC):
         store.apply(_batch(0), (), b"0")
         torn: list[object] = []
 
-        def look_up() -> None:
+        def read_topic_state() -> None:
             if not _is_whole(rows := store.get_many(_KEYS)):
                 torn.append(rows)
 
@@ -56,7 +56,7 @@ class ConcurrencyContract(ABC):
             if not _is_whole([rows.get(key) for key in _KEYS]):
                 torn.append(rows)
 
-        with _running(look_up) as lookups, _running(scan) as scans:
+        with _running(read_topic_state) as lookups, _running(scan) as scans:
             for number in range(1, 150):
                 odd = set(_KEYS[1::2]) if number % 2 else set()
                 store.apply(_batch(number, without=odd), odd, b"%d" % number)

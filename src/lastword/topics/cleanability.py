@@ -45,7 +45,7 @@ def cleanability(
     stable_end: int,
     now_ms: int,
 ) -> Cleanability:
-    """Judge the log as the cleaner would; ``stable_end`` is the last stable offset."""
+    """RecordFilter the log as the cleaner would; ``stable_end`` is the last stable offset."""
     segments = files.segments
     dirty_from = _first_dirty_offset(files.cleaned_until, log_start, log_end)
     waiting = _inactive_from(files, dirty_from)

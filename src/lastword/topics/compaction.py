@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.admin import Admin, PartitionInfo
-from lastword.kafka.log_dirs import replica_sizes
-from lastword.kafka.log_offsets import LogBounds
+from lastword.kafka.admin.log_dirs import replica_sizes
+from lastword.kafka.admin.offsets import LogBounds
 from lastword.topics.cleanability import Cleanability, cleanability
 from lastword.topics.cleaner_log import CleanerRun, last_run, was_marked_uncleanable
 from lastword.topics.partition_files import PartitionFiles, read_partition_files

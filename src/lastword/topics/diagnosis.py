@@ -11,7 +11,7 @@ from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import BrokerError, ConfigError
 from lastword.kafka.admin import Admin
-from lastword.kafka.transactions import OpenTransaction, open_transactions
+from lastword.kafka.admin.transactions import OpenTransaction, open_transactions
 from lastword.topics.cleaner_gauges import CleanerGauges, cleaner_gauges
 from lastword.topics.compaction import CleanerState, PartitionCompaction
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lastword.kafka.admin import Admin
-from lastword.kafka.log_reader import read_range
+from lastword.kafka.log.reader import read_range
 from lastword.kafka.partitioner import misplaced
 from lastword.records import Batch
 

@@ -11,7 +11,7 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection, choose_connection
-from lastword.kafka.producer import Outgoing, RecordProducer
+from lastword.kafka.write.producer import Outgoing, RecordProducer
 from lastword.records import NO_HEADERS, Headers, Version
 from lastword.topics.creation import DEFAULT_PARTITIONS, DEFAULT_REPLICATION
 from lastword.writer.writer import WRITE_TIMEOUT_S

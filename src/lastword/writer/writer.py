@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
-from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
+from lastword.kafka.write.producer import Delivery, Outgoing, RecordProducer
 from lastword.records import Header, Headers, Position, Version
 from lastword.writer.evictions import Evictions
 from lastword.writer.instance_fence import InstanceFence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from tests.support.real_topic import EAGER_COMPACTION, RealTopic
 from tests.support.snapshots import keep_history_without_spark, take_without_spark
 

@@ -13,8 +13,8 @@ import pytest
 
 from lastword.errors import JavaError
 from lastword.jvm.java import Java
-from lastword.pipelines import class_archive
-from lastword.pipelines.class_archive import ClassArchive
+from lastword.spark import class_archive
+from lastword.spark.class_archive import ClassArchive
 
 
 def test_it_is_ended_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.cli.output import Output
+from lastword.cli.support.output import Output
 
 HOSTILE = "bad \x1b]0;owned\x07\x9b2J\u202e value"
 ESCAPED = "bad \\x1b]0;owned\\x07\\x9b2J\\u202e value"

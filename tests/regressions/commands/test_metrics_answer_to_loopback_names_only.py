@@ -10,7 +10,7 @@ import http.client
 import pytest
 
 from lastword.broker.ports import free_ports
-from lastword.cli.metrics_endpoint import metrics_endpoint
+from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.metrics import Metrics
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lastword.cli.settings_file import load_settings
+from lastword.cli.settings.settings_file import load_settings
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 
@@ -64,14 +64,14 @@ def test_a_link_that_somebody_else_made_is_refused(
 def test_one_that_others_can_write_is_refused(
     file: Path, mode: int, who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lastword.cli.trusted_file._is_own_group", lambda _: False)
+    monkeypatch.setattr("lastword.cli.settings.trusted_file._is_own_group", lambda _: False)
     file.chmod(mode)
     with pytest.raises(ConfigError, match=f"can be written by .*{who}"):
         load_settings(None, {}, {})
 
 
 def test_a_group_of_ones_own_may_write(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lastword.cli.trusted_file._is_own_group", lambda _: True)
+    monkeypatch.setattr("lastword.cli.settings.trusted_file._is_own_group", lambda _: True)
     file.chmod(0o664)
     assert load_settings(None, {}, {})["application_id"] == "shop"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from lastword.pipelines import Pipeline, tumbling
-from lastword.pipelines.grouped import GroupedStream
-from lastword.pipelines.result import Result
+from lastword.pipelines.api.grouped import GroupedStream
+from lastword.pipelines.api.result import Result
 from tests.support.offline_pipeline import OfflinePipeline
 
 EVENTS = [

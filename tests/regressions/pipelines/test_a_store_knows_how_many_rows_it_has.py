@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.pipelines import task
-from lastword.pipelines.plan import BatchOrder, Branch, Stateful
-from lastword.pipelines.state_view import StateView
-from lastword.pipelines.task_report import StoreSize, from_row
+from lastword.pipelines.graph.plan import BatchOrder, Branch, Stateful
+from lastword.pipelines.operators.state_view import StateView
+from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task.task_report import StoreSize, from_row
 from lastword.stores.memory import MemoryStore
 from tests.support.pipeline_worker import Worker, batch
 
@@ -30,12 +30,12 @@ def worker(connection: Connection, topic_name: str, tmp_path: Path) -> Iterator[
     with Admin(connection) as admin:
         worker = Worker(connection, admin, topic_name, tmp_path)
         yield worker
-        worker.membership.leave()
+        worker.driver_lock.leave()
         worker.move_to_another_process()
 
 
 def size_after(worker: Worker, *records: tuple[int, str]) -> StoreSize:
-    order = BatchOrder(worker.committed, worker.membership.metadata)
+    order = BatchOrder(worker.committed, worker.driver_lock.metadata)
     (row,) = task.run_task(batch(worker.source, *records), worker.plan, order)
     return from_row(row.to_pylist()[0]).stores["counts"]
 

@@ -12,10 +12,10 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from lastword.errors import ConfigError, PipelineError
-from lastword.kafka.group_names import pipeline_group, table_group
 from lastword.kafka.groups import Committed, Groups, Place
-from lastword.pipelines.continuity import check_continuity
-from lastword.pipelines.plan import SourcePlan, TaskPlan
+from lastword.kafka.groups.names import pipeline_group, table_group
+from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
+from lastword.pipelines.run.continuity import check_continuity
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.pipelines import PARTITIONS, Bench

@@ -31,7 +31,7 @@ def workers(
             admin = opened.enter_context(Admin(cluster))
             worker = Worker(cluster, admin, topic_name, tmp_path / str(number))
             opened.callback(worker.move_to_another_process)
-            opened.callback(worker.membership.leave)
+            opened.callback(worker.driver_lock.leave)
             made.append(worker)
         yield made
 

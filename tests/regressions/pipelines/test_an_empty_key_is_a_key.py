@@ -25,7 +25,7 @@ def worker(connection: Connection, topic_name: str, tmp_path: Path) -> Iterator[
     with Admin(connection) as admin:
         worker = Worker(connection, admin, topic_name, tmp_path)
         yield worker
-        worker.membership.leave()
+        worker.driver_lock.leave()
         worker.move_to_another_process()
 
 

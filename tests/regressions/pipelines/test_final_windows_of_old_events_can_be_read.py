@@ -7,7 +7,7 @@ looked, before anybody had read them.
 from __future__ import annotations
 
 from lastword.pipelines import tumbling
-from lastword.pipelines.result import Result
+from lastword.pipelines.api.result import Result
 from tests.support.pipelines import PARTITIONS, Bench
 
 A_DAY_AND_A_MINUTE_MS = 86_460_000

@@ -12,7 +12,7 @@ import struct
 
 from pyspark.sql import SparkSession
 
-from lastword.pipelines.spark_network import is_open, network_settings
+from lastword.spark.network import is_open, network_settings
 from tests.support.listening import beyond_loopback, descendants, listening
 
 

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from lastword.kafka.groups import Committed, Place
 from lastword.pipelines import tumbling
-from lastword.pipelines.events import Tally
-from lastword.pipelines.folds import Aggregate, Count
-from lastword.pipelines.make_fold import MakeFold
-from lastword.pipelines.observer import BatchReport
-from lastword.pipelines.spans import Span, Spans
+from lastword.pipelines.api.folds import Aggregate, Count
+from lastword.pipelines.operators.events import Tally
+from lastword.pipelines.operators.make_fold import MakeFold
+from lastword.pipelines.run.observer import BatchReport
+from lastword.pipelines.run.spans import Span, Spans
 from tests.support.operator_run import OperatorRun
 from tests.support.pipelines import NOON_MS, Bench
 from tests.support.split_input import Logged, Logs, SplitInput, greedy

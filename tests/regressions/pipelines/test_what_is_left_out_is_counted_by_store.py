@@ -16,15 +16,15 @@ import pytest
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines import task, tumbling
-from lastword.pipelines.events import Tally
-from lastword.pipelines.folds import Count
-from lastword.pipelines.make_fold import MakeFold
-from lastword.pipelines.observer import BatchReport, Observer
-from lastword.pipelines.own_topics import ensure_topic
-from lastword.pipelines.plan import BatchOrder, Branch, Stateful, StorePlan
-from lastword.pipelines.state import PipelineLife
-from lastword.pipelines.task_report import TaskReport, from_row
-from lastword.pipelines.topology import OwnTopic
+from lastword.pipelines.api.folds import Count
+from lastword.pipelines.api.state import PipelineLife
+from lastword.pipelines.graph.own_topics import ensure_topic
+from lastword.pipelines.graph.plan import BatchOrder, Branch, Stateful, StorePlan
+from lastword.pipelines.graph.topology import OwnTopic
+from lastword.pipelines.operators.events import Tally
+from lastword.pipelines.operators.make_fold import MakeFold
+from lastword.pipelines.run.observer import BatchReport, Observer
+from lastword.pipelines.task.task_report import TaskReport, from_row
 from tests.support.pipeline_worker import Worker, batch
 from tests.support.pipelines import NOON_MS
 
@@ -44,7 +44,7 @@ def worker(connection: Connection, topic_name: str, tmp_path: Path) -> Iterator[
             branches.append(Branch(frozenset({worker.source}), (stage,)))
         worker.plan = replace(worker.plan, branches=tuple(branches))
         yield worker
-        worker.membership.leave()
+        worker.driver_lock.leave()
         worker.move_to_another_process()
 
 
@@ -52,7 +52,7 @@ def processed(worker: Worker, *seconds: int) -> TaskReport:
     (records,) = batch(worker.source, *((n, "a") for n in range(len(seconds))))
     times = pa.array([NOON_MS + 1_000 * second for second in seconds], pa.int64())
     records = records.set_column(5, "timestamp_ms", times)
-    order = BatchOrder(worker.committed, worker.membership.metadata)
+    order = BatchOrder(worker.committed, worker.driver_lock.metadata)
     (row,) = task.run_task(iter([records]), worker.plan, order)
     return from_row(row.to_pylist()[0])
 

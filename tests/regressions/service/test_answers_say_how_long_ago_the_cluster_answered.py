@@ -5,7 +5,7 @@ A service that was cut off from its cluster answered as if nothing was wrong.
 
 from __future__ import annotations
 
-from lastword.follow.soundness import CONTACT_MAX_S
+from lastword.replicas.sweep.soundness import CONTACT_MAX_S
 from tests.service.conftest import Serve
 from tests.support.shifted_clock import ShiftedClock
 

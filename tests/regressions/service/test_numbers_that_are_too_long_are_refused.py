@@ -7,7 +7,7 @@ import pytest
 from lastword.codecs.windowed import windowed
 from lastword.errors import ConfigError
 from lastword.records import Position
-from lastword.snapshots.moments import parse_moment
+from lastword.snapshots.travel.moments import parse_moment
 from tests.service.conftest import Serve
 
 # The first is just too large for Kafka; Python itself refuses to read the last one.

@@ -24,7 +24,7 @@ from lastword.broker.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.service import Limits, Mount, Service, ServiceConfig, TokenFile
-from lastword.service.context import Context
+from lastword.service.api.context import Context
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from lastword.topics.creation import create_topic

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from lastword.follow import catch_up as module
-from lastword.follow.catch_up import catch_up
 from lastword.kafka.connection import Connection
 from lastword.records import Batch
+from lastword.replicas import catch_up as module
+from lastword.replicas.catch_up import catch_up
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic, batch_of
 
@@ -23,7 +23,7 @@ RETENTION_MS = 10_000
 def test_a_key_deleted_during_a_slow_rebuild_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = FakeClock()
     topic = OfflineTopic(clock)
-    facts = topic.look(2, delete_retention_ms=RETENTION_MS)
+    topic_state = topic.look(2, delete_retention_ms=RETENTION_MS)
     both, one = batch_of([(b"deleted", b"1"), (b"kept", b"1")]), batch_of([(b"kept", b"1")], 1)
     # The key is deleted, and its tombstone cleaned away, while the log is read the second time.
     passes = iter([(both, RETENTION_MS), (both, RETENTION_MS), (one, 100)])
@@ -35,5 +35,5 @@ def test_a_key_deleted_during_a_slow_rebuild_is_gone(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(module, "read_range", read)
     nowhere = Connection(bootstrap_servers="127.0.0.1:1")
-    catch_up(nowhere, "topic", 0, topic.store, facts=facts, until=2, clock=clock)
+    catch_up(nowhere, "topic", 0, topic.store, topic_state=topic_state, until=2, clock=clock)
     assert [key for key, _ in topic.store.scan()] == [b"kept"]

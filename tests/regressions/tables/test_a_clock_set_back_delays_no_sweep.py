@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.follow.retention import SWEEP_INTERVAL_MS
+from lastword.replicas.sweep.retention import SWEEP_INTERVAL_MS
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import lagging, running_lab
@@ -27,7 +27,7 @@ def test_the_next_sweep_is_a_minute_later_whatever_the_wall_clock_says(
         follower.check_lag()
         assert follower.sweep_due
         lab.clock.advance(seconds=SWEEP_INTERVAL_MS / 1000)
-        follower.note_facts(lab.topic.look(2))
+        follower.note_topic_state(lab.topic.look(2))
         lab.consider(follower)
         lab.carry_out(posts=1)
         assert (lab.passes, follower.unsound) == (2, False)

@@ -18,7 +18,7 @@ import pytest
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import IndeterminateError, WriteFailedError
 from lastword.kafka.connection import Connection
-from lastword.kafka.producer import Delivery, Outgoing, RecordProducer
+from lastword.kafka.write.producer import Delivery, Outgoing, RecordProducer
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 from tests.support.wire import RawRecord, produce_raw, producer_of

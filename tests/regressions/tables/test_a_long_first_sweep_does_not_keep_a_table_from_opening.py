@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from lastword.errors import NotReadyError
-from lastword.follow import sweep_schedule
-from lastword.follow.progress import RestoreProgress
-from lastword.kafka.log_reader import read_range
+from lastword.kafka.log.reader import read_range
 from lastword.records import Batch
+from lastword.replicas.progress import RestoreProgress
+from lastword.replicas.sweep import schedule as sweep_schedule
 from tests.support.real_topic import RAW, MakeTopic
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.tables import Tables

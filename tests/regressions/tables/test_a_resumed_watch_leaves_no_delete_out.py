@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import WatchLostError
-from lastword.follow.facts import TopicFacts
-from lastword.follow.partition import PartitionFollower
-from lastword.follow.partitions import position_of
-from lastword.follow.resume import refuse_what_is_gone
 from lastword.records import Position
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.partition_views import position_of
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.replicas.watch.resume import refuse_what_is_gone
 from lastword.testing import wait_until
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
@@ -63,8 +63,8 @@ def test_a_position_grows_no_older_while_nothing_happens(
         assert [change.value for change in take(watch, 1)] == [b"2"]
 
 
-def resume(follower: PartitionFollower, start: Position, facts: TopicFacts) -> None:
-    refuse_what_is_gone(start, facts, {0: follower})
+def resume(follower: PartitionFollower, start: Position, topic_state: TopicState) -> None:
+    refuse_what_is_gone(start, topic_state, {0: follower})
 
 
 def test_deletes_that_a_sweep_found_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +74,8 @@ def test_deletes_that_a_sweep_found_are_not_left_out(monkeypatch: pytest.MonkeyP
         sweep(lab, follower)
         assert lab.rows() == {}
         with pytest.raises(WatchLostError, match="a sweep found deletes"):
-            resume(follower, before, lab.topic.facts)
-        resume(follower, position_of({0: follower}), lab.topic.facts)
+            resume(follower, before, lab.topic.topic_state)
+        resume(follower, position_of({0: follower}), lab.topic.topic_state)
 
 
 def sweep(lab: Lab, follower: PartitionFollower) -> None:
@@ -89,15 +89,15 @@ def test_keys_that_expired_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> 
         lab.topic.look(delete_retention_ms=24 * 3600_000)
         follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
         before = position_of({0: follower})
-        resume(follower, before, lab.topic.facts)
-        follower.note_facts(lab.topic.look(2, starts={0: 1}))
+        resume(follower, before, lab.topic.topic_state)
+        follower.note_topic_state(lab.topic.look(2, starts={0: 1}))
         sweep(lab, follower)
         assert lab.rows() == {b"b": b"2"}
         with pytest.raises(WatchLostError, match="keys have expired"):
-            resume(follower, before, lab.topic.facts)
+            resume(follower, before, lab.topic.topic_state)
         lab.clock.advance(seconds=120)
-        follower.note_facts(lab.topic.look(2))
-        resume(follower, position_of({0: follower}), lab.topic.facts)
+        follower.note_topic_state(lab.topic.look(2))
+        resume(follower, position_of({0: follower}), lab.topic.topic_state)
 
 
 def test_a_position_is_too_old_after_the_retention_and_in_time_before() -> None:
@@ -106,7 +106,7 @@ def test_a_position_is_too_old_after_the_retention_and_in_time_before() -> None:
     follower = topic.live_follower([(b"a", b"1")])
     start = position_of({0: follower})
     topic.clock.advance(seconds=RETENTION_MS / 1000 / 2)
-    resume(follower, start, topic.facts)
+    resume(follower, start, topic.topic_state)
     topic.clock.advance(seconds=RETENTION_MS / 1000 / 2)
     with pytest.raises(WatchLostError, match=r"older than delete\.retention\.ms"):
-        resume(follower, start, topic.facts)
+        resume(follower, start, topic.topic_state)

@@ -16,7 +16,7 @@ import pytest
 
 from lastword.codecs import WindowedKey, windowed
 from lastword.kafka.connection import Connection
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 from lastword.table.table import Table
 from tests.support.real_topic import MakeTopic, RealTopic
 from tests.support.snapshots import take_without_spark

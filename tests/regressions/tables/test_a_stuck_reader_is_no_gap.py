@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from lastword.kafka.log_reader import LogReader
+from lastword.kafka.log.reader import LogReader
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import NotReadyError
-from lastword.follow.feed import Subscription
-from lastword.kafka.log_reader import PlaceLost
+from lastword.kafka.log.reader import PlaceLost
+from lastword.replicas.watch.feed import Subscription
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 

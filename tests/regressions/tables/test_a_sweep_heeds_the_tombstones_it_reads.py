@@ -7,7 +7,7 @@ record, took the row for alive and ignored the tombstone.
 
 from __future__ import annotations
 
-from lastword.follow.sweep import SweepJob, SweepProgress, doomed_rows, find_dead
+from lastword.replicas.sweep.dead_rows import SweepJob, SweepProgress, doomed_rows, find_dead
 from tests.unit.follow.test_sweep import Log, reading, store_of
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from lastword.follow.sweep_schedule import SweepSchedule
+from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.real_topic import EAGER_COMPACTION, RAW, MakeTopic, RealTopic
@@ -76,8 +76,8 @@ def test_keys_overwritten_beyond_the_position_are_never_absent_and_never_told_as
         reading.pause()
         overwrite_beyond(table, topic)
         clock.shift_s = 61  # deletes may have been missed, and the last sweep is a minute ago
-        behind_since = looks.facts.at_ms
-        wait_until(lambda: looks.facts.at_ms > behind_since + 2_000, "two looks at the topic")
+        behind_since = looks.topic_state.at_ms
+        wait_until(lambda: looks.topic_state.at_ms > behind_since + 2_000, "two looks at the topic")
         assert table.query.count().stale
         assert set(KEYS) <= set(table)
         reading.resume()

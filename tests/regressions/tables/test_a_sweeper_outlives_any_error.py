@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.follow.sweep_schedule import RETRY_MS
+from lastword.replicas.sweep.schedule import RETRY_MS
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import lagging, running_lab
@@ -26,7 +26,7 @@ def test_a_pass_that_failed_of_a_foreign_error_is_tried_again(
         lab.failure = None
         lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
         lab.clock.advance(seconds=RETRY_MS / 1000)
-        follower.note_facts(lab.topic.look(2))
+        follower.note_topic_state(lab.topic.look(2))
         lab.consider(follower)
         lab.carry_out(posts=1)
         assert not follower.unsound

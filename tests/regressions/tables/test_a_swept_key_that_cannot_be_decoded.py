@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import DecodeError
-from lastword.follow.feed import Dropped
+from lastword.replicas.watch.feed import Dropped
 from tests.support.real_topic import RealTopic
 from tests.support.tables import Tables
 from tests.support.watching import take

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.follow.soundness import CONTACT_MAX_S
 from lastword.kafka.connection import Connection
+from lastword.replicas.sweep.soundness import CONTACT_MAX_S
 from lastword.table.state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic

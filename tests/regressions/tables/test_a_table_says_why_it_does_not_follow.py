@@ -31,7 +31,10 @@ def test_a_corrupt_batch_is_named_by_the_log_and_by_the_error(
     data = segment.read_bytes()
     segment.write_bytes(data.replace(b"value-1", b"eulav-1"))
     own_broker.start()
-    with Tables(connection, tmp_path) as tables, caplog.at_level(logging.ERROR, "lastword.follow"):
+    with (
+        Tables(connection, tmp_path) as tables,
+        caplog.at_level(logging.ERROR, "lastword.replicas"),
+    ):
         table = tables.make(topic.name, **RAW)
         table.start()
         troubles = table._lifecycle.parts.tailer.troubles
@@ -49,7 +52,7 @@ def test_a_deleted_topic_is_said_and_its_rows_are_stale_until_it_is_there_again(
     topic.produce((b"a", b"1"))
     table = tables.open(topic.name, **RAW)
     assert not table.query.get(b"a").stale
-    with caplog.at_level(logging.ERROR, "lastword.follow"):
+    with caplog.at_level(logging.ERROR, "lastword.replicas"):
         topic.delete()
         wait_until(lambda: table.query.get(b"a").stale, "the rows are marked")
     assert table[b"a"] == b"1"

@@ -13,13 +13,13 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import ConfigError, ConnectionFailedError
-from lastword.follow.facts import look_up
-from lastword.follow.state_directory import StateDirectory
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.group_names import READER_GROUP, pipeline_group
-from lastword.kafka.log_reader import LogReader
-from lastword.pipelines.topology import check_name
+from lastword.kafka.groups.names import READER_GROUP, pipeline_group
+from lastword.kafka.log.reader import LogReader
+from lastword.pipelines.graph.topology import check_name
+from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.testing.fake_clock import FakeClock
 from lastword.writer.writer import WRITE_TIMEOUT_S
 from tests.support.harmed_cluster import HarmedCluster
@@ -37,7 +37,7 @@ def test_the_partitions_of_a_silent_leader_have_no_offsets_and_the_others_have_t
     for partition in range(3):
         topic.produce((b"a", b"1"), (b"b", b"2"), partition=partition)
     admin = brokers.admin
-    before = look_up(admin, topic.name, 0)
+    before = read_topic_state(admin, topic.name, 0)
     victim = brokers.leader(topic.name, 0)
     silent = {p for p in range(3) if brokers.leader(topic.name, p) is victim}
     led = dict.fromkeys(set(range(3)) - silent, 2)
@@ -50,7 +50,7 @@ def test_the_partitions_of_a_silent_leader_have_no_offsets_and_the_others_have_t
             )
         assert admin.offsets_since(topic.name, led, IN_YEAR_2200_MS) == led
         assert admin.bounds_answered(topic.name, range(3)).keys() == led.keys()
-        after = look_up(admin, topic.name, 1, before=before)
+        after = read_topic_state(admin, topic.name, 1, before=before)
         assert after.unanswered == silent
         assert after.ends == before.ends
     assert admin.end_offsets(topic.name, range(3)) == dict.fromkeys(range(3), 2)

@@ -10,7 +10,7 @@ import pytest
 
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
-from lastword.kafka.producer import Outgoing
+from lastword.kafka.write.producer import Outgoing
 from lastword.records import Position, Version
 from lastword.table.table import Table
 from lastword.writer import writer as writing

@@ -5,8 +5,8 @@ Every apply wrote the whole list again: 1,000 keys added 80 KB to each checkpoin
 
 from __future__ import annotations
 
-from lastword.follow.checkpoint import Quarantined, decode_checkpoint
-from lastword.follow.quarantine import QUARANTINE_MAX, Quarantine
+from lastword.replicas.apply.checkpoint import Quarantined, decode_checkpoint
+from lastword.replicas.apply.quarantine import QUARANTINE_MAX, Quarantine
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import WatchLostError
-from lastword.follow import feed
+from lastword.replicas.watch import feed
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 

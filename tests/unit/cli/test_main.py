@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import lastword
 from lastword import errors
-from lastword.cli.failure import exit_status
 from lastword.cli.main import COMMANDS
 from lastword.cli.main import lastword as command_line
+from lastword.cli.support.failure import exit_status
 
 LASTWORD = Path(sys.executable).with_name("lastword")
 SLOW_LIBRARIES = {"rich", "confluent_kafka", "kafka", "rocksdict", "numpy", "pyspark", "msgspec"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.output import Output, as_json, as_text, printable
+from lastword.cli.support.output import Output, as_json, as_text, printable
 
 HOSTILE = "\x1b]0;owned\x07\x9b2J\u202egnp.exe\u200b\r\n[bold red]not markup[/] :boom:"
 DANGEROUS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x200B)}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lastword.cli.connecting import connection_from
 from lastword.cli.settings import SETTINGS
-from lastword.cli.settings_file import load_settings, read_file
+from lastword.cli.settings.connecting import connection_from
+from lastword.cli.settings.settings_file import load_settings, read_file
 from lastword.errors import ConfigError, ConnectionFailedError
 
 

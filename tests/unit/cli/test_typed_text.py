@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.literals import parse_literal
-from lastword.cli.put import LineParser
-from lastword.cli.sizes import SIZE, as_duration, as_size
+from lastword.cli.commands.put import LineParser
+from lastword.cli.support.literals import parse_literal
+from lastword.cli.support.sizes import SIZE, as_duration, as_size
 from lastword.codecs.resolve import CODEC_NAMES, codec
 from lastword.errors import ConfigError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.jvm.java import Java
-from lastword.pipelines.class_archive import ClassArchive
+from lastword.spark.class_archive import ClassArchive
 
 
 def java(directory: Path, version: int = 17, *, has_own_archive: bool = True) -> Java:

@@ -6,9 +6,9 @@ import pytest
 
 from lastword.errors import ConfigError
 from lastword.pipelines import Pipeline, session, tumbling
-from lastword.pipelines.grouped import GroupedStream
-from lastword.pipelines.own_topics import settings_of
-from lastword.pipelines.stream import Stream
+from lastword.pipelines.api.grouped import GroupedStream
+from lastword.pipelines.api.stream import Stream
+from lastword.pipelines.graph.own_topics import settings_of
 
 
 def stream() -> Stream:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
-from lastword.pipelines.deduplicate import DeduplicateByBloom, DeduplicateWithin
+from lastword.pipelines.operators.deduplicate import DeduplicateByBloom, DeduplicateWithin
 from tests.support.operator_run import CUTS, OperatorRun
 from tests.support.streams_model import Event
 

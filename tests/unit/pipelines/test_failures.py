@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.errors import FencedError, PipelineError
-from lastword.pipelines.failures import failure_of
+from lastword.pipelines.run.failures import failure_of
 
 WORKER = """An exception was raised by the Python Proxy. Traceback (most recent call last):
   File "query.py", line 1, in _run_batch

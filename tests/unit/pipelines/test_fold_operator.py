@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.pipelines.fold_operator import FoldOperator
-from lastword.pipelines.folds import Count, Fold, Latest, Reduce
-from lastword.pipelines.window_operator import WindowOperator
-from lastword.pipelines.windows import TimeWindows
+from lastword.pipelines.api.folds import Count, Fold, Latest, Reduce
+from lastword.pipelines.api.windows import TimeWindows
+from lastword.pipelines.operators.fold_operator import FoldOperator
+from lastword.pipelines.operators.window_operator import WindowOperator
 from lastword.records import NO_HEADERS
 from tests.support.folds import FOLDS
 from tests.support.operator_run import CUTS, EVENTS, as_json

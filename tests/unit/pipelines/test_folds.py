@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.errors import ConfigError
-from lastword.pipelines.folds import (
+from lastword.pipelines.api.folds import (
     BEFORE,
     Aggregate,
     Average,

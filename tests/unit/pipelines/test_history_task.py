@@ -6,8 +6,8 @@ from datetime import date
 
 import pyarrow as pa
 
-from lastword.pipelines.history_task import HistoryTask
-from lastword.snapshots.merge import CHANGES
+from lastword.snapshots.catalog.merge import CHANGES
+from lastword.snapshots.jobs.history_task import HistoryTask
 
 NOON_US = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
 

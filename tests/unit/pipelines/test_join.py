@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.pipelines.any_key_store import AnyKeyStore
-from lastword.pipelines.events import Events, Tally
-from lastword.pipelines.join import JoinTable
-from lastword.pipelines.operator import Turn
-from lastword.pipelines.table_view import TableView
+from lastword.pipelines.operators.events import Events, Tally
+from lastword.pipelines.operators.join import JoinTable
+from lastword.pipelines.operators.operator import BatchContext
+from lastword.pipelines.operators.table_view import TableView
+from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.records import Record
 from lastword.stores.memory import MemoryStore
 from tests.support.operator_run import CUTS
@@ -50,9 +50,9 @@ class JoinRun:
         behind = iter([record for record in self.log if record.offset >= self.position])
         end = 2 * len(self.log)
         table = TableView(self.store, behind, position=self.position, end=end)
-        turn = Turn(tally=self.tally)
-        self.joined += self.join.process(columns, [table], turn).values
-        self.bad += [each.reason for each in turn.bad]
+        context = BatchContext(tally=self.tally)
+        self.joined += self.join.process(columns, [table], context).values
+        self.bad += [each.reason for each in context.bad]
         self.position = table.position
         table.commit(b"checkpoint")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.pipelines.folds import Count, Sum
-from lastword.pipelines.lru_operator import LruOperator
+from lastword.pipelines.api.folds import Count, Sum
+from lastword.pipelines.operators.lru_operator import LruOperator
 from tests.support.folds import FOLDS
 from tests.support.operator_run import CUTS, VALUES, OperatorRun, as_json
 from tests.support.streams_model import Event, LruModel

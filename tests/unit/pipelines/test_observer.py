@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from lastword.broker import ports
-from lastword.cli.metrics_endpoint import metrics_endpoint
+from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.errors import ConfigError, ServiceError
 from lastword.metric_names import HELP, kind_of
-from lastword.pipelines.events import Tally
-from lastword.pipelines.extra import require_spark
-from lastword.pipelines.observer import LEVELS, BatchReport, Observer
-from lastword.pipelines.state import TRANSITIONS, PipelineLife, PipelineState
-from lastword.pipelines.task_report import StoreSize, TaskReport, from_row, to_arrow
+from lastword.pipelines.api.state import TRANSITIONS, PipelineLife, PipelineState
+from lastword.pipelines.operators.events import Tally
+from lastword.pipelines.run.observer import LEVELS, BatchReport, Observer
+from lastword.pipelines.task.task_report import StoreSize, TaskReport, from_row, to_arrow
+from lastword.spark.installed import require_spark
 
 S = PipelineState
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lastword.kafka.groups import Committed, Place
-from lastword.pipelines.partition_input import PartitionInput
-from lastword.pipelines.plan import Branch, SourcePlan, TaskPlan
-from lastword.pipelines.spans import Span
-from lastword.pipelines.task_input import RawRecords, TaskInput
+from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
+from lastword.pipelines.run.spans import Span
+from lastword.pipelines.task.partition_input import PartitionInput
+from lastword.pipelines.task.task_input import RawRecords, TaskInput
 from tests.support.split_input import plan_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.pipelines.s3a import s3a_settings
+from lastword.spark.s3a import s3a_settings
 
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.codecs.windowed import SessionKey, session
-from lastword.pipelines.folds import Average, Count, Extreme, Fold, Merge, Reduce, Sum
-from lastword.pipelines.session_operator import SessionOperator
-from lastword.pipelines.window_operator import WindowOperator
-from lastword.pipelines.windows import SessionWindows
+from lastword.pipelines.api.folds import Average, Count, Extreme, Fold, Merge, Reduce, Sum
+from lastword.pipelines.api.windows import SessionWindows
+from lastword.pipelines.operators.session_operator import SessionOperator
+from lastword.pipelines.operators.window_operator import WindowOperator
 from tests.support.folds import FOLDS, MERGES
 from tests.support.operator_run import CUTS, EVENTS, OperatorRun, as_json
 from tests.support.streams_model import Event, SessionModel

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lastword.jvm.java import Java
-from lastword.pipelines.spark_session import _environment, _jar_settings, java_home_for_spark
+from lastword.spark.session import _environment, _jar_settings, java_home_for_spark
 
 
 def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.errors import PipelineError
-from lastword.pipelines.folds import Count
-from lastword.pipelines.make_fold import MakeFold
-from lastword.pipelines.windows import SessionWindows, TimeWindows, Windows
+from lastword.pipelines.api.folds import Count
+from lastword.pipelines.api.windows import SessionWindows, TimeWindows, Windows
+from lastword.pipelines.operators.make_fold import MakeFold
 from tests.support.folds import FOLDS, MERGES
 from tests.support.operator_run import CUTS, EVENTS, OperatorRun, as_json, last_values
 from tests.support.streams_model import Event, SessionModel, WindowedModel

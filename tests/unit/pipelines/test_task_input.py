@@ -3,9 +3,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lastword.pipelines.operator import Turn
-from lastword.pipelines.plan import SourcePlan
-from lastword.pipelines.task_input import COLUMNS, LAST_MS, RawRecords, decode, read_inputs
+from lastword.pipelines.graph.plan import SourcePlan
+from lastword.pipelines.operators.operator import BatchContext
+from lastword.pipelines.task.task_input import COLUMNS, LAST_MS, RawRecords, decode, read_inputs
 
 Row = tuple[bytes | None, bytes | None, str, int, int, int]
 
@@ -49,7 +49,7 @@ def test_a_task_that_was_given_two_partitions_stops() -> None:
 
 def test_what_is_committed_is_skipped() -> None:
     given = records(b"1", b"2", b"3")
-    events = decode(SourcePlan("t", "json"), given, 2, Turn())
+    events = decode(SourcePlan("t", "json"), given, 2, BatchContext())
     assert (events.values, list(events.offsets)) == ([3], [2])
     assert given.count_below(2) == 2
 
@@ -59,17 +59,17 @@ def test_headers_come_with_their_records() -> None:
     kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     headers = pa.array([[{"key": "trace", "value": b"x"}], None], kind)
     (given,) = read_inputs([rows.append_column("headers", headers)])
-    events = decode(SourcePlan("a", "json"), given.topics["a"], 0, Turn())
+    events = decode(SourcePlan("a", "json"), given.topics["a"], 0, BatchContext())
     assert events.headers == [{"trace": b"x"}]
     assert events.take([0]).headers == [{"trace": b"x"}]
 
 
 def test_a_value_that_cannot_be_read_is_quarantined() -> None:
-    turn = Turn()
-    events = decode(SourcePlan("t", "json"), records(b"1", b"{", None), 0, turn)
+    context = BatchContext()
+    events = decode(SourcePlan("t", "json"), records(b"1", b"{", None), 0, context)
     assert events.values == [1, None]
-    assert [bad.offset for bad in turn.bad] == [1]
-    assert turn.tally.quarantined == 1
+    assert [bad.offset for bad in context.bad] == [1]
+    assert context.tally.quarantined == 1
 
 
 @pytest.mark.parametrize(
@@ -77,15 +77,15 @@ def test_a_value_that_cannot_be_read_is_quarantined() -> None:
     [b'{"at":"noon"}', b"{}", b'{"at":-1}', b'{"at":1.5}', b"3", b'{"at":%d}' % (LAST_MS + 1)],
 )
 def test_a_value_without_an_event_time_is_quarantined(value: bytes) -> None:
-    turn = Turn()
-    decode(SourcePlan("t", "json", "at"), records(value), 0, turn)
-    assert "no event time" in turn.bad[0].reason
+    context = BatchContext()
+    decode(SourcePlan("t", "json", "at"), records(value), 0, context)
+    assert "no event time" in context.bad[0].reason
 
 
 def test_event_time_comes_from_where_the_source_says() -> None:
     by_name = SourcePlan("t", "json", "at")
     by_function = SourcePlan("t", "json", lambda value: value["at"] * 1000)
     value = b'{"at":5}'
-    assert decode(by_name, records(value, None), 0, Turn()).timestamps == [5, 100]
-    assert decode(by_function, records(value), 0, Turn()).timestamps == [5000]
-    assert decode(SourcePlan("t", "json"), records(value), 0, Turn()).timestamps == [100]
+    assert decode(by_name, records(value, None), 0, BatchContext()).timestamps == [5, 100]
+    assert decode(by_function, records(value), 0, BatchContext()).timestamps == [5000]
+    assert decode(SourcePlan("t", "json"), records(value), 0, BatchContext()).timestamps == [100]

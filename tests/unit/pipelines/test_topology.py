@@ -5,8 +5,8 @@ import pytest
 from lastword.codecs.windowed import WindowedCodec
 from lastword.errors import ConfigError
 from lastword.pipelines import Pipeline, tumbling
-from lastword.pipelines.own_topics import settings_of
-from lastword.pipelines.plan import PositionNote, encode_note, join_notes
+from lastword.pipelines.graph.own_topics import settings_of
+from lastword.pipelines.graph.plan import PositionNote, encode_note, join_notes
 
 
 def pipeline() -> Pipeline:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.errors import ConfigError
-from lastword.pipelines.windows import DEFAULT_RETENTION_MS, hopping, retention_of, tumbling
+from lastword.pipelines.api.windows import DEFAULT_RETENTION_MS, hopping, retention_of, tumbling
 
 MINUTE_MS = 60_000
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lastword.snapshots.confirmation import is_exact
-from lastword.snapshots.trust import Trust
+from lastword.snapshots.catalog.confirmation import is_exact
+from lastword.snapshots.travel.log_completeness import LogCompleteness
 
 STARTS, CUT = {0: 0, 1: 10}, {0: 20, 1: 30}
-NOTHING = Trust({0: 99, 1: 99}, 0)
+NOTHING = LogCompleteness({0: 99, 1: 99}, 0)
 WRITTEN_SINCE = {0: 25, 1: 35}
 
 
@@ -22,9 +22,12 @@ WRITTEN_SINCE = {0: 25, 1: 35}
         ({"read": {0: 20}}, False),
         ({"ends_after": CUT}, True),  # nothing was written meanwhile
         ({"ends_after": {0: 20, 1: 31}}, False),
-        ({"found": Trust({0: 20, 1: 30}, 0)}, True),  # the cleaner has not passed the cut
-        ({"found": Trust({0: 20, 1: 31}, 0)}, False),
-        ({"read": {0: 20}, "found": Trust({0: 99, 1: 30}, 0)}, True),  # each in its own way
+        ({"found": LogCompleteness({0: 20, 1: 30}, 0)}, True),  # the cleaner has not passed the cut
+        ({"found": LogCompleteness({0: 20, 1: 31}, 0)}, False),
+        (
+            {"read": {0: 20}, "found": LogCompleteness({0: 99, 1: 30}, 0)},
+            True,
+        ),  # each in its own way
         ({"starts": CUT}, True),  # nothing beyond the base
     ],
 )

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from lastword.errors import ConfigError, SnapshotError
-from lastword.snapshots.history import HistoryCommit, HistoryNote
-from lastword.snapshots.history_planning import plan_history, require_same_log
-from lastword.snapshots.trust import Trust
+from lastword.snapshots.catalog.history_planning import plan_history, require_same_log
+from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+from lastword.snapshots.travel.log_completeness import LogCompleteness
 from tests.unit.snapshots.test_planning import FACTS, HOUR_MS
 
 NOTE = HistoryNote(
@@ -39,23 +39,23 @@ def commit(read_for_ms: int = 1000, **changes: Any) -> HistoryCommit:
 
 
 def test_the_first_commit_vouches_for_nothing_that_may_have_been_cleaned_before_it() -> None:
-    plan = plan_history(None, FACTS, Trust({0: 100, 1: 40}, 0))
+    plan = plan_history(None, FACTS, LogCompleteness({0: 100, 1: 40}, 0))
     assert (plan.number, plan.starts, plan.ends) == (0, {0: 0, 1: 0}, {0: 100, 1: 40})
     assert (plan.held_from, plan.complete_from) == ({0: 0, 1: 0}, {0: 100, 1: 40})
 
 
 def test_the_next_one_goes_on_and_vouches_for_what_was_protected_since() -> None:
-    plan = plan_history(commit(), FACTS, Trust({0: 85, 1: 30}, 0))
+    plan = plan_history(commit(), FACTS, LogCompleteness({0: 85, 1: 30}, 0))
     assert (plan.number, plan.starts, plan.changed) == (5, NOTE.offsets, [0, 1])
     assert (plan.held_from, plan.complete_from) == (NOTE.held_from, NOTE.complete_from)
 
 
 def test_where_the_cleaner_may_have_been_since_the_history_begins_to_vouch_anew() -> None:
-    plan = plan_history(commit(), FACTS, Trust({0: 95, 1: 30}, 0))
+    plan = plan_history(commit(), FACTS, LogCompleteness({0: 95, 1: 30}, 0))
     assert plan.complete_from == {0: 95, 1: 0}
     # As where the start of the log has overtaken it.
     moved = replace(FACTS, starts={0: 93, 1: 0})
-    plan = plan_history(commit(), moved, Trust({0: 0, 1: 0}, 0))
+    plan = plan_history(commit(), moved, LogCompleteness({0: 0, 1: 0}, 0))
     assert (plan.starts[0], plan.complete_from) == (93, {0: 93, 1: 0})
 
 

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from lastword.errors import ConfigError
-from lastword.follow.looks import Look
 from lastword.records import Position, Version
-from lastword.snapshots.known import Known
-from lastword.snapshots.replay import Cut
-from lastword.snapshots.snapshot import Snapshot
+from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.snapshots.catalog.snapshot import Snapshot
+from lastword.snapshots.travel.past_sources import PastSources
+from lastword.snapshots.travel.replay import Cut
 from tests.unit.snapshots.test_planning import NOTE
 
-NOW = Look(1000, 1001, {0: 9}, 0)
+NOW = ProtectionSeen(1000, 1001, {0: 9}, 0)
 
 
 def snapshot(at_ms: int, offset: int) -> Snapshot:
@@ -22,7 +22,7 @@ def snapshot(at_ms: int, offset: int) -> Snapshot:
     return Snapshot(msgspec.structs.replace(NOTE, **changes), 0, at_ms + 20)
 
 
-KNOWN = Known(NOW, [snapshot(500, 5), snapshot(300, 3)], (), ())
+KNOWN = PastSources(NOW, [snapshot(500, 5), snapshot(300, 3)], (), ())
 
 
 def cut_at(time_ms: int) -> Cut:

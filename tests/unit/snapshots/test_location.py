@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lastword.snapshots.location import Location
+from lastword.snapshots.catalog.location import Location
 
 
 def test_a_place_holds_something_from_the_first_snapshot_or_change_on(tmp_path: Path) -> None:

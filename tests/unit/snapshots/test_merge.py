@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.kafka.partitioner import partition_for
-from lastword.snapshots import merge
-from lastword.snapshots.merge import CHANGES, LatestPerKey, merged
+from lastword.snapshots.catalog import merge
+from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, merged
 
 Change = tuple[bytes | None, bytes | None]
 KEYS = [b"", None, *(b"k%d" % n for n in range(8))]

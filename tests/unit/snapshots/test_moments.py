@@ -8,7 +8,7 @@ import pytest
 
 from lastword.errors import ConfigError
 from lastword.records import Position
-from lastword.snapshots.moments import as_milliseconds, parse_moment
+from lastword.snapshots.travel.moments import as_milliseconds, parse_moment
 
 
 def test_a_moment_is_a_number_a_time_or_a_position() -> None:

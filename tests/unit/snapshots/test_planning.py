@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from lastword.follow.facts import TopicFacts
 from lastword.kafka.connection import Connection
+from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog import Catalog
-from lastword.snapshots.lineage import why_torn
-from lastword.snapshots.planning import SnapshotPlan, plan_snapshot
-from lastword.snapshots.snapshot import Snapshot, SnapshotNote, decode_note, encode_note
+from lastword.snapshots.catalog.planning import SnapshotPlan, plan_snapshot
+from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotNote, decode_note, encode_note
+from lastword.snapshots.travel.lineage import why_torn
 
 HOUR_MS = 3_600_000
-FACTS = TopicFacts(
+FACTS = TopicState(
     at_ms=10 * HOUR_MS,
     cluster_id="cluster",
     topic_id="topic",
@@ -51,10 +51,10 @@ def snapshot(**changes: Any) -> Snapshot:
     return Snapshot(note, version=7, committed_at_ms=note.captured_at_ms + 1000)
 
 
-def plan(newest: Snapshot | None, facts: TopicFacts = FACTS, **options: Any) -> SnapshotPlan:
+def plan(newest: Snapshot | None, topic_state: TopicState = FACTS, **options: Any) -> SnapshotPlan:
     codecs = {"key_codec": "string", "key_suffix_bytes": 0, "value_codec": "json"} | options
     given = {"torn": None, "full": False} | codecs
-    return plan_snapshot(newest, facts, now_ms=facts.at_ms, **given)
+    return plan_snapshot(newest, topic_state, now_ms=topic_state.at_ms, **given)
 
 
 def test_only_what_changed_since_a_young_snapshot_is_read() -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from lastword.follow.judge import Judge
-from lastword.follow.rows import decode_row
 from lastword.records import Batch
-from lastword.snapshots.replay import Cut, LostChangesError, Replay
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.apply.rows import decode_row
+from lastword.snapshots.travel.replay import Cut, LostChangesError, Replay
 
 Change = tuple[bytes, bytes | None, int]
 """Key, value or delete, timestamp."""
@@ -83,7 +83,7 @@ def test_a_log_that_was_cleaned_behind_our_back_is_replayed_exactly_or_refused(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     offsets = cleaned(log, data.draw(st.integers(0, len(log))), tombstones=tombstones)
-    replay = Replay(Judge(1), cut)
+    replay = Replay(RecordFilter(1), cut)
     replay.begin(trusted=False)
     try:
         feed(replay, log, offsets, size)
@@ -102,10 +102,10 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     start = data.draw(st.integers(0, cut.ceiling if cut.time_ms is None else cut.floor))
-    rows = Replay(Judge(1), Cut(start))
+    rows = Replay(RecordFilter(1), Cut(start))
     rows.begin(trusted=False)
     feed(rows, log, range(len(log)), size)
-    replay = Replay(Judge(1), cut, start, dict(rows.rows), from_start=False)
+    replay = Replay(RecordFilter(1), cut, start, dict(rows.rows), from_start=False)
     replay.begin(trusted=False)
     until = data.draw(st.integers(0, start))
     feed(replay, log, cleaned(log, until, tombstones=False), size)
@@ -115,9 +115,9 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 
 def test_a_stretch_that_is_trusted_may_have_gaps_and_says_that_it_had() -> None:
     log: list[Change] = [(b"a", b"1", 0), (b"a", b"2", 0), (b"b", b"1", 0)]
-    replay = Replay(Judge(1), Cut(3))
+    replay = Replay(RecordFilter(1), Cut(3))
     replay.begin(trusted=True)
     feed(replay, log, [1, 2], 4)
     assert (replay.relied, state_of(replay)) == (True, {b"a": b"2", b"b": b"1"})
     with pytest.raises(LostChangesError):
-        feed(Replay(Judge(1), Cut(3)), log, [1, 2], 4)
+        feed(Replay(RecordFilter(1), Cut(3)), log, [1, 2], 4)

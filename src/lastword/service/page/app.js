@@ -1,10 +1,10 @@
 // The beginning: shows the page that the address names, and what every page has.
 
-import { setAttribute } from "./dom.js";
-import { Overview } from "./overview.js";
-import { parseRoute } from "./route.js";
-import { TablePage } from "./tablepage.js";
-import { onToken, startTokens } from "./token.js";
+import { setAttribute } from "./lib/dom.js";
+import { Overview } from "./overview/overview.js";
+import { parseRoute } from "./lib/route.js";
+import { TablePage } from "./table/tablepage.js";
+import { onToken, startTokens } from "./requests/token.js";
 
 const main = document.getElementById("main");
 let page = null;

@@ -1,0 +1,73 @@
+"""``lastword history``: every known change of one key."""
+
+from __future__ import annotations
+
+import click
+
+from lastword.cli.commands.log import as_line, describe_record
+from lastword.cli.settings.snapshot_places import location_for_reading
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.clock import SYSTEM_CLOCK
+from lastword.codecs.resolve import codec, key_codec
+from lastword.errors import QueryError
+from lastword.kafka.admin import Admin
+from lastword.kafka.partitioner import partition_for
+from lastword.snapshots.travel.key_history import KeyHistory, KeyHistoryReader
+
+_LIMIT = 100
+
+
+@click.command()
+@with_table
+@click.argument("key")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=_LIMIT,
+    help="The newest so many.",
+    show_default=True,
+)
+def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
+    """Print every known change of KEY in TABLE, the oldest first; exit with 1 when there is none.
+
+    They come from the history that `lastword snapshot create --history` keeps, and from what the
+    log still has. Compaction may have removed changes from a log before they were kept: where
+    some may be missing, it says so.
+    """
+    keys, values = key_codec(spec.key_codec), codec(spec.value)
+    raw = keys.encode(spec.parse_key(key))
+    with Admin(app.connection) as admin:
+        count = admin.describe(spec.topic).partitions
+        partition = partition_for(raw, count, keys.suffix_bytes)
+        reader = KeyHistoryReader(
+            admin,
+            spec.topic,
+            location_for_reading(app, spec),
+            key_suffix_bytes=keys.suffix_bytes,
+            clock=SYSTEM_CLOCK,
+        )
+        found = reader.read(partition, raw)
+    if not found.changes:
+        raise QueryError(
+            f"nothing is known of a key {key!r} in {spec.name}",
+            hint=f"see its keys: lastword ls {spec.name}",
+        )
+    first = max(0, len(found.changes) - limit)
+    for index in range(first, len(found.changes)):
+        shown = describe_record(found.changes[index], keys, values)
+        shown["may_lack_some_before"] = lacking = found.may_lack_some_before(index)
+        if lacking:
+            app.output.note("   ... changes may be missing here")
+        app.output.line(as_line(shown), shown)
+    _say_what_is_left_out(app, found, first)
+
+
+def _say_what_is_left_out(app: AppContext, found: KeyHistory, older: int) -> None:
+    if older:
+        app.output.note(f"{older} older changes are left out; see more with --limit")
+    if found.complete_from:
+        app.output.note(
+            f"of what was written to partition {found.partition} before offset "
+            f"{found.complete_from}, compaction may have removed some"
+        )

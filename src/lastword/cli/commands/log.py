@@ -1,0 +1,97 @@
+"""``lastword log``: the log as it is, so that a person can see compaction happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import click
+
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.output import as_text, as_time
+from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.cli.support.windows import key_object
+from lastword.codecs.base import Codec
+from lastword.codecs.resolve import codec, key_codec
+from lastword.errors import DecodeError, TopicNotFoundError
+from lastword.kafka.admin import Admin
+from lastword.kafka.log.reader import read_range
+from lastword.records import Record
+
+
+@click.command()
+@with_table
+@click.option("--partition", type=int, multiple=True, help="Only this partition; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many records.")
+def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int | None) -> None:
+    """Print every record still in the log of TABLE: old values and tombstones included.
+
+    Partition by partition, in the order of offsets, up to the end as of now. A record that
+    compaction removed leaves a gap in the offsets.
+    """
+    keys, values = key_codec(spec.key_codec), codec(spec.value)
+    records = 0
+    for record in islice(_records(app, spec.topic, partition), limit):
+        shown = describe_record(record, keys, values)
+        app.output.line(as_line(shown), shown)
+        records += 1
+    app.output.note(f"{records} record{'' if records == 1 else 's'}")
+
+
+def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Record]:
+    with Admin(app.connection) as admin:
+        every = range(admin.describe(topic).partitions)
+        if unknown := set(only) - set(every):
+            raise TopicNotFoundError(
+                f"{topic} has no partition {min(unknown)}",
+                hint=f"its partitions are 0 to {len(every) - 1}",
+            )
+        partitions = sorted(only) or list(every)
+        bounds = admin.bounds(topic, partitions)
+    for partition in partitions:
+        # What follows an open transaction is not readable yet, and waiting for it is no help.
+        start, readable, end, _ = bounds[partition]
+        for batch in read_range(app.connection, topic, {partition: (start, readable)}):
+            for offset in batch.unreadable_headers:
+                app.output.note(
+                    f"{partition}:{offset} has headers that are not shown: "
+                    "a name among them is not UTF-8"
+                )
+            yield from batch.records()
+        if readable < end:
+            app.output.note(
+                f"partition {partition}: an open transaction hides offsets {readable} to {end - 1}"
+            )
+
+
+def describe_record(
+    record: Record, keys: Codec[object], values: Codec[object]
+) -> dict[str, object]:
+    """The JSON shape of a record; one that cannot be decoded has its raw bytes and an ``error``."""
+    shown: dict[str, object] = {
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
+        "key": None,
+        "value": None,
+        "tombstone": record.value is None,
+    }
+    try:
+        shown["key"] = record.key  # what stays if decoding fails
+        shown["key"] = None if record.key is None else key_object(keys.decode(record.key))
+        shown["value"] = record.value
+        shown["value"] = None if record.value is None else values.decode(record.value)
+    except DecodeError as error:
+        shown["error"] = str(error)
+    if record.headers:
+        shown["headers"] = [[name, value] for name, value in record.headers]
+    return shown
+
+
+def as_line(shown: dict[str, object]) -> str:
+    """The same for people."""
+    value = "(tombstone)" if shown["tombstone"] else as_text(shown["value"])
+    key = "(no key)" if shown["key"] is None else as_text(shown["key"])
+    problem = f"  ({as_text(shown['error'])})" if "error" in shown else ""
+    time = as_time(int(str(shown["timestamp"])))
+    return f"{shown['partition']}:{shown['offset']}  {time}  {key}  {value}{problem}"

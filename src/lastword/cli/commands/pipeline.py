@@ -1,0 +1,131 @@
+"""``lastword pipeline``: data pipelines on Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from lastword.cli.subcommands.pipeline_rebuild import rebuild
+from lastword.cli.subcommands.pipeline_status import status
+from lastword.cli.support.context import AppContext, with_app, with_cluster
+from lastword.cli.support.metrics_endpoint import metrics_endpoint
+from lastword.cli.support.pipeline_batches import print_batch
+from lastword.cli.support.pipeline_target import connection_of, load_pipeline
+from lastword.cli.support.progress import progress_bar
+from lastword.spark.installed import require_spark, snapshots_are_installed
+
+if TYPE_CHECKING:
+    from lastword.pipelines import Pipeline
+
+
+@click.group()
+def pipeline() -> None:
+    """Run data pipelines on Spark, and see how far they are."""
+
+
+pipeline.add_command(status)
+pipeline.add_command(rebuild)
+
+
+@pipeline.command()
+@with_cluster
+@click.argument("target", metavar="MODULE:NAME")
+@click.option("--once", is_flag=True, help="Process what is there now, then stop.")
+@click.option(
+    "--master",
+    metavar="URL",
+    help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve Prometheus metrics at this port of the loopback address.  [default: none]",
+)
+def run(
+    app: AppContext, target: str, once: bool, master: str | None, metrics_port: int | None
+) -> None:
+    """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
+
+    The module is looked for in the current directory and among installed packages. Each batch
+    prints a line: how many records, how fast, how many updates, how many records are still to
+    come, how large the stores are, and what was left out.
+    """
+    found = load_pipeline(target)
+    require_spark()
+    # Loads PySpark, which no other command needs.
+    from lastword.spark.session import LOCAL_MASTER, session_for
+
+    connection = connection_of(app, found)
+    with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
+        session = session_for(
+            found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
+        )
+        with session as spark, _stopped_by_signals(found), ExitStack() as opened:
+            if metrics_port is not None:
+                url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
+                app.output.note(f"metrics at {url}")
+            app.output.note(f"{found.application_id} runs at {connection.bootstrap_servers}")
+            found.run(
+                spark,
+                once=once,
+                connection=connection,
+                state_dir=app.state_dir,
+                on_batch=lambda batch: print_batch(app, batch),
+            )
+
+
+@pipeline.command()
+@with_app
+def jars(app: AppContext) -> None:
+    """Print the jars with which Spark reads Kafka, for spark-submit.
+
+    For example: spark-submit --jars "$(lastword pipeline jars)" monitoring.py
+    """
+    require_spark()
+    from lastword.jvm.java import find_java
+    from lastword.spark.session import SPARK_KAFKA_JARS
+
+    with progress_bar(app.output, "fetching Spark's Kafka jars (once)", announce=True) as report:
+        found = SPARK_KAFKA_JARS.resolve(app.home, find_java(os.environ), progress=report)
+    paths = [str(path) for path in found]
+    app.output.line(",".join(paths), {"jars": paths})
+
+
+@pipeline.command()
+@with_app
+def prepare(app: AppContext) -> None:
+    """Fetch what Spark needs and have it start quickly, also offline.
+
+    Starts Spark once and keeps its classes in an archive, from which it is up in about half
+    the time. Not needed: without it the first run fetches the jars, and every start takes longer.
+    """
+    require_spark()
+    from lastword.jvm.java import find_java
+    from lastword.spark.session import prepare as prepare_spark
+
+    java = find_java(os.environ)
+    for delta_at in (None, str(app.home)) if snapshots_are_installed() else (None,):
+        what = "Spark with Delta" if delta_at else "Spark"
+        with progress_bar(app.output, f"preparing {what} (once)", announce=True) as report:
+            archived = prepare_spark(app.home, java, delta_at=delta_at, progress=report)
+        note = "is ready" if archived else f"is ready; Java {java.version} here archives no classes"
+        app.output.note(f"{what} {note}")
+
+
+@contextmanager
+def _stopped_by_signals(found: Pipeline) -> Iterator[None]:
+    """Ctrl-C and a polite kill end the run between two looks at its queries."""
+    before = {
+        number: signal.signal(number, lambda *_: found.stop())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,124 @@
+"""``lastword put``: one record, or ``key:value`` lines as Kafka's console producer reads them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import islice
+
+import click
+
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.cli.support.writing import CommandWriter, open_writer, raise_worst
+from lastword.errors import ConfigError, LastwordError
+from lastword.kafka.write.producer import Outgoing
+from lastword.records import Header
+from lastword.writer.outcome import Outcome
+
+LINES_PER_BATCH = 1000
+
+
+@click.command()
+@with_table
+@click.argument("key", required=False)
+@click.argument("value", required=False)
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
+@click.option("--timestamp", type=int, help="Milliseconds since 1970.  [default: now]")
+@click.option(
+    "--key-separator", default=":", show_default=True, help="Ends the key of an input line."
+)
+@click.option("--null-marker", help="An input line with this value is a tombstone.")
+def put(  # noqa: PLR0917 - click passes them by name
+    app: AppContext,
+    spec: TableSpec,
+    key: str | None,
+    value: str | None,
+    header: tuple[str, ...],
+    timestamp: int | None,
+    key_separator: str,
+    null_marker: str | None,
+) -> None:
+    """Write VALUE for KEY into TABLE, or lines of the form key:value from standard input.
+
+    Done when the cluster has acknowledged it. Of lines, only those that failed are printed, or
+    with --json the outcome of each.
+    """
+    if key is not None and value is None:
+        raise ConfigError(
+            "a KEY needs a VALUE", hint=f"to delete it: lastword delete {spec.name} {key}"
+        )
+    headers = tuple(_parse_header(each) for each in header)
+    with open_writer(app, spec, headers=headers, timestamp_ms=timestamp) as writer:
+        if key is not None:
+            outcomes = writer.write([key], [writer.record(key, value)])
+            writer.print_outcome(outcomes[0])
+            raise_worst(outcomes)
+        else:
+            _put_lines(app, writer, LineParser(key_separator, null_marker))
+
+
+def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> None:
+    """Write in batches; a line that fails does not stop those after it."""
+    done, bad = 0, list[Outcome]()
+    if sys.stdin.isatty():
+        app.output.note(f"Type lines of the form key{parse.separator}value; end with Ctrl-D.")
+    lines = enumerate(sys.stdin, 1)
+    with progress_bar(app.output, "writing") as report:
+        while batch := list(islice(lines, LINES_PER_BATCH)):
+            for outcome in _put_batch(writer, batch, parse):
+                done += 1
+                if outcome.error is not None:
+                    bad.append(outcome)
+                if outcome.error is not None or app.json_lines:
+                    writer.print_outcome(outcome)
+            report(done, done, "")
+    app.output.note(f"{done - len(bad)} written, {len(bad)} failed")
+    raise_worst(bad)
+
+
+def _put_batch(
+    writer: CommandWriter, lines: list[tuple[int, str]], parse: LineParser
+) -> list[Outcome]:
+    """The outcomes of these lines: first those that are no records, then those written."""
+    refused: list[Outcome] = []
+    keys: list[str] = []
+    records: list[Outgoing] = []
+    for number, line in lines:
+        text = line.rstrip("\n")
+        if not text:
+            continue
+        try:
+            key, value = parse(text)
+            records.append(writer.record(key, value))
+            keys.append(key)
+        except LastwordError as error:
+            error.args = (f"line {number}: {error}",)
+            refused.append(Outcome(text, error=error))
+    return refused + writer.write(keys, records)
+
+
+@dataclass(frozen=True)
+class LineParser:
+    """Splits a line into key and value; a value of None is a tombstone."""
+
+    separator: str
+    null_marker: str | None
+
+    def __call__(self, line: str) -> tuple[str, str | None]:
+        """Raises ConfigError when there is no separator or no key."""
+        key, found, value = line.partition(self.separator)
+        if not (found and key):
+            raise ConfigError(
+                f"no key before a {self.separator!r}",
+                hint="lines are KEY:VALUE; --key-separator chooses another separator",
+            )
+        return key, None if value == self.null_marker else value
+
+
+def _parse_header(text: str) -> Header:
+    name, found, value = text.partition("=")
+    if not (found and name):
+        raise ConfigError(f"{text!r} is not a header", hint="headers are NAME=VALUE")
+    return name, value.encode()

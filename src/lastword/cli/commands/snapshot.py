@@ -1,0 +1,235 @@
+"""``lastword snapshot``: consistent cuts of a table as versions of a Delta table."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from lastword.cli.settings.snapshot_places import require_deltalake, snapshot_location
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.output import as_time
+from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.clock import SYSTEM_CLOCK
+from lastword.durations import milliseconds
+from lastword.errors import SnapshotError
+from lastword.records import Position
+
+if TYPE_CHECKING:
+    from lastword.snapshots.catalog import Catalog
+    from lastword.snapshots.catalog.location import Location
+    from lastword.snapshots.catalog.snapshot import Snapshot
+    from lastword.snapshots.jobs.history_job import HistoryReport
+    from lastword.snapshots.jobs.snapshot_job import SnapshotReport
+
+_COLUMNS = ("number", "kind", "captured", "age_s", "rows", "size_bytes", "position", "version")
+
+_location = click.option(
+    "--location",
+    metavar="PLACE",
+    help="A directory or an address such as s3a://bucket/path.  [default: HOME/snapshots]",
+)
+
+
+@click.group()
+def snapshot() -> None:
+    """Take, list and show snapshots: a table at one position, as a Delta table.
+
+    They make new instances start in seconds, answer for past moments, and are there for
+    whoever reads Delta. The topic stays the source of truth: snapshots can be deleted.
+    """
+
+
+@snapshot.command()
+@with_table
+@_location
+@click.option(
+    "--history/--no-history",
+    default=None,
+    help="Also keep every change for good.  [default: snapshots.history, which is no]",
+)
+@click.option("--full", is_flag=True, help="Read the whole topic, not only what changed.")
+@click.option("--every", metavar="TIME", help="Take one each 15m, 1h, ... until Ctrl-C.")
+@click.option("--keep", metavar="TIME", help="How long old ones stay.  [default: 7d]")
+@click.option(
+    "--master",
+    metavar="URL",
+    help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
+)
+def create(
+    app: AppContext,
+    spec: TableSpec,
+    *,
+    location: str | None,
+    history: bool | None,
+    full: bool,
+    every: str | None,
+    keep: str | None,
+    master: str | None,
+) -> None:
+    """Take a snapshot of TABLE with Spark.
+
+    The first reads the whole topic; the next ones read only what changed since the last one,
+    unless that is older than the topic's delete.retention.ms. Old ones are deleted after --keep.
+
+    With --history all changes since the last time, deletes included, are appended to a second Delta
+    table, which is never cleaned: what compaction removes later stays there.
+    """
+    require_deltalake()
+    interval_s = None if every is None else milliseconds(every, what="--every") / 1000
+    from lastword.snapshots.jobs.history_job import HistoryJob
+    from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+    from lastword.spark.session import LOCAL_MASTER, session_for
+
+    place = snapshot_location(app, spec, location)
+    keep_text = keep or str(app.settings["snapshots.keep"])
+    with (
+        progress_bar(app.output, "fetching Spark's jars (once)", announce=True) as fetching,
+        session_for(
+            f"snapshot-{spec.topic}",
+            home=app.home,
+            master=master or LOCAL_MASTER,
+            delta_at=place.root,
+            progress=fetching,
+        ) as spark,
+        _stopped_by_signals() as stop,
+    ):
+        job = SnapshotJob(
+            spark,
+            app.connection,
+            place,
+            key=spec.key_codec,
+            value=spec.value,
+            keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
+        )
+        changes = HistoryJob(spark, app.connection, place, key=spec.key_codec, value=spec.value)
+        keeps_history = app.settings["snapshots.history"] if history is None else history
+        while True:
+            began = SYSTEM_CLOCK.monotonic()
+            report = job.run(full=full)
+            print_report(app, report, changes.run() if keeps_history else None)
+            if interval_s is None or stop.wait(_rest(began, interval_s)):
+                return
+
+
+@snapshot.command("list")
+@with_table
+@_location
+def list_(app: AppContext, spec: TableSpec, location: str | None) -> None:
+    """List the snapshots of TABLE, the newest first."""
+    catalog = _catalog(app, spec, location)
+    found = catalog.snapshots()
+    app.output.rows(_COLUMNS, (_row(catalog, each) for each in found))
+    if not found:
+        app.output.note(f"{spec.name} has no snapshot; take one: lastword snapshot create")
+
+
+@snapshot.command()
+@with_table
+@click.argument("number", type=int, required=False)
+@_location
+def show(app: AppContext, spec: TableSpec, number: int | None, location: str | None) -> None:
+    """Show one snapshot of TABLE, the newest unless a NUMBER is given, and what it changed."""
+    from lastword.snapshots.catalog.difference import difference
+
+    catalog = _catalog(app, spec, location)
+    found = catalog.snapshots()
+    at = next((i for i, each in enumerate(found) if number in (None, each.note.number)), None)
+    if at is None:
+        raise SnapshotError(
+            f"{spec.name} has no snapshot{'' if number is None else f' {number}'}",
+            hint=f"see those it has: lastword snapshot list {spec.name}",
+        )
+    this, note = found[at], found[at].note
+    values = _row(catalog, this)
+    values |= {"topic": note.topic, "topic_id": note.topic_id, "cluster_id": note.cluster_id}
+    values |= {"key_codec": note.key_codec, "value_codec": note.value_codec, "uri": catalog.uri}
+    if at + 1 < len(found) and found[at + 1].note.topic_id == note.topic_id:
+        change = difference(catalog.uri, found[at + 1], this)
+        values |= {"keys_added": change.added, "keys_changed": change.changed}
+        values |= {"keys_removed": change.removed}
+    app.output.details(values | _history(snapshot_location(app, spec, location)))
+
+
+def _history(place: Location) -> dict[str, object]:
+    """How far the history goes, and from where on nothing can be missing in it."""
+    from lastword.snapshots.travel.history import History
+
+    newest = next(iter(History(place.history).commits()), None)
+    if newest is None:
+        return {}
+    return {
+        "history_uri": place.history,
+        "history_position": str(Position(newest.note.offsets)),
+        "history_complete_from": str(Position(newest.complete_from)),
+    }
+
+
+def _catalog(app: AppContext, spec: TableSpec, location: str | None) -> Catalog:
+    require_deltalake()
+    from lastword.snapshots.catalog import Catalog
+
+    return Catalog(snapshot_location(app, spec, location).snapshots)
+
+
+def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
+    note, size = snapshot.note, catalog.size(snapshot)
+    return {
+        "number": note.number,
+        "kind": note.kind,
+        "captured": as_time(note.captured_at_ms),
+        "age_s": (SYSTEM_CLOCK.now_ms() - note.captured_at_ms) // 1000,
+        "rows": size.rows,
+        "size_bytes": size.size_bytes,
+        "position": str(snapshot.position),
+        "version": snapshot.version,
+        "sound": snapshot.sound,
+        "exact": snapshot.exact,
+    }
+
+
+def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport | None) -> None:
+    """Say what a snapshot came to, and the history beside it."""
+    note = report.snapshot.note
+    kept = "" if history is None else f"; {history.records:,} changes appended to the history"
+    app.output.line(
+        f"snapshot {note.number} of {note.topic}: {report.rows:,} rows at "
+        f"{report.snapshot.position}; {report.kind} ({report.reason}), {report.records:,} records "
+        f"({report.bytes:,} bytes) read in {report.seconds:.1f} s{kept}",
+        {
+            "number": note.number,
+            "topic": note.topic,
+            "kind": report.kind,
+            "reason": report.reason,
+            "position": str(report.snapshot.position),
+            "version": report.snapshot.version,
+            "rows": report.rows,
+            "records": report.records,
+            "bytes": report.bytes,
+            "files_deleted": report.files_deleted,
+            "seconds": round(report.seconds, 3),
+            "history_records": None if history is None else history.records,
+        },
+    )
+
+
+def _rest(began: float, interval_s: float) -> float:
+    return max(0.0, began + interval_s - SYSTEM_CLOCK.monotonic())
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Ctrl-C and a polite kill end the wait for the next snapshot, not the one at work."""
+    stop = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

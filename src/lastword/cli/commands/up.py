@@ -1,0 +1,218 @@
+"""``lastword up``: broker, tables, service and pipelines of ``lastword.toml``, until Ctrl-C."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import click
+
+from lastword.cli.commands.watch import print_change
+from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
+from lastword.cli.settings.local_broker import local_broker, running_broker
+from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.opening import open_table
+from lastword.cli.support.table_options import TableSpec, table_spec
+from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
+from lastword.cli.support.up_snapshots import snapshots_of
+from lastword.errors import DecodeError, LastwordError, TopicNotFoundError, WatchLostError
+from lastword.kafka.admin import Admin
+from lastword.pipelines import Pipeline
+from lastword.table.table import Table
+from lastword.table.watch import Watch
+from lastword.topics.creation import create_topic
+from lastword.topics.profiles import DEFAULT_PROFILE
+
+_LOOK_S = 0.2
+
+
+@click.command()
+@with_cluster
+@click.option("--port", type=click.IntRange(1, 65535), help="The broker's port.  [default: 9092]")
+def up(app: AppContext, port: int | None) -> None:
+    """Run everything in lastword.toml on this machine until Ctrl-C.
+
+    Starts the local broker unless a cluster is named or one runs already, creates the topics of
+    the tables that are missing, opens the tables, prints every change, serves the tables and
+    the dashboard over HTTP, and then starts Spark for the pipelines and for the snapshots of tables
+    that have a snapshot_every.
+
+    Without tables and pipelines in lastword.toml, it is a demo: the table user-profiles, served
+    at /users, and a pipeline that counts the updates of each user into a table at /updates.
+    """
+    if port is not None:
+        app.flags["broker.port"] = port
+    stopping = threading.Event()
+    watchers: list[_Watcher] = []
+    pipelines = pipelines_of(app)
+    specs = _specs(app, pipelines)
+    runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
+    with _killed_as_by_ctrl_c(), ExitStack() as running:
+        try:
+            _ensure_broker(app, running)
+            _create_missing_topics(app, specs, pipelines)
+            tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
+            for spec, table in zip(specs, tables, strict=True):
+                watchers.append(_Watcher(app, spec, table, stopping))
+                running.callback(watchers[-1].stop)
+                watchers[-1].start()
+            _serve(app, specs, tables, pipelines, running)
+            _say_what_to_try(app, specs)
+            running.callback(runner.stop)
+            runner.start()
+            stopping.wait()
+        except KeyboardInterrupt:
+            app.output.note("stopping")
+    for watcher in watchers:
+        watcher.raise_failure()
+    runner.raise_failure()
+
+
+def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
+    """The first table is one that a person can write: a pipeline's own comes after it."""
+    text = f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it."
+    if specs:
+        example = f'{_own_name()} put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
+        text += f" Try elsewhere:\n  {example}"
+    app.output.note(text)
+
+
+def _own_name() -> str:
+    """The command as it can be typed: by its path, unless a shell finds it."""
+    return "lastword" if shutil.which("lastword") else sys.argv[0]
+
+
+@contextmanager
+def _killed_as_by_ctrl_c() -> Iterator[None]:
+    """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _ensure_broker(app: AppContext, running: ExitStack) -> None:
+    """Start the local broker unless there is a cluster to use; it ends with this command."""
+    connection = app.settings.section("connection")
+    if connection["bootstrap_servers"] or connection["command_config"] or running_broker(app):
+        return
+    broker = local_broker(app, detached=False)
+    app.output.note(f"starting Kafka at {broker.bootstrap_servers}")
+    running.enter_context(broker)
+
+
+def _specs(app: AppContext, pipelines: Sequence[Pipeline]) -> list[TableSpec]:
+    """The tables of the settings, or those of the demo: what it computes only if it runs."""
+    if app.settings.tables or app.settings.free.get("pipelines"):
+        return [table_spec(app, name) for name in app.settings.tables]
+    there = {PROFILES}.union(*(pipeline.topics for pipeline in pipelines))
+    return [
+        table_spec(app, name, {"mount": mount})
+        for name, mount in DEMO_MOUNTS.items()
+        if name in there
+    ]
+
+
+def _serve(
+    app: AppContext,
+    specs: list[TableSpec],
+    tables: list[Table],
+    pipelines: Sequence[Pipeline],
+    running: ExitStack,
+) -> None:
+    """Put the tables, which are open already, and the dashboard on the service's port."""
+    # Loads Starlette and Granian, which few commands need.
+    from lastword.cli.settings.serving import service_of, show_first_token
+    from lastword.service import Mount
+
+    mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
+    service = service_of(app, mounts, [pipeline.metrics for pipeline in pipelines])
+    show_first_token(app)
+    running.enter_context(service)
+    app.output.line(f"dashboard at {service.url}", {"url": service.url})
+
+
+def _create_missing_topics(
+    app: AppContext, specs: Sequence[TableSpec], pipelines: Sequence[Pipeline]
+) -> None:
+    """Pipelines come second: theirs have as many partitions as their sources."""
+    theirs = frozenset[str]().union(*(pipeline.topics for pipeline in pipelines))
+    with Admin(app.connection) as admin:
+        for spec in specs:
+            if spec.topic in theirs:
+                continue
+            try:
+                admin.describe(spec.topic)
+            except TopicNotFoundError:
+                profile = DEMO_PROFILE if spec.name == PROFILES else DEFAULT_PROFILE
+                create_topic(admin, spec.topic, profile=profile)
+                app.output.note(f"created the topic {spec.topic}, profile {profile}")
+    for pipeline in pipelines:
+        pipeline.create_topics(app.connection)
+
+
+class _Watcher:
+    """The thread that prints the changes of one table."""
+
+    def __init__(
+        self, app: AppContext, spec: TableSpec, table: Table, stopping: threading.Event
+    ) -> None:
+        self._app = app
+        self._name = spec.name
+        self._table = table
+        self._stopping = stopping
+        self._failure: LastwordError | None = None
+        self._thread = threading.Thread(target=self._run, name=f"watch-{spec.name}")
+
+    def start(self) -> None:
+        """Say that the table is ready, and print what changes from now on."""
+        keys = len(self._table)
+        self._app.output.line(
+            f"{self._name} is ready with {keys} keys",
+            {"table": self._name, "ready": True, "keys": keys},
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop printing."""
+        self._stopping.set()
+        self._thread.join()
+
+    def raise_failure(self) -> None:
+        """Raise what ended the thread, if something did."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._print_until_lost()
+        except LastwordError as error:
+            self._failure = error
+            self._stopping.set()
+
+    def _print_until_lost(self) -> None:
+        """A recreated topic or a lost place ends one watch; the table rebuilds, and so do we."""
+        self._table.wait_ready()
+        try:
+            with self._table.watch() as changes:
+                while not self._stopping.is_set():
+                    self._print_next(changes)
+        except WatchLostError as error:
+            self._app.output.note(f"{self._name}: {error}; watching again")
+
+    def _print_next(self, changes: Watch) -> None:
+        """Anybody who may write to the topic can write nonsense: it is shown, and we go on."""
+        try:
+            change = changes.take(_LOOK_S)
+        except DecodeError as error:
+            text = f"{self._name}  cannot be decoded: {error}"
+            self._app.output.line(text, {"table": self._name, "error": str(error)})
+        else:
+            if change is not None:
+                print_change(self._app, change, table=self._name)

@@ -1,0 +1,26 @@
+"""From a table's settings to a ``Table``: one way for commands, ``up`` and ``serve``."""
+
+from __future__ import annotations
+
+from lastword.cli.settings.snapshot_places import root_for_reading
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.table_options import TableSpec
+from lastword.table.table import Table
+
+
+def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
+    """The table of ``spec``, not started yet; ``store`` says where its rows live."""
+    return Table(
+        spec.topic,
+        connection=app.connection,
+        key=spec.key_codec,
+        value=spec.value,
+        store=store,
+        name=spec.name,
+        state_dir=app.state_dir,
+        on_bad=spec.on_bad,
+        allow_expiry=spec.allow_expiry,
+        application_id=app.application_id,
+        snapshots=root_for_reading(app),
+        versions=spec.versions,
+    )

@@ -1,0 +1,1 @@
+"""Commands below a command, where its own file would be too long."""

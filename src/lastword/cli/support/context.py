@@ -1,0 +1,206 @@
+"""What every command is given: settings, the connection, and where to print."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from lastword.cli.support.output import Output
+from lastword.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lastword.cli.settings import SettingValue
+    from lastword.cli.settings.settings_file import Settings
+    from lastword.kafka.connection import Connection
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class AppContext:
+    """One run of the command line. Nothing is read or connected before a command asks for it."""
+
+    def __init__(self) -> None:
+        self.flags: dict[str, SettingValue] = {}
+        self.config_file: Path | None = None
+        self.json_lines = False
+        self.verbosity = 0
+        self.log_format = "text"
+
+    @cached_property
+    def output(self) -> Output:
+        """Where the command prints."""
+        return Output(json_lines=self.json_lines)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Flags over environment over ``lastword.toml`` over defaults."""
+        from lastword.cli.settings.settings_file import load_settings
+
+        file = self.config_file
+        if file is None and (named := os.environ.get("LASTWORD_CONFIG")):
+            file = Path(named)
+        return load_settings(file, os.environ, self.flags)
+
+    @cached_property
+    def home(self) -> Path:
+        """The directory of everything kept on this machine, closed to its other users."""
+        from lastword.broker.home import default_home, tighten_home
+
+        given = self.settings["home"]
+        home = Path(str(given)) if given else default_home(os.environ)
+        tighten_home(home)
+        return home
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory of the tables' stores."""
+        given = self.settings["state_dir"]
+        return Path(str(given)) if given else self.home / "state"
+
+    @property
+    def application_id(self) -> str:
+        """Names what shares the local state of a table."""
+        return str(self.settings["application_id"])
+
+    @cached_property
+    def connection(self) -> Connection:
+        """The cluster that was named, else the local broker that runs."""
+        from lastword.cli.settings.connecting import connection_from
+
+        return connection_from(self.settings, self.home)
+
+
+class SharedOption(click.Option):
+    """An option that many commands take; --help lists it after the command's own."""
+
+
+def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A callback that stores an option's value in the AppContext instead of passing it on."""
+
+    def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            setattr(context.ensure_object(AppContext), name, value)
+
+    return keep
+
+
+def _keep_flag(setting: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            context.ensure_object(AppContext).flags[setting] = value
+
+    return keep
+
+
+_SETTINGS_FILE_OPTION: Option = click.option(
+    "--config",
+    cls=SharedOption,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    expose_value=False,
+    callback=_keep("config_file"),
+    help="The settings file.  [default: LASTWORD_CONFIG, else ./lastword.toml]",
+)
+_APP_OPTIONS: tuple[Option, ...] = (
+    _SETTINGS_FILE_OPTION,
+    click.option(
+        "--json",
+        cls=SharedOption,
+        is_flag=True,
+        default=None,
+        expose_value=False,
+        callback=_keep("json_lines"),
+        help="Print JSON, one object per line.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        cls=SharedOption,
+        count=True,
+        expose_value=False,
+        callback=_keep("verbosity"),
+        help="Log what happens to standard error; twice for everything.",
+    ),
+    click.option(
+        "--log-format",
+        cls=SharedOption,
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_keep("log_format"),
+        help="The form of log lines.  [default: text]",
+    ),
+)
+_CLUSTER_OPTIONS: tuple[Option, ...] = (
+    click.option(
+        "--bootstrap-servers",
+        cls=SharedOption,
+        metavar="HOST:PORT",
+        expose_value=False,
+        callback=_keep_flag("connection.bootstrap_servers"),
+        help="The cluster.  [default: the local broker]",
+    ),
+    click.option(
+        "--command-config",
+        cls=SharedOption,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        expose_value=False,
+        callback=_keep_flag("connection.command_config"),
+        help="A Java client.properties, as Kafka's own tools take it.",
+    ),
+)
+
+
+def with_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    """Give a command the options every command takes and, first, the AppContext."""
+    return _with_options(_given_app(command), _APP_OPTIONS)
+
+
+def with_cluster(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    """``with_app``, and the options that say which cluster."""
+    return _with_options(with_app(command), _CLUSTER_OPTIONS)
+
+
+def with_cluster_and_own_config(
+    command: Callable[Concatenate[AppContext, P], R],
+) -> Callable[P, R]:
+    """``with_cluster`` for a command whose --config is a topic's setting, as in Kafka's tools.
+
+    The settings file is then named by LASTWORD_CONFIG, or is ./lastword.toml.
+    """
+    others = [option for option in _APP_OPTIONS if option is not _SETTINGS_FILE_OPTION]
+    return _with_options(_given_app(command), [*others, *_CLUSTER_OPTIONS])
+
+
+def _given_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, R]:
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        app = click.get_current_context().ensure_object(AppContext)
+        from lastword.cli.support.logs import set_up_logging
+
+        set_up_logging(app.verbosity, app.log_format)
+        return command(app, *args, **kwargs)
+
+    return run
+
+
+def _with_options(command: Callable[P, R], options: Sequence[Option]) -> Callable[P, R]:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def confirm(question: str, *, assume_yes: bool) -> None:
+    """Ask before something cannot be undone; without a terminal ``--yes`` is required."""
+    if assume_yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError(f"{question} Nobody is here to ask.", hint="pass --yes")
+    click.confirm(question, abort=True, err=True)

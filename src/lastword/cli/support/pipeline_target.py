@@ -1,0 +1,47 @@
+"""Which pipeline a command means, and the cluster it runs on."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.cli.support.context import AppContext
+from lastword.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lastword.kafka.connection import Connection
+    from lastword.pipelines import Pipeline
+
+
+def load_pipeline(target: str) -> Pipeline:
+    """The object that ``MODULE:NAME`` names; its module is imported."""
+    from lastword.pipelines import Pipeline
+
+    module_name, _, name = target.partition(":")
+    if not module_name or not name:
+        raise ConfigError(f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name != module_name.partition(".")[0]:
+            raise
+        raise ConfigError(
+            f"there is no module {module_name!r} here",
+            hint="run the command where its file is, or install its package",
+        ) from error
+    found = getattr(module, name, None)
+    if not isinstance(found, Pipeline):
+        raise ConfigError(
+            f"{name!r} of {module_name} is no Pipeline",
+            hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
+        )
+    return found
+
+
+def connection_of(app: AppContext, found: Pipeline) -> Connection:
+    """What the flags say, else the pipeline's own cluster, else that of the settings."""
+    flagged = {"connection.bootstrap_servers", "connection.command_config"} & app.flags.keys()
+    return app.connection if flagged or found.connection is None else found.connection

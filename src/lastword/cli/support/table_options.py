@@ -1,0 +1,131 @@
+"""The argument TABLE and the options that say how its keys and values are written."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+import click
+
+from lastword.cli.support.context import AppContext, SharedOption, with_cluster
+from lastword.cli.support.literals import parse_literal
+from lastword.cli.support.windows import parse_windowed, windowed_codec
+from lastword.codecs.resolve import CodecSpec
+
+if TYPE_CHECKING:
+    from lastword.table.decoder import BadRecordPolicy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top."""
+
+    name: str
+    topic: str
+    key: str
+    value: str
+    store: str
+    on_bad: BadRecordPolicy
+    allow_expiry: bool
+    mount: str | None = None
+    window: str | None = None
+    versions: str | None = None
+    snapshot_every: str | None = None
+
+    @property
+    def key_codec(self) -> CodecSpec:
+        """The codec of whole keys, their windows included."""
+        return self.key if self.window is None else windowed_codec(self.key, self.window)
+
+    def parse_key(self, text: str) -> Any:
+        """A key from the command line; with windows, ``KEY@START``."""
+        if self.window is not None:
+            return parse_windowed(text, self.key, self.window)
+        return parse_literal(text, self.key)
+
+    def parse_prefix(self, text: str) -> Any:
+        """The beginning of a key from the command line; windows come after it."""
+        return parse_literal(text, self.key)
+
+    def parse_value(self, text: str) -> Any:
+        """A value from the command line."""
+        return parse_literal(text, self.value)
+
+
+def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = None) -> TableSpec:
+    """The table of that name in the settings, else the topic of that name; flags win."""
+    given = {each: value for each, value in (flags or {}).items() if value is not None}
+    values = app.settings.table(name) | given
+    return TableSpec(
+        name=name,
+        topic=str(values["topic"]),
+        key=str(values["key"]),
+        value=str(values["value"]),
+        store=str(values["store"]),
+        on_bad=cast("BadRecordPolicy", values["on_bad"]),
+        # Windows expire by nature: whoever names them knows that.
+        allow_expiry=bool(values["allow_expiry"] or values["window"]),
+        mount=_text(values["mount"]),
+        window=_text(values["window"]),
+        versions=_text(values["versions"]),
+        snapshot_every=_text(values["snapshot_every"]),
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+_TABLE_OPTIONS = (
+    click.option(
+        "--key-codec",
+        "key_flag",
+        cls=SharedOption,
+        type=click.Choice(CODEC_NAMES),
+        help="How keys are written.  [default: string]",
+    ),
+    click.option(
+        "--window",
+        "window_flag",
+        cls=SharedOption,
+        metavar="MS|session",
+        help="Keys are those of windows this long, in milliseconds, or of sessions; a key is "
+        "written KEY@START, or KEY@START-END.  [default: none]",
+    ),
+    click.option(
+        "--value-codec",
+        "value_flag",
+        cls=SharedOption,
+        type=click.Choice(CODEC_NAMES),
+        help="How values are written.  [default: json]",
+    ),
+    click.option(
+        "--on-bad",
+        "on_bad_flag",
+        cls=SharedOption,
+        type=click.Choice(["fail", "skip", "quarantine"]),
+        help="What happens when a value cannot be decoded.  [default: fail]",
+    ),
+)
+
+
+def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> Callable[P, R]:
+    """``with_cluster``, and the TABLE to work on."""
+
+    @with_cluster
+    @functools.wraps(command)
+    def run(app: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        flags = {each: kwargs.pop(f"{each}_flag") for each in ("key", "window", "value", "on_bad")}
+        spec = table_spec(app, str(kwargs.pop("table")), flags)
+        return command(app, spec, *args, **kwargs)
+
+    for option in reversed(_TABLE_OPTIONS):
+        run = option(run)
+    return click.argument("table")(run)

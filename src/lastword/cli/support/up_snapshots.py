@@ -1,0 +1,63 @@
+"""The snapshots of ``lastword up``: of each table that asks for them, one after the other."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from lastword.cli.commands.snapshot import print_report
+from lastword.cli.settings.snapshot_places import require_deltalake, snapshot_location
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.table_options import TableSpec
+from lastword.clock import SYSTEM_CLOCK
+from lastword.durations import milliseconds
+from lastword.errors import LastwordError
+from lastword.spark.installed import require_spark
+
+
+class ContinuousSnapshots:
+    """Takes a snapshot of one table every so often until it is stopped.
+
+    One that fails is told and leaves the last one as it is; the next is taken when it is due.
+    """
+
+    def __init__(self, app: AppContext, spec: TableSpec) -> None:
+        require_spark()
+        require_deltalake()
+        self.name = spec.name
+        self._app = app
+        self._spec = spec
+        what = f"tables.{spec.name}.snapshot_every"
+        self._interval_s = milliseconds(spec.snapshot_every or "", what=what) / 1000
+        keep = str(app.settings["snapshots.keep"])
+        self._keep_ms = milliseconds(keep, what="snapshots.keep")
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Take no further one; the one at work is finished."""
+        self._stopping.set()
+
+    def run(self, spark: Any) -> None:
+        """Returns once ``stop`` was called."""
+        from lastword.snapshots.jobs.history_job import HistoryJob
+        from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+
+        connection, place = self._app.connection, snapshot_location(self._app, self._spec)
+        key, value = self._spec.key_codec, self._spec.value
+        job = SnapshotJob(spark, connection, place, key=key, value=value, keep_ms=self._keep_ms)
+        history = None
+        if self._app.settings["snapshots.history"]:
+            history = HistoryJob(spark, connection, place, key=key, value=value)
+        while not self._stopping.is_set():
+            began = SYSTEM_CLOCK.monotonic()
+            try:
+                report = job.run()
+                print_report(self._app, report, None if history is None else history.run())
+            except LastwordError as error:
+                self._app.output.note(f"{self.name} has no new snapshot: {error}")
+            self._stopping.wait(max(0.0, began + self._interval_s - SYSTEM_CLOCK.monotonic()))
+
+
+def snapshots_of(app: AppContext, specs: list[TableSpec]) -> list[ContinuousSnapshots]:
+    """Those that the settings of the tables ask for."""
+    return [ContinuousSnapshots(app, spec) for spec in specs if spec.snapshot_every is not None]

@@ -1,0 +1,101 @@
+"""Writes records from the command line, without reading the table first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from lastword.cli.support.context import AppContext
+from lastword.cli.support.output import as_text
+from lastword.cli.support.table_options import TableSpec
+from lastword.codecs.resolve import codec, key_codec
+from lastword.errors import IndeterminateError
+from lastword.kafka.admin import Admin
+from lastword.kafka.write.producer import Outgoing
+from lastword.records import Headers, Position
+from lastword.topics.check import check_topic, require_fit
+from lastword.writer.outcome import Outcome
+from lastword.writer.writer import Writer
+
+
+class CommandWriter:
+    """Encodes text with a table's codecs, writes it, and prints what became of it."""
+
+    def __init__(
+        self,
+        app: AppContext,
+        spec: TableSpec,
+        writer: Writer,
+        headers: Headers,
+        timestamp_ms: int | None,
+    ) -> None:
+        self._app = app
+        self._spec = spec
+        self._writer = writer
+        self._headers = headers
+        self._timestamp_ms = timestamp_ms
+        self._key = key_codec(spec.key_codec)
+        self._value = codec(spec.value)
+
+    def record(self, key: str, value: str | None) -> Outgoing:
+        """A record from text; a value of None is a tombstone."""
+        raw_value = None if value is None else self._value.encode(self._spec.parse_value(value))
+        raw_key = self._key.encode(self._spec.parse_key(key))
+        return Outgoing(raw_key, raw_value, self._headers, self._timestamp_ms)
+
+    def write(self, keys: Sequence[str], records: Sequence[Outgoing]) -> list[Outcome]:
+        """Write ``records``, whose keys as text are ``keys``; an outcome for each."""
+        return [
+            Outcome(key, delivery.version, delivery.error)
+            for key, delivery in zip(keys, self._writer.write(records), strict=True)
+        ]
+
+    def print_outcome(self, outcome: Outcome) -> None:
+        """One line per record."""
+        shown = {
+            "key": outcome.key,
+            "status": outcome.status,
+            "version": None if outcome.version is None else str(outcome.version),
+        }
+        if outcome.error is not None:
+            shown["error"] = str(outcome.error)
+        what = outcome.error or outcome.version
+        line = f"{as_text(outcome.key)}  {outcome.status}  {as_text(str(what))}"
+        self._app.output.line(line, shown)
+
+
+@contextmanager
+def open_writer(
+    app: AppContext, spec: TableSpec, *, headers: Headers = (), timestamp_ms: int | None = None
+) -> Iterator[CommandWriter]:
+    """A writer to the topic of ``spec``, which is checked as a table would check it.
+
+    Every record gets the headers and the timestamp; without one, the time of writing.
+    """
+    with Admin(app.connection) as admin:
+        partitions = admin.describe(spec.topic).partitions
+        require_fit(spec.topic, check_topic(admin, spec.topic, allow_expiry=spec.allow_expiry))
+        batch_bytes = int(admin.settings(spec.topic)["max.message.bytes"])
+    writer = Writer(
+        app.connection,
+        spec.topic,
+        partitions=partitions,
+        batch_bytes=batch_bytes,
+        key_suffix_bytes=key_codec(spec.key_codec).suffix_bytes,
+        wait_for=_nothing_to_wait_for,
+    )
+    try:
+        yield CommandWriter(app, spec, writer, headers, timestamp_ms)
+    finally:
+        writer.close()
+
+
+def raise_worst(outcomes: Sequence[Outcome]) -> None:
+    """End the command with the most uncertain of the errors, if there is one."""
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if errors:
+        raise max(errors, key=lambda error: isinstance(error, IndeterminateError))
+
+
+def _nothing_to_wait_for(position: Position, timeout_s: float) -> None:
+    """No table follows here, so an acknowledged write is all there is to wait for."""

@@ -1,1 +1,0 @@
-"""Follows a log into a store: restore, live, sweep."""

@@ -1,0 +1,134 @@
+"""One librdkafka admin client, replaced when it no longer answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import partial
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lastword.clock import Clock
+from lastword.errors import LastwordError
+from lastword.kafka.admin.failures import failure, is_refused_connection, is_unanswered
+from lastword.kafka.connection import Connection
+from lastword.kafka.forks import never_free, track
+
+Call = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
+"""What to ask of a client, with the seconds it may take; one future for each answer."""
+
+_POLL_SECONDS = 0.1
+
+
+class AdminCalls:
+    """Makes admin calls within a time limit; safe from any thread.
+
+    A client whose controller died goes on saying "timed out" for seconds while a fresh one is
+    answered at once, so a question that was not answered is asked again with a fresh client.
+    """
+
+    def __init__(self, connection: Connection, *, timeout_seconds: float, clock: Clock) -> None:
+        self.servers = connection.bootstrap_servers
+        self._connection = connection
+        self._timeout = timeout_seconds
+        self._clock = clock
+        self._client: _Client | None = None
+        self._lock = threading.Lock()
+        track(self)
+
+    def after_fork(self) -> None:
+        """The next call makes a client of the child's own."""
+        never_free(self._client)
+        self._client, self._lock = None, threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the client; the next call makes another."""
+        with self._lock:
+            self._client = None
+
+    def ask(self, call: Call, *, doing: str, topic: str = "") -> dict[Any, Any]:
+        """The answers to a question, which may be asked twice."""
+        try:
+            return self._try(call, self._timeout / 2)
+        except KafkaException as error:
+            self._replace_unless_answered(error)
+            if not is_unanswered(error.args[0]):
+                raise self.failure(error.args[0], doing, topic) from error
+        return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
+
+    def order(
+        self, call: Call, *, doing: str, topic: str = "", seconds: float | None = None
+    ) -> dict[Any, Any]:
+        """The answers to something that changes the cluster, and is therefore said only once."""
+        try:
+            return self._try(call, self._timeout if seconds is None else seconds)
+        except KafkaException as error:
+            self._replace_unless_answered(error)
+            raise self.failure(error.args[0], doing, topic) from error
+
+    def each(self, call: Call, seconds: float, *, doing: str, topic: str = "") -> dict[Any, Any]:
+        """One try within ``seconds``: each answer, or the KafkaError that came instead of it."""
+        answers: dict[Any, Any] = {}
+        try:
+            waits = self._waits(call, seconds)
+        except KafkaException as error:
+            raise self.failure(error.args[0], doing, topic) from error
+        for name, wait in waits.items():
+            try:
+                answers[name] = wait()
+            except KafkaException as error:
+                self._replace_unless_answered(error)
+                answers[name] = error.args[0]
+        return answers
+
+    def failure(self, error: KafkaError, doing: str, topic: str = "") -> LastwordError:
+        """The error to raise when ``doing`` ended in ``error``."""
+        return failure(error, doing=doing, servers=self.servers, topic=topic)
+
+    def _try(self, call: Call, seconds: float) -> dict[Any, Any]:
+        return {name: wait() for name, wait in self._waits(call, seconds).items()}
+
+    def _waits(self, call: Call, seconds: float) -> dict[Any, Callable[[], Any]]:
+        """Ask, and give a way to wait for each answer, all of them with one deadline."""
+        with self._lock:
+            client = self._client = self._client or _Client(self._connection)
+        deadline = self._clock.monotonic() + seconds
+
+        def left() -> float:
+            return deadline - self._clock.monotonic()
+
+        futures = call(client.admin, seconds)
+        return {name: partial(client.wait, future, left) for name, future in futures.items()}
+
+    def _replace_unless_answered(self, error: KafkaException) -> None:
+        if is_unanswered(error.args[0]) or is_refused_connection(error.args[0]):
+            self.close()
+
+
+class _Client:
+    """A client and the reason it cannot connect, if it said one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._refusal: KafkaError | None = None
+        self.admin = AdminClient(connection.librdkafka() | {"error_cb": self._note})
+
+    def wait(self, future: Future[Any], left: Callable[[], float]) -> Any:
+        """The future's answer; fails early when there is none because login or TLS was refused."""
+        while True:
+            try:
+                return future.result(timeout=_POLL_SECONDS)
+            except FutureTimeoutError:
+                if left() < -1.0:  # librdkafka keeps its own request timeout, a little late
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+            finally:
+                self.admin.poll(0)  # only a poll delivers the client's errors and log lines
+            if self._refusal is not None:
+                raise KafkaException(self._refusal)
+
+    def _note(self, error: KafkaError) -> None:
+        if is_refused_connection(error):
+            self._refusal = error

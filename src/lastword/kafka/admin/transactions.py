@@ -1,0 +1,88 @@
+"""Open transactions: who keeps readers, and the cleaner, from going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from lastword.kafka.admin.wire import wire_admin
+from lastword.kafka.connection import Connection
+
+
+@dataclass(frozen=True, order=True)
+class OpenTransaction:
+    """A transaction that has written to a partition and not ended.
+
+    What only its coordinator knows (id, start, time limit) is None when no coordinator knows the
+    transaction: then it hangs, and no time limit will end it.
+    """
+
+    partition: int
+    start_offset: int
+    producer_id: int
+    last_write_ms: int
+    transactional_id: str | None = None
+    started_ms: int | None = None
+    timeout_ms: int | None = None
+
+    def describe(self, now_ms: int) -> str:
+        """One sentence about it, for messages."""
+        if self.transactional_id is None or self.started_ms is None:
+            return (
+                f"a hanging transaction of producer {self.producer_id} that no coordinator knows, "
+                f"open since offset {self.start_offset}"
+            )
+        age_seconds = max(0, now_ms - self.started_ms) / 1000
+        return (
+            f"transaction {self.transactional_id!r} of producer {self.producer_id}, "
+            f"open since offset {self.start_offset}, for {age_seconds:.0f} s"
+        )
+
+
+class _Place(NamedTuple):
+    """Equal to kafka-python's TopicPartition."""
+
+    topic: str
+    partition: int
+
+
+def open_transactions(
+    connection: Connection, topic: str, partitions: Iterable[int]
+) -> list[OpenTransaction]:
+    """The open transactions of these partitions; the first one of each is what blocks it."""
+    places = [_Place(topic, partition) for partition in partitions]
+    with wire_admin(connection, doing=f"looking for open transactions in {topic!r}") as admin:
+        found = [
+            OpenTransaction(
+                partition=place[1],
+                start_offset=producer.current_transaction_start_offset,
+                producer_id=producer.producer_id,
+                last_write_ms=producer.last_timestamp,
+            )
+            for place, state in admin.describe_producers(places).items()
+            for producer in state.active_producers
+            if producer.current_transaction_start_offset >= 0
+        ]
+        if not found:
+            return []
+        producers = sorted({each.producer_id for each in found})
+        listed = admin.list_transactions(producer_id_filters=producers)
+        names = {row.producer_id: row.transactional_id for rows in listed.values() for row in rows}
+        described = admin.describe_transactions(names.values())
+    known = {producer: (name, described[name]) for producer, name in names.items()}
+    return sorted(_with_coordinator(each, known) for each in found)
+
+
+def _with_coordinator(
+    found: OpenTransaction, known: Mapping[int, tuple[str, Any]]
+) -> OpenTransaction:
+    if found.producer_id not in known:
+        return found
+    name, description = known[found.producer_id]
+    return replace(
+        found,
+        transactional_id=name,
+        started_ms=description.transaction_start_time_ms,
+        timeout_ms=description.transaction_timeout_ms,
+    )

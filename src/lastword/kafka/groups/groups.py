@@ -1,0 +1,165 @@
+"""What a consumer group remembers and who is in it, without joining it.
+
+librdkafka's admin client is not used for that: when a broker goes away under a request to a
+group's coordinator, librdkafka 2.16 aborts the process. Its consumers survive it, and
+kafka-python answers what a consumer cannot be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import ConnectionFailedError
+from lastword.kafka.admin import REQUEST_TIMEOUT_SECONDS
+from lastword.kafka.admin.failures import failure
+from lastword.kafka.admin.wire import wire_admin
+from lastword.kafka.connection import Connection
+
+_LOOK_S = 0.2
+_PASSING = frozenset(
+    (
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError._WAIT_COORD,
+    )
+)
+_NO_SUCH_GROUP = "GroupIdNotFoundError"
+
+Answer = TypeVar("Answer")
+
+
+class Place(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class Committed(NamedTuple):
+    """The next offset of a place and the text that was committed with it."""
+
+    offset: int
+    metadata: str
+
+
+class Member(NamedTuple):
+    """One member of a group; ``client_id`` is what it calls itself."""
+
+    member_id: str
+    client_id: str
+    host: str
+
+
+class Groups:
+    """Questions about consumer groups; usable from any thread, each within a time limit."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._patience_s = timeout_seconds
+        self._consumers: dict[str, Consumer] = {}
+
+    def close(self) -> None:
+        """Let go of the connections; idempotent."""
+        while self._consumers:
+            self._consumers.popitem()[1].close()
+
+    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, Committed]:
+        """The committed offsets of those places that have one.
+
+        Waits for transactions that are about to commit offsets, so that the answer is not one
+        that a running commit is just replacing.
+        """
+        asked = [TopicPartition(place.topic, place.partition) for place in places]
+        consumer = self._consumer(group)
+
+        def ask() -> dict[Place, Committed]:
+            answer = consumer.committed(asked, timeout=self._patience_s)
+            for each in answer:
+                if each.error is not None:
+                    raise KafkaException(each.error)
+                if each.offset < 0 and each.offset != OFFSET_INVALID:  # which says "none"
+                    raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
+            return {
+                Place(each.topic, each.partition): Committed(each.offset, each.metadata or "")
+                for each in answer
+                if each.offset >= 0
+            }
+
+        return self._until_answered(ask, doing=f"asking for the positions of {group!r}")
+
+    def everything_committed(self, group: str) -> dict[Place, Committed]:
+        """Every position the group has, also of topics that nobody names."""
+        with self._wire(f"asking for the positions of {group!r}") as admin:
+            answer = admin.list_group_offsets({group: None})[group]
+        return {
+            Place(place.topic, place.partition): Committed(at.offset, at.metadata or "")
+            for place, at in answer.items()
+            if at.offset >= 0
+        }
+
+    def members(self, group: str) -> list[Member]:
+        """Who is in the group; a dead member stays until its session ends."""
+        doing = f"asking who is in {group!r}"
+
+        def ask() -> list[Member]:
+            with self._wire(doing) as admin:
+                answer = admin.describe_groups([group])[group]
+            if answer["error"] is not None and _NO_SUCH_GROUP not in answer["error"]:
+                raise ConnectionFailedError(
+                    f"{self._connection.bootstrap_servers} gave no answer while {doing}: "
+                    f"{answer['error']}",
+                    hint="is the group's coordinator up?",
+                )
+            return [
+                Member(each["member_id"], each["client_id"], each["client_host"])
+                for each in answer["members"]
+            ]
+
+        return self._until_answered(ask, doing=doing)
+
+    def _consumer(self, group: str) -> Consumer:
+        """One that never subscribes: it has the group's name and is no member."""
+        if group not in self._consumers:
+            settings = self._connection.librdkafka()
+            settings |= {"group.id": group, "enable.auto.commit": False}
+            # Offsets of transactions under way are waited for only at this level.
+            settings |= {"isolation.level": "read_committed"}
+            self._consumers[group] = Consumer(settings)
+        return self._consumers[group]
+
+    def _wire(self, doing: str) -> Any:
+        return wire_admin(self._connection, doing=doing, timeout_seconds=self._patience_s)
+
+    def _until_answered(self, ask: Callable[[], Answer], *, doing: str) -> Answer:
+        """Ask until somebody is in charge: a group's first question appoints its coordinator."""
+        deadline = self._clock.monotonic() + self._patience_s
+        while True:
+            try:
+                return ask()
+            except KafkaException as error:
+                if error.args[0].code() not in _PASSING or self._clock.monotonic() >= deadline:
+                    servers = self._connection.bootstrap_servers
+                    raise failure(error.args[0], doing=doing, servers=servers) from error
+            except ConnectionFailedError:
+                if self._clock.monotonic() >= deadline:
+                    raise
+            self._clock.sleep(_LOOK_S)

@@ -1,0 +1,45 @@
+"""Whether a place in a log is still there: an unclean election cuts logs, and they grow again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lastword.errors import ConnectionFailedError
+from lastword.kafka.admin.offsets import LogEnd
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.reader import LogReader, PlaceLost, Unreadable
+
+_ANSWERED_WITHIN_S = 30.0
+_POLL_S = 0.5
+
+
+def lost_places(connection: Connection, topic: str, places: Mapping[int, LogEnd]) -> dict[int, str]:
+    """The partitions that are no longer what they were up to there, and why.
+
+    The consumer asks the leader where the epoch ended before it reads anything, and reports a log
+    that was cut; there is no other way to that question.
+    """
+    waiting, lost = set(places), dict[int, str]()
+    reader = LogReader(connection, topic)
+    try:
+        for partition, place in places.items():
+            reader.assign(partition, place.offset, place.leader_epoch)
+        waited_s = 0.0
+        while waiting:
+            # A corrupt batch does not tell whether the log was cut.
+            news = [item for item in reader.poll(_POLL_S) if not isinstance(item, Unreadable)]
+            waited_s = 0.0 if news else waited_s + _POLL_S
+            if waited_s >= _ANSWERED_WITHIN_S:
+                raise ConnectionFailedError(
+                    f"{topic}: no answer about partition {min(waiting)} for {waited_s:.0f} s",
+                    hint="is the broker reachable?",
+                )
+            for item in news:
+                if isinstance(item, PlaceLost):
+                    lost[item.partition] = item.reason
+                elif item.partition in waiting:
+                    reader.release(item.partition)
+                waiting.discard(item.partition)
+    finally:
+        reader.close()
+    return lost

@@ -1,0 +1,305 @@
+"""Reads the log of one topic, a batch of columns at a time, without joining a group."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from lastword.errors import ConnectionFailedError, TopicNotFoundError
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups.names import READER_GROUP
+from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
+from lastword.records import Batch, Headers
+
+log = logging.getLogger(__name__)
+
+MESSAGES_PER_POLL = 4_000  # measured: more falls out of the processor's cache
+
+QUEUE_BYTES = 32 << 20  # read ahead, per reader
+
+# Measured: the default fetch.queue.backoff.ms of a second is what makes librdkafka slow, and
+# larger queues only cost memory.
+_SETTINGS: Mapping[str, Any] = {
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 100,
+    "max.partition.fetch.bytes": 2 << 20,
+    "queued.min.messages": 50_000,
+    "check.crcs": True,
+}
+
+_CORRUPT = frozenset((KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION))
+_FATAL_FOR_A_READER = frozenset(
+    (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfLog:
+    """Everything below ``offset`` has been handed over, and there was no more at that moment.
+
+    Under an open transaction ``offset`` is where that transaction starts, not the end of the log.
+    ``leader_epoch`` is that of the last offset before, which may be the marker of a transaction;
+    -1 where nothing was read.
+    """
+
+    partition: int
+    offset: int
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLost:
+    """The place is gone (out of range, or the log was truncated); the partition is released."""
+
+    partition: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The batch at ``offset`` is corrupt; reading stands there, and tries again by itself."""
+
+    partition: int
+    offset: int
+    reason: str
+
+
+News = Batch | EndOfLog | PlaceLost | Unreadable
+
+
+class LogReader:
+    """One consumer that can gain and lose partitions of one topic. Not safe across threads.
+
+    Reads committed records only, never resets an offset by itself, and validates the leader
+    epoch when one is given, so that a truncated log is noticed.
+    """
+
+    def __init__(
+        self, connection: Connection, topic: str, *, queue_bytes: int = QUEUE_BYTES
+    ) -> None:
+        self._topic = topic
+        settings = connection.librdkafka() | dict(_SETTINGS)
+        settings |= {"group.id": READER_GROUP, "error_cb": _note_error}
+        settings |= {"queued.max.messages.kbytes": queue_bytes >> 10}
+        self._consumer = Consumer(settings)
+        self._closed = False
+
+    def assign(self, partition: int, offset: int, leader_epoch: int = -1) -> None:
+        """Start reading ``partition`` at ``offset``.
+
+        Refuses a negative one: librdkafka would take it for "where the group was", "the end" or
+        "the beginning".
+        """
+        if offset < 0:
+            raise ValueError(f"{self._topic}, partition {partition}: {offset} is not an offset")
+        place = TopicPartition(self._topic, partition, offset, "", leader_epoch)
+        if leader_epoch < 0:
+            place = TopicPartition(self._topic, partition, offset)
+        self._consumer.incremental_assign([place])
+
+    def release(self, partition: int) -> None:
+        """Stop reading ``partition``."""
+        self._consumer.incremental_unassign([TopicPartition(self._topic, partition)])
+
+    def poll(self, timeout_s: float) -> list[News]:
+        """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
+        # One poll, then what is queued: consume(n, timeout) alone would wait for n messages.
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return []
+        with COLLECTOR_PAUSED:  # not while it waits: a live table waits all the time
+            messages = [first, *self._consumer.consume(MESSAGES_PER_POLL - 1, 0)]
+            failed = [message for message in messages if message.error() is not None]
+            if failed:
+                messages = [message for message in messages if message.error() is None]
+            news: list[News] = list(_batches(messages))
+            news += self._events(failed)
+            # Freed before the collector is back: it goes by how many objects were made and live.
+            del first, messages, failed
+            return news
+
+    def high_watermark(self, partition: int) -> int | None:
+        """The end of the log as of the last fetch, without asking the broker; None if unknown."""
+        low_high = self._consumer.get_watermark_offsets(
+            TopicPartition(self._topic, partition), cached=True
+        )
+        return low_high[1] if low_high and low_high[1] >= 0 else None
+
+    def close(self) -> None:
+        """Free the consumer; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._consumer.close()
+
+    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost | Unreadable]:
+        for message in failed:
+            error = message.error()
+            code = error.code()
+            if code == KafkaError._PARTITION_EOF and message.offset() >= 0:
+                yield self._end_of_log(message.partition(), message.offset())
+            elif code == KafkaError._AUTO_OFFSET_RESET:
+                # The partition is stopped for good; only a new assignment revives it.
+                self.release(message.partition())
+                yield PlaceLost(message.partition(), error.str())
+            elif code in _CORRUPT:
+                yield Unreadable(message.partition(), message.offset(), error.str())
+            else:
+                self._raise_if_fatal(error)
+
+    def _end_of_log(self, partition: int, offset: int) -> EndOfLog:
+        """With the epoch of the position, which markers and aborted records move, too."""
+        (at,) = self._consumer.position([TopicPartition(self._topic, partition)])
+        known = at.offset == offset and at.leader_epoch is not None
+        return EndOfLog(partition, offset, at.leader_epoch if known else -1)
+
+    def _raise_if_fatal(self, error: KafkaError) -> None:
+        if error.code() in _FATAL_FOR_A_READER or error.fatal():
+            raise ConnectionFailedError(
+                f"reading {self._topic} is refused: {error.str()}",
+                hint="check the credentials and that they may read this topic",
+            )
+        if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
+            # The topic may be in the middle of being created or recreated: the topic's monitor
+            # decides that by its id, not a reader by one answer.
+            log.debug("%s is not there at the moment: %s", self._topic, error)
+        else:
+            log.debug("reading %s: %s", self._topic, error)
+
+
+def read_range(
+    connection: Connection,
+    topic: str,
+    ranges: Mapping[int, tuple[int, int]],
+    *,
+    stall_timeout_s: float = 60.0,
+    stopping: Callable[[], bool] = lambda: False,
+    queue_bytes: int = QUEUE_BYTES,
+) -> Generator[Batch, None, None]:
+    """Every committed record with ``start <= offset < end`` of each partition, then stop.
+
+    Raises ConnectionFailedError when nothing arrives for ``stall_timeout_s``. Ends early, within
+    a second, once ``stopping`` answers True.
+    """
+    remaining = {p: end for p, (start, end) in ranges.items() if start < end}
+    if not remaining:
+        return
+    reader = LogReader(connection, topic, queue_bytes=queue_bytes)
+    try:
+        for partition in remaining:
+            reader.assign(partition, ranges[partition][0])
+        waited_s, cause = 0.0, ""
+        while remaining and not stopping():
+            news = reader.poll(0.5)
+            corrupt = [item for item in news if isinstance(item, Unreadable)]
+            waited_s = 0.0 if len(news) > len(corrupt) else waited_s + 0.5
+            for bad in corrupt:
+                cause = f": partition {bad.partition}, offset {bad.offset}: {bad.reason}"
+            if waited_s >= stall_timeout_s:
+                raise ConnectionFailedError(
+                    f"{topic}: nothing arrived for {stall_timeout_s:.0f} s before the end{cause}",
+                    hint="is the broker reachable, or does an open transaction block the end?",
+                )
+            for item in news:
+                if isinstance(item, Unreadable):
+                    continue
+                if isinstance(item, PlaceLost):
+                    raise TopicNotFoundError(
+                        f"{topic}, partition {item.partition}: the place is gone: {item.reason}",
+                        hint="the log moved on or the topic was recreated; start again",
+                    )
+                yield from _within(item, remaining, reader)
+    finally:
+        reader.close()
+
+
+def _within(
+    item: Batch | EndOfLog, remaining: dict[int, int], reader: LogReader
+) -> Iterator[Batch]:
+    """Pass on what lies before the partition's end, and let go of the partition once there."""
+    end = remaining.get(item.partition)
+    if end is None:
+        return
+    if isinstance(item, Batch):
+        if item.next_offset > end:
+            item = item.first(sum(1 for offset in item.offsets if offset < end), end)
+        if len(item):
+            yield item
+        reached = item.next_offset
+    else:
+        reached = item.offset
+    if reached >= end:
+        del remaining[item.partition]
+        reader.release(item.partition)
+
+
+def _note_error(error: KafkaError) -> None:
+    """Broker up and down: librdkafka reconnects by itself, the monitor judges what it means."""
+    log.debug("reader: %s", error.str())
+
+
+def _batches(messages: list[Message]) -> Iterator[Batch]:
+    """One batch per partition, in offset order."""
+    if not messages:
+        return
+    partitions = [message.partition() for message in messages]
+    first = partitions[0]
+    if partitions.count(first) == len(partitions):
+        yield _batch(first, messages)
+        return
+    groups: dict[int, list[Message]] = {}
+    for partition, message in zip(partitions, messages, strict=True):
+        groups.setdefault(partition, []).append(message)
+    for partition, group in groups.items():
+        yield _batch(partition, group)
+
+
+def _batch(partition: int, messages: list[Message]) -> Batch:
+    last = messages[-1]
+    epoch = last.leader_epoch()
+    headers, unreadable = _headers(messages)
+    return Batch(
+        partition=partition,
+        keys=[message.key() for message in messages],
+        values=[message.value() for message in messages],
+        offsets=[message.offset() for message in messages],
+        timestamps=[message.timestamp()[1] for message in messages],
+        headers=headers,
+        next_offset=last.offset() + 1,
+        leader_epoch=-1 if epoch is None else epoch,
+        unreadable_headers=unreadable,
+    )
+
+
+def _headers(messages: list[Message]) -> tuple[list[Headers | None], list[int]]:
+    """The headers of each message, and the offsets of those whose headers cannot be read.
+
+    For a name that is not UTF-8 the client returns broken pairs *and* sets an exception. Called by
+    ``map``, that is an error at once; called directly, the interpreter may notice it lines later.
+    Each message is asked once, for the second answer would be the broken pairs alone.
+    """
+    headers: list[Any] = []
+    unreadable: list[int] = []
+    answers = map(Message.headers, messages)
+    while len(headers) < len(messages):
+        try:
+            headers.extend(answers)
+        except (SystemError, UnicodeDecodeError):
+            unreadable.append(messages[len(headers)].offset())
+            headers.append(None)
+    if any(headers):
+        headers = [tuple(each) if each else None for each in headers]
+    return headers, unreadable

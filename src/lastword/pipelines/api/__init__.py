@@ -1,0 +1,1 @@
+"""What a user writes: streams, groups, windows and folds."""

@@ -1,0 +1,175 @@
+"""What can be computed per key: each result is a table, in a changelog topic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from lastword.codecs.resolve import CodecSpec
+from lastword.durations import Duration
+from lastword.errors import ConfigError
+from lastword.pipelines.api.folds import (
+    Aggregate,
+    Average,
+    Count,
+    Extreme,
+    Field,
+    Fold,
+    Latest,
+    Merge,
+    Reduce,
+    Sum,
+    check_field,
+)
+from lastword.pipelines.api.result import Result, Suppressing
+from lastword.pipelines.api.store_options import NO_SETTINGS, Options, changelog_of
+from lastword.pipelines.api.windows import SessionWindows, Windows, retention_of
+from lastword.pipelines.graph.plan import Branch, Stateful, Step, StorePlan
+from lastword.pipelines.graph.repartition import through_topic
+from lastword.pipelines.graph.topology import Topology
+from lastword.pipelines.operators.make_fold import MakeFold
+
+
+@dataclass(frozen=True)
+class GroupedStream:
+    """Events by key, or by key and window after ``windowed_by``.
+
+    Each method names its result ``store`` and takes the ``Options``.
+    """
+
+    topology: Topology
+    topics: frozenset[str]
+    key: CodecSpec
+    value: CodecSpec | None
+    steps: tuple[Step, ...] = ()
+    rekeyed: bool = False
+    windows: Windows | None = None
+    capacity: int | None = None
+
+    def windowed_by(self, windows: Windows) -> GroupedStream:
+        """The same, per window of event time."""
+        return replace(self, windows=windows)
+
+    def lru(self, capacity: int) -> GroupedStream:
+        """The same for at most ``capacity`` keys per partition.
+
+        One key more, and the least recently used one is forgotten, with a tombstone.
+        """
+        if capacity < 1:
+            raise ConfigError(
+                f"a store cannot hold {capacity} keys", hint="give lru() a capacity above 0"
+            )
+        return replace(self, capacity=capacity)
+
+    def count(self, store: str, **options: Unpack[Options]) -> Result:
+        """How many events each key has had, as Java's LongSerializer writes it."""
+        return self._fold(store, Count(), "int64", options)
+
+    def sum(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
+        """The total of a field."""
+        return self._fold(store, Sum(check_field(field)), "json", options)
+
+    def min(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
+        """The smallest value of a field."""
+        return self._fold(store, Extreme(check_field(field), min), "json", options)
+
+    def max(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
+        """The largest value of a field."""
+        return self._fold(store, Extreme(check_field(field), max), "json", options)
+
+    def avg(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
+        """The mean of a field, as ``{"avg": …, "count": …, "sum": …}``."""
+        return self._fold(store, Average(check_field(field)), "json", options)
+
+    def reduce(
+        self, reducer: Callable[[Any, Any], Any], store: str, **options: Unpack[Options]
+    ) -> Result:
+        """``reducer(old, new)`` over the values; None forgets the key."""
+        return self._fold(store, Reduce(reducer), self.value or "json", options)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+        store: str,
+        *,
+        merger: Callable[[Any, Any, Any], Any] | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """``aggregator(key, value, aggregate)`` from ``initializer()`` on; None forgets the key.
+
+        Sessions grow together: for them ``merger(key, earlier, later)`` makes one aggregate of
+        two.
+        """
+        return self._fold(store, Aggregate(initializer, aggregator, merger), "json", options)
+
+    def latest(self, store: str, **options: Unpack[Options]) -> Result:
+        """The last value of each key; an event without a value forgets it."""
+        return self._fold(store, Latest(), self.value or "json", options)
+
+    def merge(self, store: str, **options: Unpack[Options]) -> Result:
+        """Partial updates folded into the full state of each key."""
+        return self._fold(store, Merge(), "json", options)
+
+    def _fold(self, store: str, fold: Fold, codec: CodecSpec, options: Options) -> Result:
+        self._check(fold, options)
+        value = options.get("value", codec)
+        retention_ms = self._retention_ms(options.get("retention"))
+        changelog = changelog_of(
+            self.topology, store, options.get("changelog", NO_SETTINGS), retention_ms
+        )
+        make = MakeFold(
+            fold,
+            self.key,
+            value,
+            windows=self.windows,
+            retention_ms=retention_ms or 0,
+            reach_ms=self._reach_ms(options.get("retention")),
+            capacity=self.capacity,
+            every_update=not options.get("cache", True),
+        )
+        topics, steps = self.topics, self.steps
+        if self.rekeyed:
+            topics, steps = through_topic(self.topology, store, topics, steps, self.value), ()
+        stage = Stateful((StorePlan(store, changelog, make.every_update),), make)
+        branch = Branch(topics, (*steps, stage))
+        self.topology.add_branch(branch)
+        if self.windows is None:
+            return Result(store, changelog, self.key, value)
+        key = self.windows.key_codec(self.key)
+        return Result(store, changelog, key, value, Suppressing(self.topology, branch))
+
+    def _check(self, fold: Fold, options: Options) -> None:
+        """Refuse here what could only fail on an executor."""
+        sessions = isinstance(self.windows, SessionWindows)
+        if sessions and isinstance(fold, Aggregate) and fold.merger is None:
+            raise ConfigError(
+                "sessions grow together, and nothing says how their aggregates do",
+                hint="aggregate(initializer, aggregator, store, merger=lambda key, a, b: ...)",
+            )
+        if self.capacity is not None and self.windows is not None:
+            raise ConfigError(
+                "windows leave by their age, not by how many there are",
+                hint="use retention for windows, and lru() without them",
+            )
+        if self.capacity is not None and options.get("changelog", NO_SETTINGS) is None:
+            raise ConfigError(
+                "an lru store knows the order of use by its changelog",
+                hint="leave changelog=None out",
+            )
+
+    def _reach_ms(self, retention: Duration | None) -> int:
+        """Kafka Streams' default retention of sessions decides its results: it is ours, too."""
+        if self.windows is None:
+            return 0
+        return self.windows.open_ms if retention is None else retention_of(self.windows, retention)
+
+    def _retention_ms(self, retention: Duration | None) -> int | None:
+        if self.windows is not None:
+            return retention_of(self.windows, retention)
+        if retention is not None:
+            raise ConfigError(
+                "only windows have a retention", hint="group, then .windowed_by(tumbling('60s'))"
+            )
+        return None

@@ -1,0 +1,208 @@
+"""The pipeline: streams are declared on it, and ``run`` makes this process its driver."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.broker.home import default_home
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.durations import Duration, milliseconds
+from lastword.errors import ConfigError
+from lastword.kafka.connection import Connection
+from lastword.metrics import Metrics
+from lastword.pipelines.api.folds import Field, check_field
+from lastword.pipelines.api.state import PipelineLife, PipelineState, PipelineStateListener
+from lastword.pipelines.api.stream import Stream
+from lastword.pipelines.graph.own_topics import BROKERS_DEFAULT
+from lastword.pipelines.graph.plan import SourcePlan
+from lastword.pipelines.graph.topology import Topology
+from lastword.pipelines.run.driver import Driver, RunSettings
+from lastword.pipelines.run.observer import BatchReport, Observer
+from lastword.pipelines.run.rebuild import Rebuilt, rebuild
+from lastword.spark.installed import require_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_COMMIT_INTERVAL = "1s"
+DEFAULT_MAX_RECORDS = 1_000_000
+
+
+class Pipeline:
+    """One application: its streams, their stores and changelogs, and its single driver.
+
+    ``commit_interval`` is how often what came is processed and committed, ``replication`` that
+    of the topics it creates (the brokers' default unless given). Without ``bootstrap_servers``
+    or ``connection``, ``run`` is told the cluster, as ``lastword pipeline run`` does.
+
+    >>> app = Pipeline("shop", bootstrap_servers="localhost:9092")
+    >>> clicks = app.stream("clicks").group_by_key().count("clicks-per-user")
+    >>> clicks.topic
+    'shop-clicks-per-user-changelog'
+    """
+
+    def __init__(
+        self,
+        application_id: str,
+        *,
+        bootstrap_servers: str | None = None,
+        connection: Connection | None = None,
+        state_dir: str | Path | None = None,
+        replication: int = BROKERS_DEFAULT,
+        commit_interval: Duration = DEFAULT_COMMIT_INTERVAL,
+        max_records_per_batch: int = DEFAULT_MAX_RECORDS,
+    ) -> None:
+        if connection is not None and bootstrap_servers is not None:
+            raise ConfigError(
+                "a pipeline takes bootstrap_servers or connection, not both",
+                hint="name the brokers in the connection",
+            )
+        if bootstrap_servers is not None:
+            connection = Connection(bootstrap_servers=bootstrap_servers)
+        self.application_id = application_id
+        self.connection = connection
+        self._topology = Topology(application_id)
+        self._state_dir = state_dir
+        self._replication = replication
+        self._commit_interval_ms = milliseconds(commit_interval, what="the commit interval")
+        self._max_records = max_records_per_batch
+        self._stop = threading.Event()
+        self._life = PipelineLife()
+        self._observer = Observer(application_id, self._life)
+
+    @property
+    def state(self) -> PipelineState:
+        """Where it is in its life."""
+        return self._life.state
+
+    @property
+    def metrics(self) -> Metrics:
+        """Every figure of it, over all its runs in this process."""
+        return self._observer.metrics
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics it writes, and creates where they are missing."""
+        return frozenset(self._topology.own_topics)
+
+    def stream(
+        self,
+        *topics: str,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        timestamp: Field | None = None,
+    ) -> Stream:
+        """The events of these topics, as one stream.
+
+        ``timestamp`` is where event time is, in milliseconds since 1970: the name of a field or
+        a function of the value; without it, the record's own timestamp.
+        """
+        if not topics:
+            raise ConfigError("a stream needs at least one topic", hint="app.stream('events')")
+        key_codec(key), codec(value)  # refused here rather than on an executor
+        where = None if timestamp is None else check_field(timestamp)
+        for topic in topics:
+            self._topology.add_source(SourcePlan(topic, value, where))
+        return Stream(self._topology, frozenset(topics), key, value)
+
+    def run(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        once: bool = False,
+        connection: Connection | None = None,
+        state_dir: str | Path | None = None,
+        on_batch: Callable[[BatchReport], None] = lambda _: None,
+        on_state: PipelineStateListener | None = None,
+    ) -> None:
+        """Process until ``stop``, or with ``once`` until what is there now is done.
+
+        Runs on ``spark``, else on the active session, else on one built here on this machine and
+        stopped at the end. ``connection`` goes over the pipeline's own; its own ``state_dir``
+        goes over the one given here. ``on_batch`` hears what each batch came to, ``on_state``
+        each change of ``state``.
+
+        Raises FencedError when another driver of this application runs or has taken over,
+        PipelineError when it cannot go on.
+        """
+        driver = self._driver(connection, state_dir=state_dir, once=once)
+        self._life.listener, self._observer.on_batch = on_state, on_batch
+        self._life.move(PipelineState.STARTING)
+        try:
+            with ExitStack() as opened:
+                if spark is None:
+                    require_spark()
+                    # Loads PySpark, which declaring a pipeline does not need.
+                    from lastword.spark.session import session_for  # noqa: PLC0415
+
+                    spark = opened.enter_context(session_for(self.application_id))
+                driver.run(spark, self._stop)
+        except BaseException:
+            self._life.move(PipelineState.ERROR)
+            raise
+        finally:
+            self._stop.clear()
+        self._life.move(PipelineState.STOPPED)
+
+    def create_topics(self, connection: Connection | None = None) -> None:
+        """Make the topics it writes, as ``run`` does first; the sources must be there.
+
+        For whoever opens a table on a result before the pipeline runs. Needs no Spark.
+        """
+        self._driver(connection).create_topics()
+
+    def rebuild(
+        self, store: str, spark: SparkSession | None = None, *, connection: Connection | None = None
+    ) -> Rebuilt:
+        """Derive a store anew from all of its events, and compare with what is there.
+
+        Reads up to the committed positions and writes nothing. Raises PipelineError when events
+        are gone, ConfigError for a store that its events alone do not decide.
+        """
+        cluster = self._cluster(connection)
+        with ExitStack() as opened:
+            if spark is None:
+                require_spark()
+                # Loads PySpark, which declaring a pipeline does not need.
+                from lastword.spark.session import session_for  # noqa: PLC0415
+
+                spark = opened.enter_context(session_for(self.application_id))
+            return rebuild(spark, self._topology, cluster, store)
+
+    def stop(self) -> None:
+        """Have ``run`` return; what is not committed by then, the next run does.
+
+        Callable from any thread.
+        """
+        self._stop.set()
+
+    def _cluster(self, connection: Connection | None) -> Connection:
+        connection = connection or self.connection
+        if connection is None:
+            raise ConfigError(
+                f"{self.application_id!r} does not know its cluster",
+                hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
+            )
+        return connection
+
+    def _driver(
+        self,
+        connection: Connection | None,
+        *,
+        state_dir: str | Path | None = None,
+        once: bool = False,
+    ) -> Driver:
+        settings = RunSettings(
+            connection=self._cluster(connection),
+            state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
+            replication=self._replication,
+            commit_interval_ms=self._commit_interval_ms,
+            max_records_per_batch=self._max_records,
+            once=once,
+            observer=self._observer,
+        )
+        return Driver(self._topology, settings, self._life)

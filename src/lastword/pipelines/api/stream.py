@@ -1,0 +1,215 @@
+"""A stream of events and what can be done with it; nothing runs before ``Pipeline.run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lastword.codecs.resolve import CodecSpec, codec
+from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
+from lastword.durations import Duration, milliseconds
+from lastword.errors import ConfigError
+from lastword.pipelines.api.folds import Field, check_field
+from lastword.pipelines.api.grouped import GroupedStream
+from lastword.pipelines.api.store_options import NO_SETTINGS, Settings, as_settings, changelog_of
+from lastword.pipelines.graph.plan import (
+    Branch,
+    MakeOperator,
+    Sink,
+    SourcePlan,
+    Stateful,
+    Step,
+    StorePlan,
+)
+from lastword.pipelines.graph.repartition import through_topic
+from lastword.pipelines.graph.topology import OwnTopic, Topology, check_name
+from lastword.pipelines.operators.deduplicate import DeduplicateByBloom, DeduplicateWithin
+from lastword.pipelines.operators.join import JoinTable
+from lastword.pipelines.operators.steps import (
+    EncodeValues,
+    Filter,
+    MapValues,
+    SelectKey,
+    WithHeaders,
+)
+from lastword.pipelines.operators.transform import transformed_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DEFAULT_FALSE_POSITIVE_RATE = 0.001
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Events of one or several topics, on their way through stages without state.
+
+    Functions given here run on executors, for each event, and again for the same event after a
+    failure: they return a result and change nothing, their arguments included.
+    """
+
+    topology: Topology
+    topics: frozenset[str]
+    key: CodecSpec
+    value: CodecSpec | None
+    """How values were written; None once a function has made them into something else."""
+
+    steps: tuple[Step, ...] = ()
+    rekeyed: bool = False
+
+    def filter(self, predicate: Callable[[Any, Any], Any]) -> Stream:
+        """Only the events for which ``predicate(key, value)`` holds."""
+        return self._with(Filter(predicate, self.key))
+
+    def map_values(self, function: Callable[[Any], Any]) -> Stream:
+        """The same events with ``function(value)`` as their value."""
+        return replace(self._with(MapValues(function)), value=None)
+
+    def with_headers(self, function: Callable[[Any, Mapping[str, bytes | None]], Any]) -> Stream:
+        """The same events with ``function(value, headers)`` as their value.
+
+        Of several headers of one name the last one counts. Headers do not pass a repartition
+        topic: look at them before ``select_key``.
+        """
+        return replace(self._with(WithHeaders(function)), value=None)
+
+    def transform(
+        self,
+        function: Callable[[DataFrame], DataFrame],
+        name: str,
+        *,
+        value: CodecSpec | None = None,
+        keys_stay: bool = False,
+    ) -> Stream:
+        """What ``function`` makes of each batch's records with Spark; the first step of a stream.
+
+        It is given a DataFrame with ``key`` and ``value`` as bytes, ``topic``, ``partition``,
+        ``offset`` and ``timestamp_ms``, and returns one with the same columns and any number of
+        rows; ``partition`` and ``offset`` say of each which record it came of. ``value`` is how
+        the new values are written. Unless ``keys_stay``, what is grouped goes through a
+        repartition topic.
+        """
+        if self.steps:
+            raise ConfigError(
+                "transform() takes the records as they are, before any other step",
+                hint="transform first, then filter and map",
+            )
+        value = value or self.value or "json"
+        made = {topic: transformed_name(topic, check_name(name, "a step")) for topic in self.topics}
+        for root, topic in made.items():
+            timestamp = self.topology.sources[root].timestamp
+            self.topology.add_source(SourcePlan(topic, value, timestamp, root, function))
+        return replace(self, topics=frozenset(made.values()), value=value, rekeyed=not keys_stay)
+
+    def select_key(self, function: Callable[[Any, Any], Any]) -> Stream:
+        """The same events under ``function(key, value)`` as their key.
+
+        What is grouped after that goes through a repartition topic, so that all events of a
+        key meet in one partition.
+        """
+        return replace(self._with(SelectKey(function, self.key)), rekeyed=True)
+
+    def merge(self, other: Stream) -> Stream:
+        """Both streams as one, by time; they must be untouched and keyed alike."""
+        if self.steps or other.steps or self.key != other.key:
+            raise ConfigError(
+                "merge() takes streams with the same key codec, before any other step",
+                hint="merge first, then filter and map",
+            )
+        value = self.value if self.value == other.value else None
+        return replace(self, topics=self.topics | other.topics, value=value)
+
+    def deduplicate(
+        self,
+        id_field: Field,
+        store: str,
+        *,
+        within: Duration | None = None,
+        capacity: int | None = None,
+        false_positive_rate: float = DEFAULT_FALSE_POSITIVE_RATE,
+        changelog: Settings | None = NO_SETTINGS,
+    ) -> Stream:
+        """The same events without those whose message id came before in their partition.
+
+        ``id_field`` is a field's name or a function of the value; events without an id stay. With
+        ``within`` it is exact: an id is remembered for so long, in stream time. With
+        ``capacity`` a Bloom filter knows the last so many ids of each partition, and takes a new
+        one for a duplicate with ``false_positive_rate`` at most.
+        """
+        check_field(id_field)
+        if (within is None) == (capacity is None):
+            raise ConfigError(
+                "deduplicate() remembers ids for a time or a number of them",
+                hint="within='10m' or capacity=1_000_000; or leave it to compaction: "
+                "select_key() by the id, then to_table()",
+            )
+        make: MakeOperator
+        if within is not None:
+            window_ms = DeduplicationWindow(milliseconds(within, what="within")).window_ms
+            make = partial(DeduplicateWithin, id_field, window_ms)
+        else:
+            capacity = capacity or 0
+            BloomDeduplicator(capacity=capacity, false_positive_rate=false_positive_rate)
+            make = partial(DeduplicateByBloom, id_field, capacity, false_positive_rate)
+        plan = StorePlan(store, changelog_of(self.topology, store, changelog))
+        return self._with(Stateful((plan,), make))
+
+    def join(
+        self,
+        table: str,
+        joiner: Callable[[Any, Any], Any],
+        store: str,
+        *,
+        table_value: CodecSpec = "json",
+        left: bool = False,
+    ) -> Stream:
+        """The same events with ``joiner(value, row)`` as value: ``row`` is their key's in a table.
+
+        ``table`` is a compacted topic with the same keys and as many partitions. Events and
+        updates go by time: an event sees the updates up to its own time that were in the topic
+        when its batch began, and none of a later time. Events without a row are left out; with
+        ``left`` they stay, and ``row`` is None.
+        """
+        codec(table_value)
+        if not isinstance(table, str):
+            raise ConfigError(
+                f"join() takes the name of a compacted topic, not a {type(table).__name__}",
+                hint="a stream is a table once it is written: other.to_table('profiles'), then "
+                "join('profiles', ...); of a result, name its topic",
+            )
+        stream = self
+        if self.rekeyed:
+            topics = through_topic(self.topology, store, self.topics, self.steps, self.value)
+            stream = replace(self, topics=topics, steps=(), rekeyed=False)
+        stage = Stateful(
+            (StorePlan(check_name(store, "a store"), table, follows=True),),
+            partial(JoinTable, joiner, table_value, left),
+        )
+        return replace(stream._with(stage), value=None)
+
+    def group_by_key(self) -> GroupedStream:
+        """The events of each key together, for counts, reductions and windows."""
+        return GroupedStream(
+            self.topology, self.topics, self.key, self.value, self.steps, self.rekeyed
+        )
+
+    def to_table(
+        self,
+        topic: str,
+        *,
+        value: CodecSpec = "json",
+        settings: Settings = NO_SETTINGS,
+    ) -> None:
+        """Write the events into a compacted topic, by key; a value of None deletes the key.
+
+        A topic that is there already keeps its partitions and must be compacted; ``settings``
+        are set on it.
+        """
+        self.topology.add_own_topic(OwnTopic(topic, "table", as_settings(settings)))
+        steps: tuple[Step, ...] = (*self.steps, EncodeValues(value))
+        self.topology.add_branch(Branch(self.topics, steps, Sink(topic)))
+
+    def _with(self, step: Step) -> Stream:
+        return replace(self, steps=(*self.steps, step))

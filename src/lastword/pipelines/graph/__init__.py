@@ -1,0 +1,1 @@
+"""What a pipeline consists of, and the topics that it needs."""

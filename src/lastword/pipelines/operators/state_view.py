@@ -1,0 +1,136 @@
+"""What an operator sees of its store during one batch: rows, and its own writes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+from lastword.records import NO_HEADERS, Headers
+from lastword.replicas.apply.rows import (
+    PLAIN_ROW,
+    decode_row,
+    pack_prefix,
+    value_and_time_of,
+    value_of,
+)
+from lastword.stores.base import Store
+
+Update = tuple[bytes, bytes | None, int, Headers]
+"""Key, new value or None for a tombstone, timestamp: a record that is to be written.
+
+A plain tuple: there is one for every key of a batch.
+"""
+
+Kept = tuple[bytes | None, int]
+"""A value with its timestamp; NOT_KEPT for a key that has none."""
+
+NOT_KEPT: Kept = (None, -1)
+
+
+class StateView:
+    """Reads through to the store; writes stay here until the batch is committed.
+
+    With ``every_update`` each write reaches the changelog; otherwise one per key and batch does,
+    which is what a record cache is for. The final values are the same.
+    """
+
+    def __init__(self, store: Store, *, every_update: bool) -> None:
+        self._store = store
+        self._every_update = every_update
+        self._is_new = store.checkpoint() is None
+        self._dirty: dict[bytes, Update] = {}
+        self._had: dict[bytes, bool] = {}
+        self._log: list[Update] = []
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The current values, in the order of ``keys``."""
+        dirty, rows = self._dirty, self._stored(keys)
+        if not dirty:
+            return [None if row is None else value_of(row) for row in rows]
+        return [
+            dirty[key][1] if key in dirty else (None if row is None else value_of(row))
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def _stored(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        """The rows in the store, without this batch's writes."""
+        if self._is_new:  # most lookups of a first run
+            return [None] * len(keys)
+        rows = self._store.get_many(keys)
+        self._had.update(zip(keys, (row is not None for row in rows), strict=True))
+        return rows
+
+    def rows_added(self) -> int:
+        """How many more rows the store has once the batch is committed."""
+        self._stored([key for key in self._dirty if key not in self._had])
+        had = self._had.get
+        return sum((update[1] is not None) - had(key, False) for key, update in self._dirty.items())
+
+    def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
+        """The same with the timestamps they were put with."""
+        dirty = self._dirty
+        rows = self._stored(keys)
+        if not dirty:
+            return [NOT_KEPT if row is None else value_and_time_of(row) for row in rows]
+        return [
+            dirty[key][1:3]
+            if key in dirty
+            else (NOT_KEPT if row is None else value_and_time_of(row))
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
+        """Set a key's value, or forget it with None."""
+        self.put_many((key,), (value,), (timestamp_ms,))
+
+    def put_many(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], timestamps: Sequence[int]
+    ) -> None:
+        """Set or forget the values of keys that are all different."""
+        updates: list[Update] = list(zip(keys, values, timestamps, repeat(NO_HEADERS)))
+        self._dirty.update(zip(keys, updates, strict=True))
+        if self._every_update:
+            self._log += updates
+
+    def scan(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values of a range, this batch's writes included, in no particular order."""
+        scan = self._store.scan(start, end)
+        try:
+            for key, row in scan:
+                if key not in self._dirty:
+                    yield key, decode_row(row).value
+        finally:
+            scan.close()
+        for key, update in list(self._dirty.items()):
+            inside = (start is None or key >= start) and (end is None or key < end)
+            if inside and update[1] is not None:
+                yield key, update[1]
+
+    def in_write_order(self) -> list[tuple[bytes, Kept]]:
+        """All rows of the store, those first that were written first."""
+        rows = [(key, decode_row(row)) for key, row in self._store.scan()]
+        rows.sort(key=lambda each: each[1].offset)
+        return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
+
+    def updates(self) -> list[Update]:
+        """What goes to the changelog, in order."""
+        return self._log if self._every_update else list(self._dirty.values())
+
+    def commit(self, checkpoint: bytes, end_offset: int = 0) -> None:
+        """Write the batch into the store with its checkpoint, in one atomic step.
+
+        ``end_offset`` is where the changelog stands after the updates: each row keeps the offset
+        of its own, as if it had been restored.
+        """
+        updates = self.updates()
+        first_offset = max(0, end_offset - len(updates))
+        puts = {
+            key: pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
+            for offset, (key, value, timestamp_ms, _) in enumerate(updates, first_offset)
+            if value is not None
+        }
+        deletes = [key for key, update in self._dirty.items() if update[1] is None]
+        for key in deletes:
+            puts.pop(key, None)  # put before, and deleted in the same batch
+        self._store.apply(puts, deletes, checkpoint)
+        self._dirty, self._log, self._is_new = {}, [], False

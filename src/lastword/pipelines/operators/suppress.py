@@ -1,0 +1,94 @@
+"""Holds windows back until they are closed, so that each is told once and never changes.
+
+The windows themselves are in their own store. What is kept here is only which of them are open,
+by the stream time at which they close: an index with a changelog of its own. Both are committed
+with the source position, so that whatever is lost or repeated, a window is told exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lastword.errors import PipelineError
+from lastword.pipelines.api.windows import Windows
+from lastword.pipelines.operators.operator import BatchContext
+from lastword.pipelines.operators.state_view import StateView, Update
+from lastword.records import NO_HEADERS
+
+_TIME_BYTES = 8
+_OPEN = b""
+# Times are never negative, so that no entry begins with this bit. Counting entries would mean
+# reading all of them in every batch.
+_HOW_MANY = b"\x80"
+
+
+class OpenWindows:
+    """The index during one batch; ``limit`` is how many windows a partition may hold back."""
+
+    def __init__(self, index: StateView, windows: Windows, limit: int) -> None:
+        self._index = index
+        self._windows = windows
+        self._limit = limit
+
+    def close(self, state: StateView, before_ms: int, context: BatchContext) -> list[Update]:
+        """The windows that closed since ``before_ms``, those first that closed first.
+
+        ``state`` holds the windows and this batch's changes of them.
+        """
+        (known,) = self._index.get_many([_HOW_MANY])
+        if known is not None:
+            held = int.from_bytes(known, "big") + self._follow(state.updates(), before_ms)
+        else:
+            # The first batch, or the first in which somebody wants windows held back.
+            held = self._follow(
+                ((*row, 0, NO_HEADERS) for row in state.scan(None, None)), before_ms
+            )
+        now_ms = context.stream_time_ms
+        due = sorted(entry for entry, _ in self._index.scan(None, _time(now_ms + 1)))
+        for entry in due:
+            self._index.put(entry, None, now_ms)
+        held -= len(due)
+        self._refuse_beyond_limit(held)
+        self._index.put(_HOW_MANY, held.to_bytes(_TIME_BYTES, "big"), now_ms)
+        context.tally.held_back += held
+        context.tally.final += len(due)
+        rows = [entry[_TIME_BYTES:] for entry in due]
+        return [
+            (row, value, at_ms, NO_HEADERS)
+            for row, (value, at_ms) in zip(rows, state.get_with_times(rows), strict=True)
+        ]
+
+    def _follow(self, updates: Iterable[Update], before_ms: int) -> int:
+        """Take in windows that were opened and drop those that are gone; how many more there are.
+
+        Windows that had closed before are told already, and do not change but by expiring. Only
+        a session can begin at the very time at which it closes.
+        """
+        wanted: dict[bytes, tuple[bool, int]] = {}
+        for row, value, at_ms, _ in updates:
+            closes_at_ms = self._windows.closes_at_ms(row)
+            if closes_at_ms >= before_ms:
+                wanted[_time(closes_at_ms) + row] = (value is not None, at_ms)
+        more = 0
+        entries = list(wanted)
+        for entry, known in zip(entries, self._index.get_many(entries), strict=True):
+            is_open, at_ms = wanted[entry]
+            if is_open and known is None:
+                self._index.put(entry, _OPEN, at_ms)
+                more += 1
+            elif not is_open and known is not None:
+                self._index.put(entry, None, at_ms)
+                more -= 1
+        return more
+
+    def _refuse_beyond_limit(self, held: int) -> None:
+        if held > self._limit:
+            raise PipelineError(
+                f"{held} windows of one partition are open, and {self._limit} may be held back",
+                hint="raise the limit of suppress(), or make windows or their grace shorter; "
+                "nothing is lost, the next run goes on from the last commit",
+            )
+
+
+def _time(ms: int) -> bytes:
+    return ms.to_bytes(_TIME_BYTES, "big")

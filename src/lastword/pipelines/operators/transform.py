@@ -1,0 +1,50 @@
+"""The way out to any operation of Spark on the records of a batch, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.errors import PipelineError
+from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def transformed_name(topic: str, name: str) -> str:
+    """How the records that ``name`` makes of a topic are told from the topic's own.
+
+    No topic can be called that.
+
+    >>> transformed_name("orders", "priced")
+    'orders/priced'
+    """
+    return f"{topic}/{name}"
+
+
+def with_transforms(records: DataFrame, plan: TaskPlan) -> DataFrame:
+    """A batch's records, and what the pipeline's functions make of them.
+
+    The records themselves stay among them: they say how far the batch goes, even where a function
+    leaves everything out.
+    """
+    together = records
+    for source in plan.transforms.values():
+        together = together.unionByName(_transformed(records, source))
+    return together
+
+
+def _transformed(records: DataFrame, source: SourcePlan) -> DataFrame:
+    from pyspark.sql import functions as spark  # noqa: PLC0415 - on the driver only
+
+    if source.transform is None:
+        raise TypeError(f"{source.topic} is a topic")
+    made = source.transform(records.where(spark.col("topic") == source.root))
+    missing = sorted(set(records.columns) - set(made.columns))
+    if missing:
+        raise PipelineError(
+            f"{source.topic}: what the function returned lacks {', '.join(missing)}",
+            hint="keep these columns: key, value, topic, partition, offset and timestamp_ms",
+        )
+    made = made.withColumn("topic", spark.lit(source.topic))
+    return made.select([made[name].cast(records.schema[name].dataType) for name in records.columns])

@@ -1,0 +1,1 @@
+"""What runs on the driver: queries, positions, progress and status."""

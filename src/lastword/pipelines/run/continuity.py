@@ -1,0 +1,96 @@
+"""Whether a pipeline can go on where its last run ended; looked at once, when it starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from lastword.errors import PipelineError
+from lastword.kafka.admin import Admin
+from lastword.kafka.groups import Committed, Place
+from lastword.kafka.log.reader import read_range
+from lastword.pipelines.graph.plan import TaskPlan, decode_note, join_notes
+
+log = logging.getLogger(__name__)
+
+
+def starting_offsets(
+    admin: Admin, plan: TaskPlan, committed: Mapping[Place, Committed]
+) -> dict[str, dict[int, int]]:
+    """Where to begin in each source: at its committed position, or else at the log's start."""
+    offsets: dict[str, dict[int, int]] = {}
+    for topic in plan.sources:
+        starts = admin.start_offsets(topic, range(plan.partitions))
+        offsets[topic] = starts
+        for partition, start in starts.items():
+            at = committed.get(Place(topic, partition))
+            if at is not None and at.offset < start:
+                log.warning(
+                    "%s, partition %d: %d offsets were deleted before they were processed",
+                    *(topic, partition, start - at.offset),
+                )
+            elif at is not None:
+                starts[partition] = at.offset
+    return offsets
+
+
+def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Committed]) -> None:
+    """Raise PipelineError when results and positions do not belong together any more."""
+    for partition in range(plan.partitions):
+        places = [Place(topic, partition) for topic in plan.sources]
+        known = {place: committed[place] for place in places if place in committed}
+        reflected = join_notes(each.metadata for each in known.values()).changelogs
+        problem = _problem_with(plan, known)
+        for store, changelog in (plan.changelogs | plan.tables).items():
+            end = admin.end_offsets(changelog, [partition])[partition]
+            if end < reflected.get(store, 0):
+                raise PipelineError(
+                    f"{changelog} was deleted and created again, but the positions of "
+                    f"{plan.application_id!r} say that it was read or written further",
+                    hint=_START_ANEW,
+                )
+            if (
+                problem is not None
+                and store in plan.changelogs
+                and end
+                and _holds_records(plan, changelog, partition)
+            ):
+                raise PipelineError(f"{changelog} holds results, but {problem}", hint=_START_ANEW)
+
+
+def _problem_with(plan: TaskPlan, known: Mapping[Place, Committed]) -> str | None:
+    """Why the positions of one partition cannot be those that go with its results.
+
+    Whatever the pipeline commits has a note. A position without one was set by somebody else, and
+    the note that it replaced, which said how much of the changelogs belongs to it, is gone.
+    """
+    if not known:
+        return (
+            f"the positions of {plan.application_id!r} are gone: brokers forget them "
+            "offsets.retention.minutes after the last run"
+        )
+    for place, at in known.items():
+        if decode_note(at.metadata) is None:
+            return (
+                f"the position of the group {plan.group!r} in {place.topic}, partition "
+                f"{place.partition}, was not committed by this pipeline: another consumer of "
+                "that group, or a tool that resets offsets, has replaced it"
+            )
+    return None
+
+
+_START_ANEW = (
+    "to compute everything anew, delete the consumer group and the changelogs of this "
+    "application, or give it another application id"
+)
+
+
+def _holds_records(plan: TaskPlan, changelog: str, partition: int) -> bool:
+    """Whether anything was ever committed there; an aborted transaction leaves offsets only."""
+    with Admin(plan.connection) as admin:
+        whole = admin.bounds(changelog, [partition])[partition]
+    reading = read_range(plan.connection, changelog, {partition: (whole.start, whole.end)})
+    try:
+        return any(len(batch) for batch in reading)
+    finally:
+        reading.close()

@@ -1,0 +1,203 @@
+"""Runs a pipeline: the one member of its group, its topics, and a Spark query for each part."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.errors import FencedError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups.driver_lock import DriverLock
+from lastword.kafka.groups.names import pipeline_group
+from lastword.pipelines.api.state import PipelineLife, PipelineState
+from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
+from lastword.pipelines.graph.plan import Branch, TaskPlan
+from lastword.pipelines.graph.topology import OwnTopic, Topology
+from lastword.pipelines.run.failures import failure_of
+from lastword.pipelines.run.lag import LagMeter
+from lastword.pipelines.run.observer import BatchReport, Observer
+from lastword.pipelines.run.query import PipelineQuery
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 0.2
+_LAG_AGE_S = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How a pipeline runs here; what it reads and writes is its topology's business."""
+
+    connection: Connection
+    state_dir: Path
+    replication: int
+    commit_interval_ms: int
+    max_records_per_batch: int
+    once: bool
+    observer: Observer
+
+
+class Driver:
+    """One run of one application, from joining its group to leaving it."""
+
+    def __init__(self, topology: Topology, settings: RunSettings, life: PipelineLife) -> None:
+        self._topology = topology
+        self._settings = settings
+        self._life = life
+        self._application_id = topology.application_id
+        self._control = OwnTopic(f"{topology.application_id}-control", "control")
+        self._quarantine = OwnTopic(f"{topology.application_id}-quarantine", "quarantine")
+        self._lost = threading.Event()
+
+    def create_topics(self) -> None:
+        """Make sure of every topic the pipeline writes; needs neither Spark nor membership."""
+        with Admin(self._settings.connection) as admin:
+            self._ensure(admin, self._control, 1)
+            self._ensure(admin, self._quarantine, 1)
+            for part in self._topology.parts():
+                self._plan(admin, part)
+
+    def run(self, spark: SparkSession, stop: threading.Event) -> None:
+        """Process until ``stop`` is set, or once; raises FencedError when replaced."""
+        parts = self._topology.parts()
+        with Admin(self._settings.connection) as admin:
+            self._ensure(admin, self._control, 1)
+            driver_lock = DriverLock(
+                self._settings.connection,
+                pipeline_group(self._application_id),
+                self._control.name,
+                client_id=f"{self._application_id}@{socket.gethostname()}:{os.getpid()}",
+                on_lost=self._lost.set,
+            )
+            driver_lock.join()
+            with ExitStack() as held:
+                held.callback(driver_lock.leave)
+                self._ensure(admin, self._quarantine, 1)
+                plans = [self._plan(admin, part) for part in parts]
+                meter = self._meter(plans)
+                held.callback(meter.close)
+                queries = [self._query(spark, plan, driver_lock, meter) for plan in plans]
+                scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
+                self._run_queries(queries, Path(scratch), meter, stop)
+
+    def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
+        """Make sure of every topic the part writes; sources must be there, or be ours."""
+        read = frozenset[str]().union(*(branch.topics for branch in part))
+        made = {topic: self._topology.sources[topic] for topic in read if self._made(topic)}
+        topics = (read - made.keys()) | {source.root or "" for source in made.values()}
+        tables = frozenset[str]().union(*(branch.tables for branch in part))
+        check_tables(admin, tables)
+        partitions = partitions_of(admin, topics | tables)
+        plan = TaskPlan(
+            application_id=self._application_id,
+            connection=self._settings.connection,
+            partitions=partitions,
+            sources={topic: self._topology.sources[topic] for topic in topics},
+            branches=tuple(part),
+            transforms=made,
+            quarantine_topic=self._quarantine.name,
+            state_dir=self._settings.state_dir,
+            sink_partitions={
+                branch.sink.topic: self._ensure(
+                    admin, self._topology.own_topics[branch.sink.topic], partitions
+                )
+                for branch in part
+                if branch.sink is not None
+            },
+        )
+        for changelog in plan.changelogs.values():
+            self._ensure(admin, self._topology.own_topics[changelog], partitions)
+        return plan
+
+    def _made(self, topic: str) -> bool:
+        """Whether it is no topic, but what Spark makes of one."""
+        return self._topology.sources[topic].transform is not None
+
+    def _ensure(self, admin: Admin, topic: OwnTopic, partitions: int) -> int:
+        replication = self._settings.replication
+        return ensure_topic(admin, topic, partitions=partitions, replication=replication)
+
+    def _query(
+        self, spark: SparkSession, plan: TaskPlan, driver_lock: DriverLock, meter: LagMeter
+    ) -> PipelineQuery:
+        own = self._topology.own_topics.values()
+        return PipelineQuery(
+            spark,
+            plan,
+            passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
+            max_records=self._settings.max_records_per_batch,
+            group_metadata=lambda: driver_lock.metadata,
+            on_batch=lambda report: self._observe(report, meter),
+        )
+
+    def _meter(self, plans: Sequence[TaskPlan]) -> LagMeter:
+        partitions = {topic: plan.partitions for plan in plans for topic in plan.sources}
+        return LagMeter(self._settings.connection, self._application_id, partitions)
+
+    def _observe(self, report: BatchReport, meter: LagMeter) -> None:
+        """With the lag of its sources, all of them or none."""
+        meter.look()
+        lag = meter.lag if set(report.sources) <= meter.lag.keys() else None
+        behind = None if lag is None else sum(lag[topic] for topic in report.sources)
+        self._settings.observer.batch(replace(report, lag=behind))
+
+    def _run_queries(
+        self,
+        queries: Sequence[PipelineQuery],
+        scratch: Path,
+        meter: LagMeter,
+        stop: threading.Event,
+    ) -> None:
+        """All at once; or, for a run that ends, upstream first: its output is there by then."""
+        once, interval_ms = self._settings.once, self._settings.commit_interval_ms
+        rounds = [[query] for query in queries] if once else [queries]
+        for number, together in enumerate(rounds):
+            try:
+                for i, query in enumerate(together):
+                    checkpoint = scratch / f"{number}-{i}"
+                    query.start(checkpoint, once=once, commit_interval_ms=interval_ms)
+                if self._life.state is PipelineState.STARTING:
+                    self._life.move(PipelineState.RUNNING)
+                self._watch(together, meter, stop)
+            finally:
+                for query in together:
+                    query.stop()
+            self._raise_failure(together)
+        self._life.move(PipelineState.PENDING_SHUTDOWN)
+        for query in queries:
+            query.finish()
+
+    def _watch(
+        self, running: Sequence[PipelineQuery], meter: LagMeter, stop: threading.Event
+    ) -> None:
+        """Wait for the end of any, for ``stop``, or for being replaced."""
+        while all(query.is_active for query in running) and not stop.wait(_LOOK_S):
+            self._refuse_if_replaced()
+            meter.look(max_age_s=_LAG_AGE_S)
+            self._settings.observer.lag(meter.lag)
+
+    def _raise_failure(self, ended: Sequence[PipelineQuery]) -> None:
+        for query in ended:
+            if (failure := query.failure) is not None:
+                self._refuse_if_replaced()
+                raise failure_of(self._application_id, str(failure)) from failure
+
+    def _refuse_if_replaced(self) -> None:
+        if self._lost.is_set():
+            raise FencedError(
+                f"another driver may have taken over {self._application_id!r}: "
+                "this one was not heard of for too long",
+                hint="was this process paused, or the network cut? It will not rejoin",
+            )

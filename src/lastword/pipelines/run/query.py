@@ -1,0 +1,216 @@
+"""One Spark streaming query: the branches that share their sources."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.kafka.admin import Admin
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.pipelines.graph.own_topics import partitions_of
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.operators.events import Tally
+from lastword.pipelines.operators.transform import with_transforms
+from lastword.pipelines.run.continuity import check_continuity, starting_offsets
+from lastword.pipelines.run.observer import BatchReport
+from lastword.pipelines.run.source_frame import source_spans, source_stream
+from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
+from lastword.pipelines.task.run_task import partitions_added, run_task
+from lastword.pipelines.task.task_report import REPORT_SCHEMA, StoreSize, from_row
+from lastword.spark.arrow_batches import arrow_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+PURGE_INTERVAL_S = 30.0
+
+
+class PipelineQuery:
+    """Reads the sources batch by batch and has one task per source partition process it.
+
+    Positions are those of the application's consumer group, committed by the tasks together with
+    the results. Spark's checkpoint only plans the batches of one run: the next one starts from
+    the positions, with an empty checkpoint.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: TaskPlan,
+        *,
+        passages: frozenset[str],
+        max_records: int,
+        group_metadata: Callable[[], bytes],
+        on_batch: Callable[[BatchReport], None],
+    ) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._passages = sorted(passages & set(plan.sources))
+        self._max_records = max_records
+        self._group_metadata = group_metadata
+        self._on_batch = on_batch
+        self._clock = SYSTEM_CLOCK
+        self._groups = Groups(plan.connection)
+        self._arrow: Mapping[str, str] = {}
+        self._spans: Spans | None = None
+        self._running: StreamingQuery | None = None
+        self._stopping = threading.Event()
+        self._sizes: dict[str, dict[int, StoreSize]] = {}
+        self._purged_at = self._clock.monotonic()
+
+    def start(self, checkpoint: Path, *, once: bool, commit_interval_ms: int) -> None:
+        """Begin; with ``once``, end after what is there now."""
+        writer = self._stream().writeStream.foreachBatch(self._run_batch)
+        writer = writer.option("checkpointLocation", checkpoint.as_uri())
+        if once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{commit_interval_ms} milliseconds")
+        self._running = writer.start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._running is not None and bool(self._running.isActive)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended it, unless it ended as it should."""
+        return None if self._running is None else self._running.exception()
+
+    def stop(self) -> None:
+        """End it; what is not committed by then stays for the next run. Idempotent."""
+        self._stopping.set()
+        if self._running is not None:
+            self._running.stop()
+
+    def finish(self) -> None:
+        """Leave nothing in the repartition topics that is processed; idempotent."""
+        self._purge()
+        self._groups.close()
+
+    def _stream(self) -> DataFrame:
+        """The sources as a stream; refused when results and positions do not belong together."""
+        committed = self._committed()
+        with Admin(self._plan.connection) as admin:
+            check_continuity(admin, self._plan, committed)
+            if not self._plan.transforms:  # they may make records larger
+                self._arrow = arrow_settings(admin, self._plan.sources)
+            starts = starting_offsets(admin, self._plan, committed)
+        if len(self._plan.sources) == 1:
+            return source_stream(self._spark, self._plan, starts, self._max_records)
+        places = {Place(topic, p): at for topic, each in starts.items() for p, at in each.items()}
+        self._spans = Spans(places, self._max_records)
+        return source_stream(self._spark, self._plan, starts, None)
+
+    def _run_batch(self, records: DataFrame, batch_id: int) -> None:
+        """Called by Spark for each batch of the stream.
+
+        Spark cuts several sources by offsets, whatever their times. So its batch of them only
+        says that there is something new: what is read, in which portions, is decided here, and
+        all that is in the log by now is processed before Spark looks again.
+        """
+        if self._spans is None:
+            self._process(records, self._committed())
+            return
+        ends = self._ends()
+        while not self._stopping.is_set():
+            committed = self._committed()
+            spans = self._spans.next(committed, ends)
+            if not spans:
+                break
+            read = source_spans(records.sparkSession, self._plan, spans)
+            processed = self._process(read, committed, spans)
+            self._spans.pass_over(spans, {place.partition for place in spans} - processed)
+
+    def _process(
+        self,
+        records: DataFrame,
+        committed: Mapping[Place, Committed],
+        spans: Mapping[Place, Span] = NO_SPANS,
+    ) -> set[int]:
+        """One task for each partition; returns the partitions that had records.
+
+        What is collected are a few rows of counts per task.
+        """
+        began = self._clock.monotonic()
+        for name, value in self._arrow.items():
+            records.sparkSession.conf.set(name, value)  # a session of the query's own
+        records = with_transforms(records, self._plan)
+        if self._plan.only_source is not None:
+            records = records.drop("topic")  # is the same in every record
+        else:
+            # Spark reads each topic's partition in a task of its own; equal numbers must meet.
+            records = records.repartitionById(self._plan.partitions, "partition")
+            records = records.sortWithinPartitions("topic", "offset")
+        order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
+        task = functools.partial(run_task, plan=self._plan, order=order)
+        tally, by_store, processed = Tally(), defaultdict[str, Tally](Tally), set[int]()
+        for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
+            report = from_row(row.asDict())
+            processed.add(report.partition)
+            tally.add(report.tally)
+            for store, counted in report.by_store.items():
+                by_store[store].add(counted)
+            for store, size in report.stores.items():
+                self._sizes.setdefault(store, {})[report.partition] = size
+        log.debug("a batch of %s: %s", self._plan.name, tally)
+        stores = {name: sum(sizes.values(), StoreSize()) for name, sizes in self._sizes.items()}
+        sources, seconds = tuple(sorted(self._plan.sources)), self._clock.monotonic() - began
+        self._on_batch(BatchReport(sources, seconds, tally, stores=stores, by_store=by_store))
+        if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
+            self._purge()
+        return processed
+
+    def _committed(self) -> dict[Place, Committed]:
+        return self._groups.committed(self._plan.group, self._plan.places)
+
+    def _tables(self) -> dict[Place, tuple[int, int]]:
+        """The ends of the tables that events are joined to, captured once for the batch."""
+        partitions = range(self._plan.partitions)
+        bounds: dict[Place, tuple[int, int]] = {}
+        if self._plan.tables:
+            with Admin(self._plan.connection) as admin:
+                for topic in set(self._plan.tables.values()):
+                    bounds |= {
+                        Place(topic, p): (each.start, each.stable_end)
+                        for p, each in admin.bounds(topic, partitions).items()
+                    }
+        return bounds
+
+    def _ends(self) -> dict[Place, int]:
+        """Where the sources end now. A later look never gives a smaller end (KIP-207)."""
+        ends: dict[Place, int] = {}
+        with Admin(self._plan.connection) as admin:
+            if partitions_of(admin, self._plan.sources) != self._plan.partitions:
+                raise partitions_added(self._plan)
+            for topic in self._plan.sources:
+                stable = admin.stable_offsets(topic, range(self._plan.partitions))
+                ends |= {Place(topic, p): end for p, end in stable.items()}
+        return ends
+
+    def _purge(self) -> None:
+        """Delete what is processed from the topics that are only passages of this pipeline."""
+        self._purged_at = self._clock.monotonic()
+        if not self._passages:
+            return
+        committed = self._committed()
+        with Admin(self._plan.connection) as admin:
+            for topic in self._passages:
+                partitions = range(self._plan.partitions)
+                done = {
+                    p: committed[Place(topic, p)].offset
+                    for p in partitions
+                    if Place(topic, p) in committed
+                }
+                if done:
+                    admin.delete_before(topic, done)

@@ -1,0 +1,123 @@
+"""Derives a store anew from its events and compares: the promise of event sourcing, checked.
+
+Nothing is written to Kafka. The events are read again up to the committed positions, by Spark, one
+task per partition; each task folds them into a store of its own and compares it with what the
+changelog holds at those positions.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from lastword.errors import ConfigError, PipelineError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups.names import pipeline_group
+from lastword.pipelines.graph.own_topics import partitions_of
+from lastword.pipelines.graph.plan import Branch, SourcePlan, join_notes
+from lastword.pipelines.graph.topology import Topology
+from lastword.pipelines.run.source_frame import SOURCE_OPTIONS
+from lastword.pipelines.task.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
+from lastword.pipelines.task.task_input import COLUMNS
+from lastword.spark.kafka_options import kafka_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What the events came to, compared row by row with what was there.
+
+    ``missing`` rows come of the events and are not in the changelog, ``extra`` ones the other way
+    round.
+    """
+
+    store: str
+    events: int
+    rows: int
+    different: int
+    missing: int
+    extra: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether the events alone give what is there."""
+        return not (self.different or self.missing or self.extra)
+
+
+def rebuild(spark: SparkSession, topology: Topology, connection: Connection, store: str) -> Rebuilt:
+    """Fold the events of ``store`` again and compare."""
+    branch = _branch_of(topology, store)
+    (topic,) = branch.topics
+    source = topology.sources[topic]
+    with Admin(connection) as admin:
+        partitions = range(partitions_of(admin, [topic]))
+        _check_events(admin.start_offsets(topic, partitions), source)
+    groups = Groups(connection)
+    try:
+        places = [Place(topic, partition) for partition in partitions]
+        committed = groups.committed(pipeline_group(topology.application_id), places)
+    finally:
+        groups.close()
+    ends = {
+        p: committed[Place(topic, p)].offset for p in partitions if Place(topic, p) in committed
+    }
+    plan = ReplayPlan(connection, source, branch, store, _changelog_ends(committed, store))
+    records = _records(spark, connection, topic, {p: ends.get(p, 0) for p in partitions})
+    task = functools.partial(replay_task, plan=plan)
+    total = dict.fromkeys((each.name for each in fields(Counts)), 0)
+    for row in records.mapInArrow(task, COUNTS_SCHEMA).collect():
+        total = {name: count + row[name] for name, count in total.items()}
+    return Rebuilt(store, **total)
+
+
+def _branch_of(topology: Topology, store: str) -> Branch:
+    """The branch that keeps the store; refused when its events alone do not decide it."""
+    ending = [b for b in topology.branches if b.stages and b.stages[-1].name == store]
+    if not ending or ending[0].stores[-1].changelog is None:
+        raise ConfigError(
+            f"{topology.application_id!r} has no store {store!r} with a changelog",
+            hint="name a store as it was given to count(), reduce() or aggregate()",
+        )
+    (branch,) = ending
+    made = any(topology.sources[topic].transform is not None for topic in branch.topics)
+    if len(branch.topics) != 1 or branch.tables or made:
+        raise ConfigError(
+            f"{store!r} does not come of the events of one topic alone",
+            hint="a join, a transformation and the order of several topics depend on the moment",
+        )
+    return branch
+
+
+def _check_events(starts: Mapping[int, int], source: SourcePlan) -> None:
+    if any(starts.values()):
+        raise PipelineError(
+            f"the first events of {source.topic} are gone: they cannot be folded again",
+            hint="keep events for ever: cleanup.policy=delete with retention.ms=-1",
+        )
+
+
+def _changelog_ends(committed: Mapping[Place, Committed], store: str) -> dict[int, int]:
+    return {
+        place.partition: join_notes([at.metadata]).changelogs.get(store, 0)
+        for place, at in committed.items()
+    }
+
+
+def _records(
+    spark: SparkSession, connection: Connection, topic: str, ends: Mapping[int, int]
+) -> DataFrame:
+    reader = spark.read.format("kafka").options(**SOURCE_OPTIONS)
+    reader = reader.options(**kafka_options(connection))
+    reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
+    reader = reader.option("endingOffsets", json.dumps({topic: dict(ends)}))
+    reader = reader.option("includeHeaders", "true")
+    return reader.load().selectExpr(
+        *COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}", "headers"
+    )

@@ -1,0 +1,1 @@
+"""What runs on executors: one partition's part of a batch, from input to commit."""

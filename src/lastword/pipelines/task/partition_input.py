@@ -1,0 +1,131 @@
+"""What a task takes of the records it was given: decoded, and as far as their order is known."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from lastword.kafka.groups import Committed, Place
+from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.operators.events import BadEvent, Events
+from lastword.pipelines.operators.operator import BatchContext
+from lastword.pipelines.run.spans import Span
+from lastword.pipelines.task.task_input import RawRecords, TaskInput, decode
+from lastword.pipelines.task.time_order import NO_TIME, Timeline, TimeOrder
+
+
+class PartitionInput:
+    """The records after the committed positions, up to where later ones may come in between.
+
+    ``positions`` is where the sources stand once these are processed. ``records`` are how many
+    they are, ``skipped`` how many were committed before. Records that wait are neither: the next
+    batch has them again.
+    """
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        given: TaskInput,
+        committed: Mapping[Place, Committed],
+        spans: Mapping[Place, Span],
+    ) -> None:
+        self.records = 0
+        self.skipped = 0
+        self.bad: list[BadEvent] = []
+        self.positions: dict[str, int] = {}
+        self._plan = plan
+        self._given = given
+        self._floors = {
+            place.topic: at.offset
+            for place, at in committed.items()
+            if place.partition == given.partition
+        }
+        self._spans = {
+            topic: self._span(topic, spans.get(Place(topic, given.partition)))
+            for topic in plan.sources
+        }
+        context = BatchContext()
+        read = frozenset[str]().union(*(branch.topics for branch in plan.branches))
+        decoded = {
+            topic: decode(plan.reads(topic), records, self._floor(topic), context)
+            for topic, records in given.topics.items()
+            if topic in read
+        }
+        self._order = TimeOrder(self._timelines(decoded), self._spans)
+        self._count()
+        self._events = {topic: self._known(topic, events) for topic, events in decoded.items()}
+        self.bad = [each for each in context.bad if each.offset < self._upto(each.topic)]
+
+    @property
+    def moves(self) -> bool:
+        """Whether any source stands further once this is processed."""
+        return any(at > self._floors.get(topic, 0) for topic, at in self.positions.items())
+
+    def merged(self, topics: Iterable[str]) -> Events | None:
+        """The events of these topics in the order of their processing; None if none was given."""
+        parts = [
+            (self._plan.root_of(topic), self._events[topic])
+            for topic in sorted(topics)
+            if topic in self._events
+        ]
+        return self._order.merged(parts) if parts else None
+
+    def _span(self, topic: str, span: Span | None) -> Span:
+        """What was read of a source; what is given of a single one is read to its end."""
+        if span is not None:
+            return span
+        floor = self._floor(topic)
+        offsets = self._given.topics[topic].offsets if topic in self._given.topics else []
+        return Span(floor, offsets[-1] + 1 if offsets else floor, more=False)
+
+    def _timelines(self, decoded: Mapping[str, Events]) -> dict[str, Timeline]:
+        lines: dict[str, Timeline] = {}
+        for topic in self._plan.sources:
+            raw = self._given.topics.get(topic, RawRecords()).since(self._floor(topic))
+            if len(self._plan.sources) == 1:
+                lines[topic] = Timeline.of(raw.offsets, [0] * len(raw.offsets))
+            else:
+                events = decoded[topic] if topic in decoded else self._timed(topic)
+                lines[topic] = _timeline(raw, events)
+        return lines
+
+    def _timed(self, topic: str) -> Events:
+        """The records of a source that is read only through a function of Spark, for their times.
+
+        Their values are looked at only where the times are in them.
+        """
+        source = self._plan.sources[topic]
+        if source.timestamp is None:
+            source = replace(source, value="bytes")
+        records = self._given.topics.get(topic, RawRecords())
+        return decode(source, records, self._floor(topic), BatchContext())
+
+    def _count(self) -> None:
+        for topic in self._plan.sources:
+            floor, upto = self._floor(topic), self._upto(topic)
+            records = self._given.topics.get(topic, RawRecords())
+            skipped = records.count_below(floor)
+            self.skipped += skipped
+            self.records += records.count_below(max(upto, floor)) - skipped
+            # A batch that was read before may end below what is committed by now.
+            if upto > floor:
+                self.positions[topic] = upto
+
+    def _known(self, topic: str, events: Events) -> Events:
+        known = bisect_left(events.offsets, self._upto(topic))
+        return events if known == len(events) else events.take(range(known))
+
+    def _floor(self, topic: str) -> int:
+        return self._floors.get(self._plan.root_of(topic), 0)
+
+    def _upto(self, topic: str) -> int:
+        return self._order.upto(self._plan.root_of(topic))
+
+
+def _timeline(raw: RawRecords, events: Events) -> Timeline:
+    """With a place for records that could not be decoded, too: Spark may have made use of them."""
+    if len(events) == len(raw.offsets):
+        return Timeline.of(raw.offsets, events.timestamps)
+    times = dict(zip(events.offsets, events.timestamps, strict=True))
+    return Timeline.of(raw.offsets, [times.get(offset, NO_TIME) for offset in raw.offsets])

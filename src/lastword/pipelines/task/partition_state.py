@@ -1,0 +1,154 @@
+"""The stores of one partition during one task: opened, brought to the committed state, closed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import msgspec
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import StoreCorruptedError, StoreLockedError
+from lastword.kafka.admin import Admin
+from lastword.kafka.log.reader import read_range
+from lastword.pipelines.graph.plan import StorePlan, TaskPlan
+from lastword.pipelines.operators.state_view import StateView
+from lastword.pipelines.operators.table_view import TableView
+from lastword.pipelines.task.any_key_store import AnyKeyStore
+from lastword.pipelines.task.task_report import StoreSize
+from lastword.records import Batch
+from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
+from lastword.replicas.catch_up import catch_up
+from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.topic.topic_state import TopicState, read_topic_state
+from lastword.stores.rocksdb import RocksDBStore
+
+log = logging.getLogger(__name__)
+
+LOCK_WAIT_S = 20.0
+_LOCK_LOOK_S = 0.1
+_ROWS_BYTES = 8
+
+
+class PartitionState:
+    """Holds the lock and the store of one operator on this machine.
+
+    The changelog is the backup: a store that does not stand at the committed offset of its
+    changelog, because it is new here, or behind, or ahead after a crash, is restored from it.
+    """
+
+    def __init__(self, plan: TaskPlan, store: StorePlan, partition: int) -> None:
+        self.plan = store
+        self.restored = 0
+        self._connection = plan.connection
+        self._partition = partition
+        self._clock = SYSTEM_CLOCK
+        self._directory = StateDirectory(
+            plan.state_dir, plan.application_id, store.name, self._clock
+        )
+        self._checkpoint: Checkpoint | None = None
+        self._rows: int | None = None
+        self._reading: Generator[Batch, None, None] | None = None
+        self._store = self._open(self._acquire())
+
+    def _acquire(self) -> Path:
+        """Wait for an attempt of the same task that is just ending."""
+        deadline = self._clock.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                return self._directory.acquire(self._partition)
+            except StoreLockedError:
+                if self._clock.monotonic() >= deadline:
+                    raise
+                self._clock.sleep(_LOCK_LOOK_S)
+
+    def _open(self, path: Path) -> AnyKeyStore:
+        """The store; one that cannot be read is thrown away, for the changelog has it all."""
+        store = AnyKeyStore(RocksDBStore(path))
+        try:
+            store.open()
+        except StoreCorruptedError as error:
+            log.warning("%s: starting over: %s", path, error)
+            shutil.rmtree(path)
+            store = AnyKeyStore(RocksDBStore(path))
+            store.open()
+        return store
+
+    def bring_to(self, changelog_offset: int) -> None:
+        """Make the store reflect its changelog up to ``changelog_offset`` and nothing else."""
+        if self.plan.changelog is None:
+            return
+        checkpoint = decode_checkpoint(self._store.checkpoint())
+        if checkpoint is not None and checkpoint.next_offset == changelog_offset:
+            self._checkpoint = checkpoint
+            return
+        if checkpoint is not None and checkpoint.next_offset > changelog_offset:
+            # Written by a transaction that was aborted after all.
+            self._store.clear()
+        topic_state = self._look_up(self.plan.changelog)
+        self.restored = catch_up(
+            self._connection,
+            self.plan.changelog,
+            self._partition,
+            self._store,
+            topic_state=topic_state,
+            until=changelog_offset,
+            clock=self._clock,
+            takes_empty_keys=True,
+        )
+        self._checkpoint = decode_checkpoint(self._store.checkpoint())
+
+    def view(self) -> StateView:
+        """A fresh view for one batch."""
+        return StateView(self._store, every_update=self.plan.every_update)
+
+    def following(self, position: int, end: int) -> TableView:
+        """A view of a table that goes on from ``position`` as events need it."""
+        topic = self.plan.changelog or ""
+        reading = read_range(self._connection, topic, {self._partition: (position, end)})
+        self._reading = reading
+        records = (record for batch in reading for record in batch.records())
+        return TableView(self._store, records, position=position, end=end)
+
+    def commit(self, view: StateView, changelog_offset: int) -> None:
+        """Write the batch, which the changelog has by now, into the store."""
+        self._rows = self._rows_before() + view.rows_added()
+        if self._checkpoint is None:
+            # No log to go back to, only a number to go on counting from.
+            view.commit(self._rows.to_bytes(_ROWS_BYTES, "big"))
+            return
+        self._checkpoint = msgspec.structs.replace(
+            self._checkpoint,
+            next_offset=changelog_offset,
+            caught_up_at_ms=self._clock.now_ms(),
+            rows=self._rows,
+        )
+        view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
+
+    def size(self) -> StoreSize:
+        """How much the store holds; asking costs microseconds once a batch was committed."""
+        return StoreSize(self._rows_before(), self._store.size_bytes())
+
+    def _rows_before(self) -> int:
+        """How many rows there are; they are counted only after a restore."""
+        if self._rows is not None:
+            return self._rows
+        if self._checkpoint is not None:
+            known = self._checkpoint.rows
+        else:
+            kept = self._store.checkpoint() or b""
+            known = int.from_bytes(kept, "big") if len(kept) == _ROWS_BYTES else None
+        return self._store.count() if known is None else known
+
+    def close(self) -> None:
+        """Close the store and let the next task have it; idempotent."""
+        if self._reading is not None:
+            self._reading.close()
+        self._store.close()
+        self._directory.release()
+
+    def _look_up(self, topic: str) -> TopicState:
+        with Admin(self._connection) as admin:
+            return read_topic_state(admin, topic, self._clock.now_ms())

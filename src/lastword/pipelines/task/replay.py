@@ -1,0 +1,159 @@
+"""What runs on an executor to check a store: its events folded again, beside its changelog."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.pipelines.graph.plan import Branch, SourcePlan, Stateful
+from lastword.pipelines.operators.operator import BatchContext
+from lastword.pipelines.operators.state_view import StateView
+from lastword.pipelines.task.any_key_store import AnyKeyStore
+from lastword.pipelines.task.task_input import TaskInput, decode, read_inputs
+from lastword.replicas.apply.rows import decode_row
+from lastword.replicas.catch_up import catch_up
+from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.stores.base import Store
+from lastword.stores.rocksdb import RocksDBStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the comparison of one partition came to."""
+
+    events: int = 0
+    rows: int = 0
+    different: int = 0
+    missing: int = 0
+    extra: int = 0
+
+
+COUNTS_SCHEMA = ", ".join(f"{each.name} long" for each in fields(Counts))
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """What to fold, and where the changelog ends that it should be equal to, by partition."""
+
+    connection: Connection
+    source: SourcePlan
+    branch: Branch
+    store: str
+    changelog_ends: Mapping[int, int]
+
+
+def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator[pa.RecordBatch]:
+    """Fold one partition from its first event on and compare; one row of counts."""
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+
+    with tempfile.TemporaryDirectory(prefix="lastword-") as scratch, ExitStack() as opened:
+        replay = Replay(plan, Path(scratch), opened)
+        for batch in batches:
+            replay.fold(batch)
+        row = asdict(replay.compare())
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([number], pa.int64()) for number in row.values()], names=list(row)
+    )
+
+
+class Replay:
+    """One partition's events through the stages of a branch, into stores that are thrown away."""
+
+    def __init__(self, plan: ReplayPlan, scratch: Path, opened: ExitStack) -> None:
+        self._plan = plan
+        self._scratch = scratch
+        self._opened = opened
+        self._counts = Counts()
+        self._partition: int | None = None
+        self._stream_times: dict[str, int] = {}
+        self._stores = {
+            store.name: self._open(store.name) for store in plan.branch.stores if not store.follows
+        }
+        self._written = dict.fromkeys(self._stores, 0)
+
+    def fold(self, batch: pa.RecordBatch) -> None:
+        """The next events of the partition."""
+        for given in read_inputs([batch]):
+            self._fold(given)
+
+    def _fold(self, given: TaskInput) -> None:
+        self._partition = given.partition
+        (records,) = given.topics.values()
+        self._counts.events += len(records.offsets)
+        flowing = decode(self._plan.source, records, 0, BatchContext())
+        for step in self._plan.branch.steps:
+            if not isinstance(step, Stateful):
+                flowing = step(flowing, BatchContext())
+                continue
+            views = [
+                StateView(AnyKeyStore(self._stores[store.name]), every_update=store.every_update)
+                for store in step.stores
+            ]
+            context = BatchContext(self._stream_times.get(step.name, -1))
+            flowing = step.make_operator().process(flowing, views, context)
+            self._stream_times[step.name] = context.stream_time_ms
+            for store, view in zip(step.stores, views, strict=True):
+                self._written[store.name] += len(view.updates())
+                view.commit(b"replayed", self._written[store.name])
+
+    def compare(self) -> Counts:
+        """Row by row, in the order of keys."""
+        if self._partition is None:
+            return self._counts
+        there = _rows(self._restored(self._partition))
+        mine = _rows(self._stores[self._plan.store])
+        left, right = next(mine, None), next(there, None)
+        while left is not None or right is not None:
+            if right is None or (left is not None and left[0] < right[0]):
+                self._counts.missing += 1
+                left = next(mine, None)
+            elif left is None or right[0] < left[0]:
+                self._counts.extra += 1
+                right = next(there, None)
+            else:
+                self._counts.rows += 1
+                self._counts.different += left[1] != right[1]
+                left, right = next(mine, None), next(there, None)
+        return self._counts
+
+    def _restored(self, partition: int) -> Store:
+        (changelog,) = {
+            store.changelog or ""
+            for store in self._plan.branch.stores
+            if store.name == self._plan.store
+        }
+        with Admin(self._plan.connection) as admin:
+            topic_state = read_topic_state(admin, changelog, SYSTEM_CLOCK.now_ms())
+        store = self._open("as it is")
+        catch_up(
+            self._plan.connection,
+            changelog,
+            partition,
+            AnyKeyStore(store),
+            topic_state=topic_state,
+            until=self._plan.changelog_ends.get(partition, 0),
+            clock=SYSTEM_CLOCK,
+            takes_empty_keys=True,
+        )
+        return store
+
+    def _open(self, name: str) -> RocksDBStore:
+        store = RocksDBStore(self._scratch / name)
+        store.open()
+        self._opened.callback(store.close)
+        return store
+
+
+def _rows(store: Store) -> Iterator[tuple[bytes, bytes]]:
+    for key, row in store.scan():
+        yield key, decode_row(row).value

@@ -1,0 +1,148 @@
+"""What runs on an executor: one source partition's part of a batch, from Arrow to a transaction.
+
+Keep worker-wide caches in this module only: Spark sends copies of what a nested function refers
+to, but imports this one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import PartitionCountError, TakenOverError
+from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
+from lastword.kafka.write.transaction_writer import TransactionWriter
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.task.partition_run import PartitionRun
+from lastword.pipelines.task.task_input import TaskInput, read_inputs
+from lastword.pipelines.task.task_report import TaskReport, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+
+TAKE_OVERS_MAX = 3
+
+
+@dataclass(slots=True)
+class _Held:
+    """A writer of this worker, and the positions that nobody can move while it is not fenced.
+
+    They are those of one driver, known by its ``group_metadata``: between two drivers a person
+    may have reset them.
+    """
+
+    writer: TransactionWriter
+    group_metadata: bytes
+    committed: Mapping[Place, Committed]
+
+    def is_fenced(self, known: Mapping[Place, Committed], partition: int) -> bool:
+        """Whether somebody else has committed since: the partition was elsewhere meanwhile.
+
+        Found out only by committing, it would cost a batch processed in vain, and a store that
+        looks as if it were ahead.
+        """
+        start = Committed(0, "")
+        return any(
+            at.offset > self.committed.get(place, start).offset
+            for place, at in known.items()
+            if place.partition == partition
+        )
+
+
+Cached = tuple[str, str]
+"""The servers of a cluster, and a transactional id or a group there: names are unique only in one
+cluster, and a worker outlives the query that it was started for."""
+
+_held: dict[Cached, _Held] = {}
+_groups: dict[Cached, Groups] = {}
+"""Connections that stay open: making one takes longer than asking."""
+
+
+def writer_key(plan: TaskPlan, partition: int) -> Cached:
+    """Under what this worker keeps its writer for a partition."""
+    return plan.connection.bootstrap_servers, plan.transactional_id(partition)
+
+
+def run_task(
+    batches: Iterator[pa.RecordBatch], plan: TaskPlan, order: BatchOrder
+) -> Iterator[pa.RecordBatch]:
+    """Process one partition and report what was done, one row for each transaction."""
+    # Nobody set up logging here, and being fenced, which librdkafka calls fatal, is our daily
+    # bread. What matters comes as an error.
+    logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
+    # What a task makes by the hundred thousand is freed by reference counting alone.
+    with COLLECTOR_PAUSED:
+        for given in read_inputs(batches, plan.only_source):
+            yield to_arrow(_run(plan, given, order))
+
+
+def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
+    """Commit with the writer this worker has; where it was taken over, take over and try again.
+
+    Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
+    only one who can commit, and looked at the committed positions after that: they cannot move
+    any more, and what they cover is skipped. It is left as much time as this attempt took, and
+    more each time: two of the same speed would take the id from each other for ever.
+    """
+    if given.partition >= plan.partitions:
+        raise partitions_added(plan)
+    name, key = plan.transactional_id(given.partition), writer_key(plan, given.partition)
+    restored, patience_s = 0, 0.0
+    for _ in range(TAKE_OVERS_MAX):
+        SYSTEM_CLOCK.sleep(patience_s)
+        began = SYSTEM_CLOCK.monotonic()
+        held = _hold(plan, given.partition, order)
+        run = PartitionRun(plan, given, held.committed, order)
+        # Whatever goes wrong, what became of the transaction is known only after a take-over.
+        del _held[key]
+        try:
+            held.committed = run.commit(held.writer, order.group_metadata)
+        except TakenOverError as error:
+            log.info("taking %s back: %s", name, error)
+            restored += run.tally.restored
+            patience_s = 2 * patience_s + SYSTEM_CLOCK.monotonic() - began
+        else:
+            _held[key] = held
+            run.tally.restored += restored
+            return TaskReport(given.partition, run.tally, run.stores, run.by_store)
+    raise TakenOverError(
+        f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
+        hint="does another driver run this application without being a member of its group?",
+    )
+
+
+def partitions_added(plan: TaskPlan) -> PartitionCountError:
+    """What is raised for sources that have more partitions than at the start."""
+    return PartitionCountError(
+        f"{plan.name} had {plan.partitions} partitions and has more now: keys have moved",
+        hint="copy it into a topic with the wanted number, and read that one",
+    )
+
+
+def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
+    key = writer_key(plan, partition)
+    held = _held.get(key)
+    if held is None or held.is_fenced(order.committed, partition):
+        writer = TransactionWriter(plan.connection, plan.transactional_id(partition))
+        writer.take_over()
+    elif held.group_metadata != order.group_metadata:
+        writer = held.writer
+    else:
+        return held
+    held = _held[key] = _Held(writer, order.group_metadata, _positions(plan, partition))
+    return held
+
+
+def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
+    key = plan.connection.bootstrap_servers, plan.application_id
+    groups = _groups.get(key)
+    if groups is None:
+        groups = _groups[key] = Groups(plan.connection)
+    places = [Place(topic, partition) for topic in plan.sources]
+    return groups.committed(plan.group, places)

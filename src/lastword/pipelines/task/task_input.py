@@ -1,0 +1,171 @@
+"""From Arrow batches to events: split by topic and decoded."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lastword.pipelines.api.folds import Field, pick
+from lastword.pipelines.api.values import Values
+from lastword.pipelines.graph.plan import SourcePlan
+from lastword.pipelines.operators.events import BadEvent, Events
+from lastword.pipelines.operators.operator import BatchContext
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
+HEADERS = "headers"
+PIECE_BYTES = 64 << 20
+"""How much of a partition is processed and committed at once. As Python objects it is several
+times as large, and every task of a machine holds one piece."""
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999. One record from beyond would close every window for good."""
+
+
+@dataclass(slots=True)
+class RawRecords:
+    """The records of one topic as they are in the log, in offset order."""
+
+    keys: list[bytes | None] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    headers: list[dict[str, bytes | None]] = field(default_factory=list)
+
+    def count_below(self, offset: int) -> int:
+        """How many records are before ``offset``."""
+        return bisect_left(self.offsets, offset)
+
+    def since(self, offset: int) -> RawRecords:
+        """The records from ``offset`` on."""
+        skip = self.count_below(offset)
+        if not skip:
+            return self
+        return RawRecords(
+            self.keys[skip:],
+            self.values[skip:],
+            self.offsets[skip:],
+            self.timestamps[skip:],
+            self.headers[skip:],
+        )
+
+    def value_at(self, offset: int) -> bytes | None:
+        """The raw value of the record at ``offset``."""
+        return self.values[bisect_left(self.offsets, offset)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """What a task was given: one partition number, of one or several topics."""
+
+    partition: int
+    topics: Mapping[str, RawRecords]
+
+
+def read_inputs(
+    batches: Iterable[pa.RecordBatch],
+    only_source: str | None = None,
+    *,
+    piece_bytes: int = PIECE_BYTES,
+) -> Iterator[TaskInput]:
+    """A task's batches in pieces of about ``piece_bytes``, however large Spark made the batch.
+
+    Records of ``only_source`` need not name it. Those of several sources stay in one piece: they
+    are put in order of time before they are processed.
+    """
+    gathered: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            gathered.append(batch)
+            size += batch.nbytes
+        if only_source and size >= piece_bytes:
+            yield _read(gathered, only_source)
+            gathered, size = [], 0
+    if gathered:
+        yield _read(gathered, only_source)
+
+
+def _read(batches: list[pa.RecordBatch], only_source: str | None) -> TaskInput:
+    import pyarrow as pa  # noqa: PLC0415 - on executors only
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    records = pa.Table.from_batches(batches)
+    partitions = records["partition"].unique().to_pylist()
+    if len(partitions) != 1:
+        raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")
+    topics = [only_source] if only_source else records["topic"].unique().to_pylist()
+    if len(topics) == 1:
+        return TaskInput(partitions[0], {topics[0]: _raw(records)})
+    parts = {topic: records.filter(pc.equal(records["topic"], topic)) for topic in topics}
+    return TaskInput(partitions[0], {topic: _raw(part) for topic, part in parts.items()})
+
+
+def _raw(records: pa.Table) -> RawRecords:
+    headers = records[HEADERS].to_pylist() if HEADERS in records.column_names else ()
+    return RawRecords(
+        records["key"].to_pylist(),
+        records["value"].to_pylist(),
+        records["offset"].to_pylist(),
+        records["timestamp_ms"].to_pylist(),
+        [{each["key"]: each["value"] for each in pairs or ()} for pairs in headers],
+    )
+
+
+def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchContext) -> Events:
+    """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
+    read = Values(source.value).decode
+    raw = records.since(floor)
+    try:
+        values = [None if value is None else read(value) for value in raw.values]
+        timestamps = _event_times(source.timestamp, values, raw.timestamps)
+    except Exception:  # noqa: BLE001 - the user's codec and timestamp function: find out which
+        return _decode_one_by_one(source, raw, context)
+    topics = [source.topic] * len(values)
+    return Events(topics, raw.keys, values, timestamps, raw.offsets, raw.headers)
+
+
+def _decode_one_by_one(source: SourcePlan, raw: RawRecords, context: BatchContext) -> Events:
+    read = Values(source.value).decode
+    keep: list[int] = []
+    values: list[Any] = []
+    timestamps: list[int] = []
+    for i, value in enumerate(raw.values):
+        try:
+            decoded = None if value is None else read(value)
+            timestamps.append(event_time(source.timestamp, decoded, raw.timestamps[i]))
+        except Exception as error:  # noqa: BLE001 - the user's codec and timestamp function
+            reason = f"{type(error).__name__}: {error}"
+            context.bad.append(BadEvent(source.topic, raw.offsets[i], raw.keys[i], reason))
+            context.tally.quarantined += 1
+        else:
+            keep.append(i)
+            values.append(decoded)
+    return Events(
+        [source.topic] * len(keep),
+        [raw.keys[i] for i in keep],
+        values,
+        timestamps,
+        [raw.offsets[i] for i in keep],
+        [raw.headers[i] for i in keep] if raw.headers else (),
+    )
+
+
+def _event_times(field: Field | None, values: list[Any], records_ms: list[int]) -> list[int]:
+    if field is None and min(records_ms, default=0) >= 0 and max(records_ms, default=0) <= LAST_MS:
+        return records_ms
+    return [event_time(field, *each) for each in zip(values, records_ms, strict=True)]
+
+
+def event_time(field: Field | None, value: Any, record_ms: int) -> int:
+    """Where the user says it is, else the record's own time, which also stands for a tombstone's.
+
+    Raises ValueError for what is no time: in windows it would stand for the largest or for none.
+    """
+    time_ms = record_ms if field is None or value is None else pick(field, value)
+    if not isinstance(time_ms, int) or isinstance(time_ms, bool) or not 0 <= time_ms <= LAST_MS:
+        raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
+    return time_ms

@@ -1,0 +1,96 @@
+"""The order in which the records of several sources are processed, and how far it is known.
+
+It is Kafka Streams' order: of the heads of all sources, the one with the smallest time is next, and
+each source stays in the order of its log. A record therefore comes at the largest time that its
+source has reached with it, and among equals the sources go by name. The rule needs no memory: what
+is left after any prefix of the order is ordered as before, so that cuts between batches change
+nothing.
+
+A source of which a batch holds only a part (its log goes on behind it) may have its next record at
+any time from its last one on. Up to there the order is known; what comes later waits for the next
+batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lastword.pipelines.operators.events import Events
+from lastword.pipelines.run.spans import Span
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+NO_TIME = -1
+"""The time of a record that has none: it comes right after its predecessor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The records of one source that a batch holds: their offsets, and when each is due."""
+
+    offsets: Numbers
+    due: Numbers
+
+    @classmethod
+    def of(cls, offsets: Sequence[int], times: Sequence[int]) -> Timeline:
+        """A record is never due before its predecessors."""
+        due = np.maximum.accumulate(np.array(times, np.int64)) if times else _numbers(())
+        return cls(_numbers(offsets), due)
+
+    def due_at(self, offsets: Sequence[int]) -> Numbers:
+        """When the records at ``offsets`` are due."""
+        at = np.searchsorted(self.offsets, _numbers(offsets))
+        found: Numbers = self.due[np.minimum(at, len(self.due) - 1)]
+        return found
+
+
+class TimeOrder:
+    """What can be processed of a batch, and in which order.
+
+    ``spans`` is what was read of each source. Every batch makes progress: the source that limits
+    the others is processed whole, and without such a source all of them are.
+    """
+
+    def __init__(self, timelines: Mapping[str, Timeline], spans: Mapping[str, Span]) -> None:
+        self._timelines = timelines
+        self._spans = spans
+        last = {name: int(line.due[-1]) for name, line in timelines.items() if len(line.due)}
+        # The last (time, source) that is known to come before all that is not read yet.
+        self._limit = min(
+            ((last.get(name, NO_TIME), name) for name, span in spans.items() if span.more),
+            default=None,
+        )
+
+    def upto(self, source: str) -> int:
+        """The offset of the first record of a source that has to wait, else where its span ends."""
+        span, line = self._spans[source], self._timelines[source]
+        if self._limit is None:
+            return span.end
+        due, limiting = self._limit
+        side = "right" if source <= limiting else "left"
+        known = int(np.searchsorted(line.due, due, side))  # type: ignore[call-overload]
+        return span.end if known == len(line.due) else int(line.offsets[known])
+
+    def merged(self, parts: Sequence[tuple[str, Events]]) -> Events:
+        """Events as one stream; each part comes with the source whose records it is made of.
+
+        What several parts have of one record goes by the order of the parts.
+        """
+        parts = [part for part in parts if len(part[1])] or parts[:1]
+        if len(parts) == 1:
+            return parts[0][1]
+        sources = sorted({source for source, _ in parts})
+        due = [self._timelines[source].due_at(events.offsets) for source, events in parts]
+        rank = [np.full(len(events), sources.index(source)) for source, events in parts]
+        offsets = [_numbers(events.offsets) for _, events in parts]
+        # By the last key first; equal rows stay in the order of the parts.
+        order = np.lexsort([np.concatenate(each) for each in (offsets, rank, due)])
+        return Events.joined([events for _, events in parts]).take(order.tolist())
+
+
+def _numbers(numbers: Sequence[int]) -> Numbers:
+    return np.array(numbers, np.int64)

@@ -1,0 +1,1 @@
+"""From a batch of the log to rows and a checkpoint in a store."""

@@ -1,0 +1,47 @@
+"""Records that cannot be rows, or not as they are: counted always, reported once."""
+
+from __future__ import annotations
+
+import logging
+
+from lastword.metrics import Metrics
+from lastword.records import Batch
+from lastword.replicas.apply.record_filter import FilteredBatch
+
+log = logging.getLogger(__name__)
+
+_WHY = {
+    "keyless_records_total": "without a key are left out",
+    "misplaced_records_total": "in a partition that their key does not belong to are left out",
+    "quarantined_records_total": "that cannot be read are left out",
+    "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
+}
+
+
+class LeftOut:
+    """Counts what is missing of one topic's records and warns the first time of each kind."""
+
+    def __init__(self, topic: str, metrics: Metrics) -> None:
+        self._topic = topic
+        self._counters = {name: metrics.counter(name) for name in _WHY}
+
+    def note(self, batch: Batch, filtered: FilteredBatch) -> None:
+        """Take in one verdict."""
+        amounts = (
+            filtered.keyless,
+            filtered.misplaced,
+            len(filtered.quarantined),
+            len(batch.unreadable_headers),
+        )
+        for (name, counter), amount in zip(self._counters.items(), amounts, strict=True):
+            if amount and not counter.value:
+                log.warning(
+                    "%s, partition %d, before offset %d: %d records %s; "
+                    "further ones are only counted",
+                    self._topic,
+                    batch.partition,
+                    batch.next_offset,
+                    amount,
+                    _WHY[name],
+                )
+            counter.add(amount)

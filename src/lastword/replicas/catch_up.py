@@ -1,0 +1,79 @@
+"""Brings one store up to a given offset of its log, on the calling thread, and stops there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lastword.clock import Clock
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.reader import read_range
+from lastword.records import Batch
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.sweep.dead_rows import SweepJob, SweepProgress, doomed_rows, find_dead
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.stores.base import Store
+
+
+def catch_up(
+    connection: Connection,
+    topic: str,
+    partition: int,
+    store: Store,
+    *,
+    topic_state: TopicState,
+    until: int,
+    clock: Clock,
+    takes_empty_keys: bool = False,
+) -> int:
+    """Apply the log below ``until`` to ``store``; returns how many records were read.
+
+    Goes on from the store's checkpoint where that is sound, and starts over where it is not:
+    another log, or an absence in which a tombstone can have been missed. When starting over took
+    so long that one can have been missed again, the store is swept until that is ruled out.
+    """
+    # As if of one partition: whatever its task wrote there belongs to the store.
+    record_filter = RecordFilter(partitions=1, takes_empty_keys=takes_empty_keys)
+    follower = PartitionFollower(partition, store, record_filter, clock)
+    records = _read(connection, topic, follower, follower.begin(topic_state).offset, until)
+    follower.go_live()
+    if follower.sweep_due:
+        start = follower.rebuild(topic_state, "deletes may have been missed").offset
+        records += _read(connection, topic, follower, start, until)
+        follower.go_live()
+    while follower.sweep_due:
+        _sweep(connection, topic, follower, topic_state.starts[partition], clock)
+    return records
+
+
+def _sweep(
+    connection: Connection, topic: str, follower: PartitionFollower, start: int, clock: Clock
+) -> None:
+    """One pass over the log, of which the store holds everything and nobody writes more."""
+    at_ms, began_s = clock.now_ms(), clock.monotonic()
+    job = SweepJob(follower.partition, follower.store, start, follower.position, [])
+    progress = SweepProgress(job)
+
+    def read_log(partition: int, first: int, end: int) -> Iterator[Batch]:
+        return read_range(connection, topic, {partition: (first, end)})
+
+    dead = find_dead(job, read_log, progress)
+    doomed = doomed_rows(job, dead, progress) if len(dead) else ()
+    dropped = sum(len(follower.drop(rows)) for rows in doomed)
+    follower.soundness.reach(clock.now_ms(), follower.soundness.retention_ms)
+    follower.swept(at_ms, int((clock.monotonic() - began_s) * 1000), dropped)
+
+
+def _read(
+    connection: Connection, topic: str, follower: PartitionFollower, start: int, until: int
+) -> int:
+    records = 0
+    budget = follower.store.capabilities.restore_batch_bytes
+    for batch in read_range(connection, topic, {follower.partition: (start, until)}):
+        follower.accept(batch, gather=True)
+        records += len(batch)
+        if follower.gathered_bytes >= budget:
+            follower.commit()
+    # The last offsets may be transaction markers, which are read but never handed over.
+    follower.advance(until)
+    return records

@@ -1,0 +1,79 @@
+"""Fills a store that would start empty from something faster than its log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lastword.errors import SnapshotError
+from lastword.replicas.apply.checkpoint import Checkpoint
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.topic.topic_state import TopicState
+
+log = logging.getLogger(__name__)
+
+_BEING_FILLED = b"being filled"
+"""No checkpoint at all: whoever opens a store that was left like this starts over."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
+
+    ``leader_epoch`` tells a log that was cut since, and has grown again; -1 if it is not known.
+
+    ``rows`` gives chunks of about so many bytes, of rows as a store keeps them; taking them may
+    raise SnapshotError.
+    """
+
+    name: str
+    next_offset: int
+    leader_epoch: int
+    caught_up_at_ms: int
+    delete_retention_ms: int
+    rows: Callable[[int], Iterator[Mapping[bytes, bytes]]]
+
+
+class RestoreSource(Protocol):
+    """Where rows can be had; asked on the tailing thread before a partition is rebuilt."""
+
+    def offers(self, partition: int, topic_state: TopicState) -> Iterable[Offer]:
+        """What can be used for this log, the best first; what cannot is logged, with the reason."""
+
+
+def fill(
+    follower: PartitionFollower, topic_state: TopicState, source: RestoreSource
+) -> Iterator[int]:
+    """Put the first offer that can be read to its end into the empty store, with a checkpoint.
+
+    Yields how many rows went in, chunk by chunk. The follower can begin in any case: where there
+    is no usable offer, or this is given up in between, with a store that starts over.
+    """
+    store, partition = follower.store, follower.partition
+    for offer in source.offers(partition, topic_state):
+        try:
+            for rows in offer.rows(store.capabilities.restore_batch_bytes):
+                store.apply(rows, (), _BEING_FILLED)
+                yield len(rows)
+        except SnapshotError as error:
+            log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
+            store.clear()
+            continue
+        follower.adopt(_checkpoint(offer, topic_state, follower.key_suffix_bytes))
+        log.info("partition %d is filled from %s", partition, offer.name)
+        return
+
+
+def _checkpoint(offer: Offer, topic_state: TopicState, key_suffix_bytes: int) -> Checkpoint:
+    return Checkpoint(
+        cluster_id=topic_state.cluster_id,
+        topic_id=topic_state.topic_id,
+        partitions=topic_state.partitions,
+        next_offset=offer.next_offset,
+        leader_epoch=offer.leader_epoch,
+        caught_up_at_ms=offer.caught_up_at_ms,
+        delete_retention_ms=offer.delete_retention_ms,
+        key_suffix_bytes=key_suffix_bytes,
+    )

@@ -1,0 +1,1 @@
+"""Rows whose delete may have been missed: when to look for them, and how."""

@@ -1,0 +1,1 @@
+"""What is known of a topic at one moment, looked up about once a second."""

@@ -1,0 +1,92 @@
+"""Looks at the topic about once a second: is it still the same one, where does it end?
+
+librdkafka does not notice a topic that was deleted and created again, and an idle consumer does
+not know that it is cut off. This thread asks, and posts what it learns.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from lastword.clock import Clock
+from lastword.errors import LastwordError, TopicNotFoundError
+from lastword.kafka.admin import Admin
+from lastword.replicas.topic.protection import ProtectionLog
+from lastword.replicas.topic.topic_state import TopicState, read_topic_state
+
+log = logging.getLogger(__name__)
+
+INTERVAL_S = 1.0
+GONE_LOOKS = 3
+"""So many looks in a row must find no such topic before it counts as deleted."""
+
+_SETTINGS_EVERY = 10  # settings change rarely; identity and ends are asked each time
+_WARN_EVERY = 60
+
+
+class TopicMonitor:
+    """Posts ``TopicFacts`` each interval, or None when the cluster could not be asked.
+
+    A failed look is never taken for a deleted topic: it only proves nothing. ``topic_gone`` is
+    True once brokers have said several times in a row that there is no such topic.
+    """
+
+    def __init__(
+        self, admin: Admin, topic: str, clock: Clock, post: Callable[[TopicState | None], None]
+    ) -> None:
+        self._admin = admin
+        self._topic = topic
+        self._clock = clock
+        self._post = post
+        self._known: TopicState | None = None
+        self._not_found = 0
+        self.looks = ProtectionLog()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"monitor-{topic}", daemon=True)
+
+    @property
+    def topic_gone(self) -> bool:
+        """Whether the topic was deleted and is not there again."""
+        return self._not_found >= GONE_LOOKS
+
+    def start(self, known: TopicState) -> None:
+        """Begin looking; ``known`` is the look that was taken before."""
+        self._known = known
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking; returns within one request."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        failures = looks = 0
+        while not self._stopping.wait(INTERVAL_S):
+            looks += 1
+            topic_state, problem = self._look(settings=failures > 0 or looks % _SETTINGS_EVERY == 1)
+            failures = failures + 1 if problem else 0
+            if problem and failures % _WARN_EVERY == 1:
+                log.warning("%s cannot be looked at: %s", self._topic, problem)
+            if not self._stopping.is_set():
+                self._post(topic_state)
+
+    def _look(self, *, settings: bool) -> tuple[TopicState | None, object]:
+        """What was seen, and what could not be."""
+        now_ms = self._clock.now_ms()
+        try:
+            topic_state = read_topic_state(
+                self._admin, self._topic, now_ms, before=self._known, settings=settings
+            )
+        except LastwordError as error:
+            self._not_found = self._not_found + 1 if isinstance(error, TopicNotFoundError) else 0
+            return None, error
+        self._known, self._not_found = topic_state, 0
+        if topic_state.unanswered:
+            silent = ", ".join(map(str, sorted(topic_state.unanswered)))
+            return topic_state, f"no answer from the leader of partition {silent}"
+        if settings:
+            self.looks.note(topic_state, self._clock.now_ms())
+        return topic_state, None

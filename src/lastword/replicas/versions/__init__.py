@@ -1,0 +1,1 @@
+"""Past versions of keys, kept beside their rows."""

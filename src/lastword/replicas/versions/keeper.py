@@ -1,0 +1,238 @@
+"""Keeps the versions of one partition's keys, and knows from where on it has seen every change.
+
+Compaction may remove a change before it is read. Offsets without a gap prove that none was. A gap
+may be compaction or only the marker of a transaction; it is harmless where a record before it is
+younger than ``min.compaction.lag.ms``, for the cleaner stays away from there. Any other gap may
+hide a change whose successor was in the log by then: so the past is known again from an end of
+the log on that was asked for after the gap was read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+import msgspec
+
+from lastword.clock import Clock
+from lastword.records import Batch
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.apply.rows import encode_row
+from lastword.replicas.sweep.retention import untouched_since_ms
+from lastword.replicas.versions.known_past import NEVER_MS, KnownPast
+from lastword.replicas.versions.versions import (
+    NO_PAST,
+    Keep,
+    KeyVersion,
+    decode_past,
+    encode_past,
+    is_in_order,
+    past_after,
+    past_with_time,
+    versions_of,
+)
+from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
+
+log = logging.getLogger(__name__)
+
+_NOT_YET_MS = (1 << 63) - 1
+_EXPIRED_AT_ONCE = 5_000
+_EXPIRE_EVERY_MS_MAX = 600_000
+
+
+class VersionKeeper:
+    """Collects the changes of each batch and works them into the pasts of their keys.
+
+    On the tailing thread only; ``note`` and ``store`` are for readers that hold its lock.
+    """
+
+    def __init__(
+        self, store: VersionedStore, record_filter: RecordFilter, keep: Keep, clock: Clock
+    ) -> None:
+        self.store = store
+        self.note = KnownPast()
+        self._filter = record_filter
+        self._keep = keep
+        self._clock = clock
+        self._changes: dict[bytes, list[KeyVersion]] = {}
+        self._untracked: set[bytes] = set()
+        self._expire_from = b""
+        self._expire_at_ms = 0
+        self._expired = NO_CHANGES
+
+    def begin(self, note: KnownPast) -> None:
+        """Go on with what a checkpoint has, or from nothing."""
+        self.note = note
+        self._changes, self._untracked, self._expired = {}, set(), NO_CHANGES
+        self._expire_from = b""
+        self._expire_at_ms = self._clock.now_ms() + self._expire_every_ms
+
+    def see_lag(self, lag_ms: int, at_ms: int) -> None:
+        """The topic's ``min.compaction.lag.ms`` at that time.
+
+        One that was raised protects only what was written since: Kafka does not tell when that
+        was, and the cleaner may have been there under the smaller one.
+        """
+        if lag_ms > self.note.lag_ms:
+            self._change_note(lag_ms=lag_ms, lag_since_ms=at_ms)
+        elif lag_ms < self.note.lag_ms:
+            self._change_note(lag_ms=lag_ms)
+
+    def take(self, batch: Batch, expected: int) -> None:
+        """Collect the changes of a batch; ``expected`` is the offset that comes next.
+
+        While the past is not known there is none to collect: each key begins anew with the row
+        that it has once it is. So a restore from a compacted log costs next to nothing more.
+        """
+        if batch.next_offset - expected != len(batch):
+            self._meet_gap(batch, expected)
+        if self.note.unsure_at_ms is None:
+            self._collect(batch)
+        else:
+            self._untracked.update(key for key in batch.keys if key)
+        latest_ms = max(batch.timestamps, default=NEVER_MS)
+        self._change_note(time_ms=max(self.note.time_ms, latest_ms))
+        self._reach(batch.next_offset)
+
+    def _collect(self, batch: Batch) -> None:
+        time_ms, changes, validate = self.note.time_ms, self._changes, self._filter.validate
+        left_out = self._filter.left_out(batch)
+        columns = (batch.keys, batch.values, batch.offsets, batch.timestamps, batch.headers)
+        for i, (key, value, offset, timestamp_ms, headers) in enumerate(zip(*columns, strict=True)):
+            time_ms = max(time_ms, timestamp_ms)  # also of what is left out
+            if i in left_out or not key:
+                continue
+            row = None
+            if value is not None:
+                if validate is not None and validate(key, value) is not None:
+                    continue
+                row = encode_row(offset, timestamp_ms, headers, value)
+            changes.setdefault(key, []).append(KeyVersion(offset, time_ms, row))
+
+    def pass_by(self, offset: int, expected: int) -> None:
+        """The log was read up to ``offset``, without a record from ``expected`` on."""
+        if offset > expected and not self._untouched(self.note.time_ms):
+            self.lose_track()
+        self._reach(offset)
+
+    def lose_track(self) -> None:
+        """A change may have been missed."""
+        if self.note.unsure_at_ms is None:
+            log.info("a gap in the log: what keys were before it is read to its end is not known")
+            self._untracked.update(self._changes)
+            self._changes = {}
+        self._change_note(unsure_at_ms=self._clock.now_ms())
+
+    def look_back(self, end: int, position: int) -> None:
+        """The log ended at ``end`` after the last gap was read: what follows is known.
+
+        But not before ``position``: nothing was collected up to there.
+        """
+        if self.note.unsure_at_ms is not None:
+            known_from = max(end, position)
+            self._change_note(known_from=known_from, known_since_ms=_NOT_YET_MS, unsure_at_ms=None)
+            self._reach(position)
+
+    def settle(self, deletes: Collection[bytes], position: int) -> PastChanges:
+        """What becomes of the pasts, with everything that was taken and those ``deletes``."""
+        changes, self._changes = self._changes, {}
+        expired, self._expired = self._expired, NO_CHANGES
+        written, removed = dict(expired.puts), list(expired.deletes)
+        added, now_ms = expired.added, self._clock.now_ms()
+        dropped = [key for key in deletes if key not in changes and key not in self._untracked]
+        if self.note.unsure_at_ms is not None:
+            self._untracked.update(dropped)
+        else:
+            # Gone without a tombstone, as what has expired: from here on.
+            gone = KeyVersion(position - 1, max(now_ms, self.note.time_ms), None)
+            changes.update({key: [gone] for key in dropped})
+        keys = list(changes)
+        for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
+            new = changes[key]
+            if row is None and stored is None and len(new) == 1 and is_in_order(new[0]):
+                continue  # a new key, as most are in a restore: nothing was before it
+            past = past_after(row, decode_past(stored), new, self._keep, now_ms)
+            if past != NO_PAST:
+                written[key] = encode_past(past)
+                added += stored is None
+            elif stored is not None:
+                removed.append(key)
+                added -= 1
+        begun_anew = self._begun_anew()
+        return PastChanges(written, removed + begun_anew, added - len(begun_anew))
+
+    def _begun_anew(self) -> list[bytes]:
+        """The pasts to remove of keys that changed while the past was not known."""
+        keys, self._untracked = list(self._untracked), set()
+        if not keys or not self.store.pasts:
+            return []
+        both = zip(keys, self.store.versions(keys), strict=True)
+        return [key for key, (_, stored) in both if stored is not None]
+
+    def expire(self) -> bool:
+        """Look at the next pasts in turn; True when ``settle`` has something to do for it.
+
+        What is too old goes. Where nothing remains to be told of a key its past is forgotten, and
+        the note says until when. Only between two batches: nothing may wait to be settled.
+        """
+        now_ms = self._clock.now_ms()
+        if now_ms < self._expire_at_ms:
+            return False
+        keys = self.store.keys_with_past(self._expire_from, _EXPIRED_AT_ONCE)
+        if len(keys) == _EXPIRED_AT_ONCE:
+            self._expire_from = keys[-1] + b"\0"
+        else:
+            self._expire_from, self._expire_at_ms = b"", now_ms + self._expire_every_ms
+        written: dict[bytes, bytes] = {}
+        removed: list[bytes] = []
+        for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
+            past = past_with_time(row, decode_past(stored), self._keep, now_ms)
+            last = versions_of(row, past)[-1]
+            # A row that came late keeps its past: that alone knows when it was seen.
+            needless = row is None or (not past.older and past.current_from_ms is None)
+            if needless and self._is_over(last, now_ms):
+                removed.append(key)
+                self._change_note(
+                    forgotten_below=max(self.note.forgotten_below, last.offset + 1),
+                    forgotten_until_ms=max(self.note.forgotten_until_ms, last.seen_from_ms),
+                )
+            elif (encoded := encode_past(past)) != stored:
+                written[key] = encoded
+        self._expired = PastChanges(written, removed, -len(removed))
+        return bool(written or removed)
+
+    @property
+    def _expire_every_ms(self) -> int:
+        """A pass sorts the keys of a memory store, so there are few; a twentieth is late enough."""
+        return min(self._keep.deleted_ms // 20, _EXPIRE_EVERY_MS_MAX)
+
+    def _is_over(self, last: KeyVersion, now_ms: int) -> bool:
+        """Whether what came before a key's last version need not be remembered any more."""
+        if last.row is None:
+            return last.seen_from_ms <= now_ms - self._keep.deleted_ms
+        period_ms = self._keep.period_ms
+        return period_ms is not None and last.seen_from_ms <= now_ms - period_ms
+
+    def _meet_gap(self, batch: Batch, expected: int) -> None:
+        pairs = zip(batch.offsets, batch.timestamps, strict=True)
+        time_ms = self.note.time_ms
+        for i, (offset, timestamp_ms) in enumerate(pairs):
+            if offset != expected + i:
+                break
+            time_ms = max(time_ms, timestamp_ms)
+        if not self._untouched(time_ms):
+            self.lose_track()
+
+    def _untouched(self, time_ms: int) -> bool:
+        """Whether the cleaner cannot have been where a record of that time is, or after it."""
+        since_ms = untouched_since_ms(self._clock.now_ms(), self.note.lag_ms)
+        return since_ms is not None and time_ms >= max(since_ms, self.note.lag_since_ms)
+
+    def _reach(self, position: int) -> None:
+        note = self.note
+        if note.known_since_ms == _NOT_YET_MS and position >= note.known_from:
+            # Not only the latest timestamp read: one that was missed may be later than that.
+            self._change_note(known_since_ms=max(note.time_ms, self._clock.now_ms()))
+
+    def _change_note(self, **changes: int | None) -> None:
+        self.note = msgspec.structs.replace(self.note, **changes)

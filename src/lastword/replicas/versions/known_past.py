@@ -1,0 +1,70 @@
+"""What of a partition's past is known, and what is not: kept inside its checkpoint."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from lastword.replicas.versions.versions import Cut, KeyPast, KeyVersion, at_cut, versions_of
+
+NEVER_MS = -(1 << 63)
+
+
+class KnownPast(msgspec.Struct, frozen=True, array_like=True):
+    """What of a partition's past is known; a part of its checkpoint.
+
+    ``time_ms`` is the latest timestamp read. Every moment from ``known_from`` on, or since
+    ``known_since_ms``, can be answered, unless a gap was read at ``unsure_at_ms`` and the end of
+    the log has not been asked for since. Keys without a past may have lost one that ended below
+    ``forgotten_below``, or until ``forgotten_until_ms``. No look at the topic since
+    ``lag_since_ms`` has found a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
+    """
+
+    time_ms: int = NEVER_MS
+    known_from: int = 0
+    known_since_ms: int = NEVER_MS
+    unsure_at_ms: int | None = None
+    forgotten_below: int = 0
+    forgotten_until_ms: int = NEVER_MS
+    lag_ms: int = 0
+    lag_since_ms: int = NEVER_MS
+
+    def knows(self, cut: Cut) -> bool:
+        """Whether every change around that moment was seen."""
+        if self.unsure_at_ms is not None:
+            return False
+        if cut.below is not None:
+            return cut.below >= self.known_from
+        return (cut.until_ms or 0) >= self.known_since_ms
+
+    def knows_absent(self, cut: Cut) -> bool:
+        """Whether a key without versions of that moment did not exist then."""
+        if cut.below is not None:
+            return cut.below >= self.forgotten_below
+        return (cut.until_ms or 0) >= self.forgotten_until_ms
+
+
+class Unknown(NamedTuple):
+    """Not known; the earliest moment that is, as an offset to look below and as a time."""
+
+    below: int
+    since_ms: int
+
+
+def version_at(
+    cut: Cut, note: KnownPast, row: bytes | None, past: KeyPast
+) -> KeyVersion | Unknown | None:
+    """What a key was at a moment, None when it was not there; never a guess."""
+    if not note.knows(cut):
+        return Unknown(note.known_from, note.known_since_ms)
+    version = at_cut(cut, row, past)
+    if version is not None:
+        return version
+    kept = versions_of(row, past)
+    # Older ones were dropped; or they were never seen, as those of a snapshot's rows.
+    if kept and (not past.whole or kept[0].offset < note.known_from):
+        return Unknown(kept[0].offset + 1, kept[0].seen_from_ms)
+    if not note.knows_absent(cut):
+        return Unknown(note.forgotten_below, note.forgotten_until_ms)
+    return None

@@ -1,0 +1,67 @@
+"""Whether a watch can go on from a position without leaving a change out in silence.
+
+A tombstone beyond a position was written after the moment the position is complete at, so it stays
+in the log for ``delete.retention.ms`` after that moment. Later it may be gone, and a delete that a
+sweep found has no record at all: then the watch is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lastword.errors import WatchLostError
+from lastword.records import Position
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.topic.topic_state import TopicState
+
+READ_AGAIN = "read the table, then watch from the position of that answer"
+
+Followers = Mapping[int, PartitionFollower]
+
+
+def refuse_what_is_gone(start: Position, topic_state: TopicState, followers: Followers) -> None:
+    """Raise WatchLostError unless every change since ``start`` can still be had."""
+    if not start.offsets:
+        return
+    if not start.topic_id:
+        raise WatchLostError(
+            f"the position {start} does not say which topic it is of; one that was deleted and "
+            "created again has other records at the same offsets",
+            hint="use the position of an answer, a watch or an event, or add @TOPIC-ID to it",
+        )
+    if start.is_foreign_to(topic_state.topic_id):
+        raise WatchLostError(
+            f"the position {start} is of a topic that was deleted; the one of the same name that "
+            f"was created since has the id {topic_state.topic_id}",
+            hint=READ_AGAIN,
+        )
+    for partition, offset in start.offsets.items():
+        if partition not in followers:
+            raise WatchLostError(
+                f"there is no partition {partition} to watch",
+                hint="a position names partitions of this table's topic",
+            )
+        if offset < topic_state.starts[partition]:
+            raise WatchLostError(
+                f"partition {partition} starts at {topic_state.starts[partition]}, after {offset}",
+                hint=READ_AGAIN,
+            )
+    refuse_what_may_be_missing(start, followers)
+
+
+def refuse_what_may_be_missing(start: Position, followers: Followers) -> None:
+    """Raise WatchLostError if a delete since ``start`` may have left the log.
+
+    Asked before the log is read from there and again after that. A position that is not known to
+    be complete at any moment asks for what is in the log, and gets it.
+    """
+    if not start.complete_at_ms:
+        return
+    for partition in start.offsets:
+        if followers[partition].soundness.may_have_lost_deletes_since(start.complete_at_ms):
+            raise WatchLostError(
+                f"deletes in partition {partition} since {start} may have left the log, or never "
+                "had a record there: it is older than delete.retention.ms, keys have expired "
+                "since, or a sweep found deletes that nobody had seen",
+                hint=READ_AGAIN,
+            )

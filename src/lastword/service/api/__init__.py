@@ -1,0 +1,1 @@
+"""The interface: operations, documents and handlers."""

@@ -1,0 +1,148 @@
+"""What every handler may use: the tables, the threads, the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+
+from lastword.clock import Clock
+from lastword.metrics import Metrics
+from lastword.service.api.served import ServedTable
+from lastword.service.http.config import ServiceConfig
+from lastword.service.http.limits import Limits
+from lastword.service.http.pool import Pool
+from lastword.service.http.problems import RefusedError
+from lastword.service.observe.compaction_state import CompactionState, LocalBrokers
+from lastword.service.observe.past_states import PastStates
+from lastword.service.observe.recorder import Recorder
+from lastword.service.watch.backlog import Backlog
+from lastword.service.watch.fanout import Fanout
+from lastword.service.watch.watcher import Watcher
+
+_READ_THREADS = 4
+_WRITE_THREADS = 32
+_LOG_THREADS = 2
+_COMPACTION_THREADS = 2
+_REPLAYS_MAX = 8
+_GOODBYE_S = 2.0
+_LOOK_S = 0.01
+
+
+class Context:
+    """One running service.
+
+    Every kind of work has threads of its own: a cluster that does not answer holds up writes for
+    their whole timeout, a pass over a log takes seconds, and neither may hold up anything else.
+    """
+
+    def __init__(
+        self,
+        config: ServiceConfig,
+        tables: Mapping[str, ServedTable],
+        clock: Clock,
+        local_brokers: LocalBrokers,
+        others: Sequence[Metrics] = (),
+    ) -> None:
+        self.config = config
+        self.tables = tables
+        self.clock = clock
+        self.metrics = Metrics()
+        self.others = others
+        self.instance_id = secrets.token_hex(4)
+        self.started_ms = clock.now_ms()
+        waiting = config.limits.waiting_calls
+        self.reads = Pool("reads", _READ_THREADS, waiting)
+        self.writes = Pool("writes", _WRITE_THREADS, waiting)
+        self.log_reads = Pool("log", _LOG_THREADS, waiting)
+        # One thread: a past state takes much memory, so one is read at a time.
+        self.past_reads = Pool("past", 1, waiting)
+        self.compaction_looks = Pool("compaction", _COMPACTION_THREADS, waiting)
+        self.replay_reads = Pool("replays", _REPLAYS_MAX, waiting)
+        self.past_states = PastStates(config.limits, self.past_reads, clock)
+        self.watching = 0
+        # Each replay has a Kafka client of its own: a hundred at once would be too many.
+        self.replays = asyncio.Semaphore(_REPLAYS_MAX)
+        self.backlog = Backlog(config.limits.watchers_backlog_bytes)
+        self.openapi = b""
+        self.compactions = {
+            name: CompactionState(served, local_brokers, clock) for name, served in tables.items()
+        }
+        self.recorders = {
+            name: Recorder(served, self.compactions[name], clock) for name, served in tables.items()
+        }
+        self._fanouts: dict[str, Fanout] = {}
+
+    @property
+    def limits(self) -> Limits:
+        """How much one client may take."""
+        return self.config.limits
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The threads of each kind of work."""
+        return (
+            self.reads,
+            self.writes,
+            self.log_reads,
+            self.past_reads,
+            self.compaction_looks,
+            self.replay_reads,
+        )
+
+    def table(self, name: str) -> ServedTable:
+        """The table of that name."""
+        served = self.tables.get(name)
+        if served is None:
+            raise RefusedError(
+                404,
+                "TableNotFound",
+                "there is no such table here",
+                hint="GET /tables lists them",
+            )
+        return served
+
+    def fanout(self, served: ServedTable) -> Fanout:
+        """Where the watchers of a table join; on the event loop only."""
+        fanout = self._fanouts.get(served.name)
+        if fanout is None:
+            fanout = Fanout(served, self.reads, self.backlog, self.clock)
+            self._fanouts[served.name] = fanout
+        return fanout
+
+    def watchers_of(self, served: ServedTable) -> int:
+        """How many watch a table now."""
+        fanout = self._fanouts.get(served.name)
+        return 0 if fanout is None else len(fanout)
+
+    def begin_watch(self) -> Watcher:
+        """A new watcher, which counts until ``end_watch``; RefusedError when there are too many."""
+        if self.watching >= self.limits.watchers:
+            raise RefusedError(
+                503, "TooManyWatchers", f"{self.watching} watch already", hint="come back later"
+            )
+        self.watching += 1
+        return self.backlog.watcher()
+
+    def end_watch(self, watcher: Watcher) -> None:
+        """The watcher is gone, and so is its connection."""
+        self.backlog.remove(watcher)
+        self.watching -= 1
+
+    async def end_watches(self) -> None:
+        """Tell every watcher to go elsewhere, and wait a moment until they have heard it."""
+        reason = RefusedError(
+            503, "ServiceStopping", "this instance stops", hint="resume at another one"
+        )
+        for fanout in self._fanouts.values():
+            fanout.break_off(reason)
+        deadline = self.clock.monotonic() + _GOODBYE_S
+        while self.clock.monotonic() < deadline:
+            if all(fanout.at_rest for fanout in self._fanouts.values()):
+                return
+            await asyncio.sleep(_LOOK_S)
+
+    def close(self) -> None:
+        """Give the threads back."""
+        for pool in self.pools:
+            pool.close()

@@ -1,0 +1,323 @@
+"""The whole interface, operation by operation: where it is, who may use it, what it answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw
+
+from lastword.service.api import (
+    routes_keys,
+    routes_pages,
+    routes_service,
+    routes_tables,
+    shapes,
+    shapes_status,
+)
+from lastword.service.api.operations import Content, Operation
+from lastword.service.http.auth import Access
+from lastword.service.watch import routes_watch
+
+_KEYS = "/tables/{table}/keys"
+_KEY = "/tables/{table}/keys/{key:path}"
+_WINDOWS = "/tables/{table}/windows/{key}"
+_WINDOW = "/tables/{table}/windows/{key}/{window}"
+
+_VALUE = Content(
+    "the value, as JSON", Raw, headers=("ETag", "Lastword-Timestamp", "Lastword-Contact-Age")
+)
+_NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
+_VALUE_BODY = Content(
+    "the value, as JSON; or, as application/octet-stream, the very bytes to store", Raw
+)
+_WRITTEN = Content("written, and readable here", shapes.Written, headers=("ETag",))
+_WRITE_PROBLEMS = (404, 408, 413, 415, 502, 503, 504)
+_READ_PROBLEMS = (404, 503)
+_PAST_PROBLEMS = (*_READ_PROBLEMS, 410, 507)
+
+_ONE_KEY = (
+    Operation(
+        id="get_key",
+        method="GET",
+        path=_KEY,
+        mounted="/{key:path}",
+        serves="plain tables",
+        summary="The value of a key",
+        access=Access.READ,
+        handler=routes_keys.get_key,
+        query=shapes.KeyQuery,
+        answer=_VALUE,
+        also={304: _NOT_MODIFIED},
+        problems=(*_PAST_PROBLEMS, 500),
+    ),
+    Operation(
+        id="put_key",
+        method="PUT",
+        path=_KEY,
+        mounted="/{key:path}",
+        serves="plain tables",
+        summary="Write a value",
+        access=Access.WRITE,
+        handler=routes_keys.put_key,
+        query=shapes.WriteQuery,
+        body=_VALUE_BODY,
+        answer=_WRITTEN,
+        problems=_WRITE_PROBLEMS,
+    ),
+    Operation(
+        id="delete_key",
+        method="DELETE",
+        path=_KEY,
+        mounted="/{key:path}",
+        serves="plain tables",
+        summary="Delete a key by writing a tombstone, whether it exists or not",
+        access=Access.WRITE,
+        handler=routes_keys.delete_key,
+        query=shapes.WriteQuery,
+        answer=_WRITTEN,
+        problems=_WRITE_PROBLEMS,
+    ),
+)
+
+_MANY_KEYS = (
+    Operation(
+        id="get_page",
+        method="GET",
+        path=_KEYS,
+        mounted="",
+        serves="every table",
+        summary="Keys and values in the order of the keys' bytes",
+        access=Access.READ,
+        handler=routes_pages.get_page,
+        query=shapes.PageQuery,
+        answer=Content("a page", shapes.Page),
+        problems=_PAST_PROBLEMS,
+    ),
+    Operation(
+        id="put_batch",
+        method="POST",
+        path=_KEYS,
+        mounted="",
+        serves="plain tables",
+        summary="Write many values and tombstones, with an outcome for each",
+        access=Access.WRITE,
+        handler=routes_keys.put_batch,
+        query=shapes.WriteQuery,
+        body=Content("the writes", shapes.Batch),
+        answer=Content("what became of each", shapes.BatchAnswer),
+        problems=_WRITE_PROBLEMS,
+    ),
+    Operation(
+        id="count_keys",
+        method="GET",
+        path="/tables/{table}/count",
+        mounted="/count",
+        serves="every table",
+        summary="How many keys there are",
+        access=Access.READ,
+        handler=routes_keys.count_keys,
+        query=shapes.ReadQuery,
+        answer=Content("the number", shapes.Count),
+        problems=_READ_PROBLEMS,
+    ),
+    Operation(
+        id="watch",
+        method="GET",
+        path="/tables/{table}/watch",
+        serves="every table",
+        summary="Changes as server-sent events: start, put, delete, and lost when cut off",
+        access=Access.READ,
+        handler=routes_watch.watch,
+        query=shapes.WatchQuery,
+        answer=Content("events", str, "text/event-stream"),
+        problems=(*_READ_PROBLEMS, 410),
+    ),
+)
+
+_WINDOWED = (
+    Operation(
+        id="get_windows",
+        method="GET",
+        path=_WINDOWS,
+        mounted="/{key}",
+        serves="windowed tables",
+        summary="The windows of a key in a range of time",
+        access=Access.READ,
+        handler=routes_pages.get_windows,
+        query=shapes.WindowsQuery,
+        answer=Content("a page, in the order of time", shapes.Page),
+        problems=_READ_PROBLEMS,
+    ),
+    Operation(
+        id="get_window",
+        method="GET",
+        path=_WINDOW,
+        mounted="/{key}/{window}",
+        serves="windowed tables",
+        summary="The value of a key in one window (START, or START-END for a session)",
+        access=Access.READ,
+        handler=routes_pages.get_window,
+        query=shapes.ReadQuery,
+        answer=_VALUE,
+        also={304: _NOT_MODIFIED},
+        problems=(*_READ_PROBLEMS, 500),
+    ),
+    Operation(
+        id="put_window",
+        method="PUT",
+        path=_WINDOW,
+        mounted="/{key}/{window}",
+        serves="windowed tables",
+        summary="Write the value of a key in one window",
+        access=Access.WRITE,
+        handler=routes_pages.put_window,
+        body=_VALUE_BODY,
+        answer=_WRITTEN,
+        problems=_WRITE_PROBLEMS,
+    ),
+    Operation(
+        id="delete_window",
+        method="DELETE",
+        path=_WINDOW,
+        mounted="/{key}/{window}",
+        serves="windowed tables",
+        summary="Delete a key in one window",
+        access=Access.WRITE,
+        handler=routes_pages.delete_window,
+        answer=_WRITTEN,
+        problems=_WRITE_PROBLEMS,
+    ),
+)
+
+_ABOUT_TABLES = (
+    Operation(
+        id="list_tables",
+        method="GET",
+        path="/tables",
+        serves="service",
+        summary="The tables that the caller may read",
+        access=Access.READ,
+        handler=routes_tables.list_tables,
+        answer=Content("the tables", shapes_status.Tables),
+    ),
+    Operation(
+        id="get_table",
+        method="GET",
+        path="/tables/{table}",
+        serves="every table",
+        summary="State, partitions, positions, lag and restore progress of a table",
+        access=Access.READ,
+        handler=routes_tables.get_table,
+        answer=Content("the status", shapes_status.TableStatus),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="get_log",
+        method="GET",
+        path="/tables/{table}/log",
+        serves="every table",
+        summary="The records of one key that are still in the log, tombstones included",
+        access=Access.READ,
+        handler=routes_tables.get_history,
+        query=shapes.HistoryQuery,
+        answer=Content("the records, oldest first", shapes.History),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="get_series",
+        method="GET",
+        path="/tables/{table}/series",
+        serves="every table",
+        summary="The figures of a table over the last half hour",
+        access=Access.READ,
+        handler=routes_tables.get_series,
+        query=shapes_status.SeriesQuery,
+        answer=Content("columns of figures", shapes_status.Series),
+        problems=(404,),
+    ),
+    Operation(
+        id="get_compaction",
+        method="GET",
+        path="/tables/{table}/compaction",
+        serves="every table",
+        summary="How far compaction of the topic has come, and why no further",
+        access=Access.READ,
+        handler=routes_tables.get_compaction,
+        answer=Content("partition by partition", shapes_status.Compaction),
+        problems=(404, 503),
+    ),
+    Operation(
+        id="survey",
+        method="POST",
+        path="/tables/{table}/survey",
+        serves="every table",
+        summary="Count the records of the log by reading all of it",
+        access=Access.ADMIN,
+        handler=routes_tables.survey,
+        answer=Content("compaction with its contents", shapes_status.Compaction),
+        problems=(404, 503),
+    ),
+)
+
+_ABOUT_THE_SERVICE = (
+    Operation(
+        id="health",
+        method="GET",
+        path="/health",
+        serves="service",
+        summary="Whether the process lives",
+        access=Access.NONE,
+        handler=routes_service.health,
+        answer=Content("it does", shapes_status.Health),
+    ),
+    Operation(
+        id="ready",
+        method="GET",
+        path="/ready",
+        serves="service",
+        summary="Whether every table serves reads",
+        access=Access.NONE,
+        handler=routes_service.ready,
+        answer=Content("every table does", shapes_status.Readiness),
+        also={503: Content("not every table does yet", shapes_status.Readiness)},
+    ),
+    Operation(
+        id="metrics",
+        method="GET",
+        path="/metrics",
+        serves="service",
+        summary="Every figure, for Prometheus",
+        access=Access.READ,
+        handler=routes_service.metrics,
+        answer=Content("Prometheus' text format", str, "text/plain"),
+        problems=(503,),
+    ),
+    Operation(
+        id="openapi",
+        method="GET",
+        path="/openapi.json",
+        serves="service",
+        summary="This document",
+        access=Access.READ,
+        handler=routes_service.openapi,
+        answer=Content("the document", dict[str, Any]),
+    ),
+    Operation(
+        id="instances",
+        method="GET",
+        path="/instances",
+        serves="service",
+        summary="The instances that serve these tables, as far as they are known here",
+        access=Access.READ,
+        handler=routes_service.instances,
+        answer=Content("the instances", shapes_status.Instances),
+    ),
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *_ONE_KEY,
+    *_MANY_KEYS,
+    *_WINDOWED,
+    *_ABOUT_TABLES,
+    *_ABOUT_THE_SERVICE,
+)

@@ -1,0 +1,75 @@
+"""The answer to a read of one key: used by the route and by the short cut in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lastword.errors import DecodeError
+from lastword.replicas.sweep.soundness import Currency
+from lastword.service.api.served import ServedTable
+from lastword.service.http.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
+from lastword.service.http.problems import RefusedError
+from lastword.table.raw import RawEntry
+
+# Caches may keep a value, but must ask whether its version is still the current one.
+_REVALIDATE: Header = (b"cache-control", b"no-cache")
+_VARY: Header = (b"vary", b"accept")
+_ALWAYS: tuple[Header, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
+_JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), *_ALWAYS)
+_OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), *_ALWAYS)
+_STALE: Header = (b"lastword-stale", b"true")
+_CONTACT_AGE = b"lastword-contact-age"
+
+
+def read_key(
+    served: ServedTable, key: bytes, headers: Mapping[bytes, bytes], *, allow_stale: bool = False
+) -> Answer:
+    """The value with its version as ETag; 304 when the caller has that version."""
+    return entry_answer(served, *served.raw.get(key, allow_stale=allow_stale), headers)
+
+
+def entry_answer(
+    served: ServedTable,
+    entry: RawEntry | None,
+    currency: Currency | None,
+    headers: Mapping[bytes, bytes],
+) -> Answer:
+    """The same for an entry that was read before; what is of the past has no currency."""
+    if entry is None:
+        raise key_not_found(currency)
+    etag = b'"%d:%d"' % entry.version
+    extra: tuple[Header, ...] = (
+        (b"etag", etag),
+        (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
+    )
+    if currency is not None:
+        extra = (*extra, (_CONTACT_AGE, b"%.3f" % currency.contact_age_s))
+        if currency.stale:
+            extra = (*extra, _STALE)
+    wanted = headers.get(b"if-none-match")
+    if wanted is not None and has_etag(wanted, etag):
+        return Answer(304, (_REVALIDATE, _VARY, *extra))
+    if headers.get(b"accept") == OCTETS:
+        return Answer(200, (*_OCTETS_HEADERS, *extra), entry.value)
+    try:
+        body = served.values.show(entry.value)
+    except DecodeError as error:
+        served.decoder.note_bad(error, *entry.version)
+        raise key_not_found() from error
+    return Answer(200, (*_JSON_HEADERS, *extra), body)
+
+
+def has_etag(header: bytes, etag: bytes) -> bool:
+    """Whether an If-None-Match header names ``etag``; weak ones count for reads."""
+    if header in (etag, b"*"):
+        return True
+    return any(each.strip().removeprefix(b"W/") == etag for each in header.split(b","))
+
+
+def key_not_found(currency: Currency | None = None) -> RefusedError:
+    """No such key; its name is not repeated, for it may be anything."""
+    headers = {} if currency is None else {"lastword_contact_age": f"{currency.contact_age_s:.3f}"}
+    if currency is not None and currency.stale:
+        headers["lastword_stale"] = "true"
+    hint = "keys are case-sensitive"
+    return RefusedError(404, "KeyNotFound", "there is no such key", hint=hint, **headers)

@@ -1,0 +1,212 @@
+"""Keys: read one, write one, write many, walk through them, count them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.errors import (
+    DecodeError,
+    EncodeError,
+    LastwordError,
+    MomentGoneError,
+    NotReadyError,
+)
+from lastword.kafka.write.producer import Delivery
+from lastword.records import Version
+from lastword.service.api.operations import Call
+from lastword.service.api.reading import entry_answer, read_key
+from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes import (
+    Batch,
+    BatchAnswer,
+    BatchOutcome,
+    Count,
+    DeleteRecord,
+    KeyQuery,
+    PutRecord,
+    ReadQuery,
+    WriteQuery,
+    Written,
+)
+from lastword.service.api.waiting import wait_for_versions
+from lastword.service.http.answers import OCTETS, Answer, document
+from lastword.service.http.problems import RefusedError, problem_of
+from lastword.snapshots.travel.moments import parse_moment
+from lastword.table.past import PastTable
+from lastword.table.raw import RawEntry
+from lastword.writer.outcome import Outcome
+
+_read_batch = msgspec.json.Decoder(Batch).decode
+
+
+async def get_key(call: Call) -> Answer:
+    """The value of one key."""
+    query: KeyQuery = call.query
+    key = key_in_path(call, query)
+    if query.as_of is not UNSET:
+        entry = await past_entry(call, query, key)
+        return entry_answer(call.served, entry, None, call.headers)
+    await settle(call, query)
+    return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
+
+
+async def put_key(call: Call) -> Answer:
+    """Write one value."""
+    refuse_conditions(call)
+    key = key_in_path(call, call.query)
+    call.served.require_readable(key)
+    return await write(call, key, await value_in_body(call))
+
+
+async def delete_key(call: Call) -> Answer:
+    """Write a tombstone."""
+    refuse_conditions(call)
+    return await write(call, key_in_path(call, call.query), None)
+
+
+async def put_batch(call: Call) -> Answer:
+    """Write many values and tombstones, with an outcome per key."""
+    refuse_conditions(call)
+    query: WriteQuery = call.query
+    if call.media_type() == OCTETS:
+        raise RefusedError(415, "UnsupportedMediaType", "a batch is sent as application/json")
+    try:
+        batch = _read_batch(await call.body())
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(
+            400, "BadBatch", f"the batch is not valid: {error}", hint="see Batch in /openapi.json"
+        ) from error
+    served = call.served
+    prepared = [_prepared(served, record, query) for record in batch.records]
+    records = [each for each in prepared if not isinstance(each, LastwordError)]
+    deliveries = iter(await call.context.writes.run(served.raw.put_many, records))
+    outcomes = [
+        _outcome(record.key, each if isinstance(each, LastwordError) else next(deliveries))
+        for record, each in zip(batch.records, prepared, strict=True)
+    ]
+    return document(BatchAnswer(outcomes, sum(each.status != "ok" for each in outcomes)))
+
+
+async def count_keys(call: Call) -> Answer:
+    """The number of keys."""
+    query: ReadQuery = call.query
+    await settle(call, query)
+    # The first count of a RocksDB store walks through it.
+    answer = await call.context.reads.run(
+        call.served.table.query.count, allow_stale=query.stale == "true"
+    )
+    return document(
+        Count(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
+    )
+
+
+# -- shared with the windows -------------------------------------------------------------------
+
+
+async def past_entry(call: Call, query: KeyQuery, key: bytes) -> RawEntry | None:
+    """What a key was: from the versions that the table keeps, if they go back that far."""
+    refuse_reads_of_now(query)
+    kept = call.served.table.version_reads
+    if kept is not None and query.as_of is not UNSET:
+        # The log, snapshots and the history may know what is not kept here.
+        with suppress(MomentGoneError, NotReadyError):
+            moment = parse_moment(query.as_of)
+            return await call.context.reads.run(kept.raw_entry, key, moment)
+    past = await past_state(call, query)
+    return None if past is None else past.raw_entry(key)
+
+
+def refuse_reads_of_now(query: KeyQuery) -> None:
+    """A read of the past waits for nothing."""
+    if query.at_least is not UNSET or query.stale == "true":
+        raise RefusedError(
+            400, "BadParameter", "as_of is of the past; at_least and stale are of now"
+        )
+
+
+async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
+    """The past state that the read is of; None when it is of now."""
+    if query.as_of is UNSET:
+        return None
+    refuse_reads_of_now(query)
+    return await call.context.past_states.at(call.served, query.as_of, call.receive)
+
+
+async def settle(call: Call, query: ReadQuery) -> None:
+    """Wait for what the read asks to be visible."""
+    if query.at_least is not UNSET:
+        context = call.context
+        await wait_for_versions(
+            call.served, query.at_least, context.limits.at_least_s, context.clock
+        )
+
+
+async def write(call: Call, key: bytes, value: bytes | None) -> Answer:
+    """Write one record on a thread of its own and answer with its version."""
+    version: Version = await call.context.writes.run(call.served.raw.put, key, value)
+    etag = f'"{version}"'.encode()
+    return document(Written(str(version)), (b"etag", etag))
+
+
+async def value_in_body(call: Call) -> bytes:
+    """The raw value that the body holds, in one of the two forms."""
+    served = call.served
+    if call.media_type() != OCTETS:
+        return served.values.parse(await call.body())
+    raw = await call.body()
+    try:
+        served.decoder.value.decode(raw)
+    except DecodeError as error:
+        raise EncodeError(
+            f"the bytes are {error}", hint="a table takes what it can read"
+        ) from error
+    return raw
+
+
+def refuse_conditions(call: Call) -> None:
+    """A condition that is ignored would be worse than one that is refused."""
+    for name in (b"if-match", b"if-none-match", b"if-unmodified-since"):
+        if name in call.headers:
+            raise RefusedError(
+                400,
+                "ConditionalWritesUnsupported",
+                f"writes with {name.decode()} are not supported yet",
+                hint="leave the header out to write whatever the current version is",
+            )
+
+
+def key_in_path(call: Call, query: KeyQuery | WriteQuery) -> bytes:
+    """The raw key that the path names."""
+    return call.served.raw_key(unquote_to_bytes(call.path_parameters["key"]), query.encoding)
+
+
+def _prepared(
+    served: ServedTable, record: PutRecord | DeleteRecord, query: WriteQuery
+) -> tuple[bytes, bytes | None] | LastwordError:
+    try:
+        key = served.raw_key(record.key.encode(), query.encoding)
+        if isinstance(record, DeleteRecord):
+            return key, None
+        served.require_readable(key)
+        return key, served.values.parse(bytes(record.value))
+    except LastwordError as error:
+        return error
+
+
+def _outcome(key: str, result: Delivery | LastwordError) -> BatchOutcome:
+    failed = isinstance(result, LastwordError)
+    outcome = (
+        Outcome(key, error=result)
+        if isinstance(result, LastwordError)
+        else Outcome(key, result.version, result.error)
+    )
+    return BatchOutcome(
+        key=key,
+        status="failed" if failed else outcome.status,
+        version=UNSET if outcome.version is None else str(outcome.version),
+        error=UNSET if outcome.error is None else problem_of(outcome.error),
+    )

@@ -1,0 +1,171 @@
+"""Pages: keys in order, and the windows of one key, a bounded number at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from urllib.parse import unquote_to_bytes
+
+from msgspec import UNSET, UnsetType
+
+from lastword.service.api.keys import Encoding, from_base64url, to_base64url
+from lastword.service.api.operations import Call
+from lastword.service.api.reading import read_key
+from lastword.service.api.routes_keys import (
+    past_state,
+    refuse_conditions,
+    settle,
+    value_in_body,
+    write,
+)
+from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes import Item, Page, PageQuery, ReadQuery, WindowsQuery
+from lastword.service.http.answers import Answer, document
+from lastword.table.past import PastTable
+from lastword.table.raw import RawEntry
+from lastword.table.scan import Scan
+
+# The windows of a key may have those of longer keys in between; so many are looked at for one.
+_LOOKED_AT_PER_ITEM = 100
+
+
+async def get_page(call: Call) -> Answer:
+    """Some of the keys, from one on."""
+    query: PageQuery = call.query
+    past = await past_state(call, query)
+    if past is None:
+        await settle(call, query)
+    page_bytes = call.context.limits.page_bytes
+    page = await call.context.reads.run(_keys, call.served, past, query, page_bytes)
+    return document(page)
+
+
+async def get_windows(call: Call) -> Answer:
+    """The windows of one key in a range of time."""
+    query: WindowsQuery = call.query
+    await settle(call, query)
+    key = call.served.keys.parse(unquote_to_bytes(call.path_parameters["key"]))
+    page = await call.context.reads.run(
+        _windows, call.served, key, query, call.context.limits.page_bytes
+    )
+    return document(page)
+
+
+async def get_window(call: Call) -> Answer:
+    """The value of one key in one window."""
+    query: ReadQuery = call.query
+    await settle(call, query)
+    key = _window_in_path(call)
+    return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
+
+
+async def put_window(call: Call) -> Answer:
+    """Write the value of one key in one window."""
+    refuse_conditions(call)
+    return await write(call, _window_in_path(call), await value_in_body(call))
+
+
+async def delete_window(call: Call) -> Answer:
+    """Write a tombstone for one key in one window."""
+    refuse_conditions(call)
+    return await write(call, _window_in_path(call), None)
+
+
+def _keys(served: ServedTable, past: PastTable | None, query: PageQuery, page_bytes: int) -> Page:
+    reverse = query.reverse == "true"
+    low, high = served.bounds(
+        _given(query.prefix), _given(query.from_), _given(query.to), query.encoding
+    )
+    if query.cursor is not UNSET:
+        at = from_base64url(query.cursor.encode())
+        if reverse:
+            high = at if high is None else min(high, at)
+        else:
+            low = at + b"\0" if low is None else max(low, at + b"\0")
+    if low is not None and high is not None and high < low:
+        high = low
+    if past is not None:
+        scan = past.raw_scan(low, high, reverse=reverse)
+    else:
+        scan = served.raw.scan(low, high, reverse=reverse, allow_stale=query.stale == "true")
+    with scan:
+        return _page(served, scan, islice(scan, query.limit), query.encoding, page_bytes)
+
+
+def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: int) -> Page:
+    codec = served.windows
+    if codec is None:
+        raise RuntimeError("only windowed tables have this operation")
+    until_ms = None if query.to is UNSET else max(query.from_, query.to)
+    low, high = codec.time_bounds(codec.inner.decode(key), query.from_, until_ms)
+    length = len(low)
+    if query.cursor is not UNSET:
+        low = min(high, max(low, from_base64url(query.cursor.encode()) + b"\0"))
+    scan = served.raw.scan(
+        low,
+        high,
+        partition=served.raw.partition_of(key + bytes(codec.suffix_bytes)),
+        allow_stale=query.stale == "true",
+    )
+    with scan:
+        entries = _at_most(
+            scan, query.limit, query.limit * _LOOKED_AT_PER_ITEM, lambda e: len(e.key) == length
+        )
+        return _page(served, scan, entries, "text", page_bytes)
+
+
+def _page(
+    served: ServedTable,
+    scan: Scan[RawEntry],
+    entries: Iterable[RawEntry | bytes],
+    encoding: Encoding,
+    page_bytes: int,
+) -> Page:
+    """The page of ``entries``, which come from ``scan`` and end before it does or with it.
+
+    An entry that is not wanted comes as its key: only to know how far the page has looked.
+    """
+    items: list[Item] = []
+    last: bytes | None = None
+    size = 0
+    for entry in entries:
+        if isinstance(entry, bytes):
+            last = entry
+            continue
+        last = entry.key
+        item = served.item(entry, encoding)
+        if item is not None:
+            items.append(item)
+            size += len(entry.value) + len(entry.key)
+            if size >= page_bytes:
+                break
+    more = next(scan, None) is not None
+    return Page(
+        items=items,
+        next=to_base64url(last) if more and last is not None else None,
+        position=str(scan.position),
+        stale=scan.stale,
+        contact_age_seconds=round(scan.contact_age_s, 3),
+    )
+
+
+def _at_most(
+    scan: Scan[RawEntry], wanted: int, looked_at: int, fits: Callable[[RawEntry], bool]
+) -> Iterator[RawEntry | bytes]:
+    for entry in islice(scan, looked_at):
+        if not fits(entry):
+            yield entry.key
+            continue
+        yield entry
+        wanted -= 1
+        if wanted == 0:
+            return
+
+
+def _window_in_path(call: Call) -> bytes:
+    parameters = call.path_parameters
+    return call.served.window_key(unquote_to_bytes(parameters["key"]), parameters["window"])
+
+
+def _given(value: str | UnsetType) -> str | None:
+    return None if value is UNSET else value

@@ -1,0 +1,64 @@
+"""About the service itself: is it alive, is it ready, what does it measure, what can it do."""
+
+from __future__ import annotations
+
+from lastword import __version__
+from lastword.exposition import MEDIA_TYPE
+from lastword.service.api.operations import Call
+from lastword.service.api.shapes_status import Health, Instance, Instances, Readiness
+from lastword.service.http.answers import JSON, Answer, body_of, document
+from lastword.service.http.auth import Access
+from lastword.service.http.tokens import EVERY_TABLE
+from lastword.service.observe.prometheus import metrics_text
+from lastword.service.observe.status import is_ready, readiness
+
+
+async def health(call: Call) -> Answer:
+    """The process lives and its event loop turns."""
+    return document(Health())
+
+
+async def ready(call: Call) -> Answer:
+    """200 when every table serves reads, else 503; with how far those are that may be read."""
+    context = call.context
+    all_ready = all(is_ready(served) for served in context.tables.values())
+    tables = [
+        readiness(served, context.recorders[name].pace)
+        for name, served in context.tables.items()
+        if call.caller.access_to(name) >= Access.READ
+    ]
+    return document(Readiness(all_ready, tables), status=200 if all_ready else 503)
+
+
+async def metrics(call: Call) -> Answer:
+    """Every figure in Prometheus' text format; they are of all tables."""
+    call.caller.require(Access.READ, EVERY_TABLE)
+    text = await call.context.reads.run(metrics_text, call.context)
+    return body_of(text.encode(), MEDIA_TYPE)
+
+
+async def openapi(call: Call) -> Answer:
+    """This interface, described."""
+    return body_of(call.context.openapi, JSON)
+
+
+async def instances(call: Call) -> Answer:
+    """Who serves these tables: as far as is known here, this instance."""
+    context = call.context
+    now_ms = context.clock.now_ms()
+    return document(
+        Instances(
+            [
+                Instance(
+                    id=context.instance_id,
+                    url=context.config.url,
+                    version=__version__,
+                    started=context.started_ms,
+                    uptime_seconds=(now_ms - context.started_ms) / 1000,
+                    tables=[name for name in context.tables if call.caller.access_to(name)],
+                    watchers=context.watching,
+                    this=True,
+                )
+            ]
+        )
+    )

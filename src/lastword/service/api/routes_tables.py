@@ -1,0 +1,75 @@
+"""About tables: which there are, how they are, what their logs still hold."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from lastword.service.api.operations import Call
+from lastword.service.api.shapes import History, HistoryQuery
+from lastword.service.api.shapes_status import SeriesQuery, Tables
+from lastword.service.http.answers import Answer, document
+from lastword.service.http.auth import Access
+from lastword.service.http.leaving import Stopping
+from lastword.service.observe.history import read_history
+from lastword.service.observe.status import summary, table_status
+
+
+async def list_tables(call: Call) -> Answer:
+    """The tables that the caller may read."""
+    rights = [(each, call.caller.access_to(each.name)) for each in call.context.tables.values()]
+    return document(
+        Tables([summary(each, access) for each, access in rights if access >= Access.READ])
+    )
+
+
+async def get_table(call: Call) -> Answer:
+    """State, partitions, positions, lag and restore progress of one table."""
+    context, served = call.context, call.served
+    status = await context.reads.run(
+        table_status,
+        served,
+        call.caller.access_to(served.name),
+        context.recorders[served.name].pace,
+        context.watchers_of(served),
+        context.clock,
+    )
+    return document(status)
+
+
+async def get_history(call: Call) -> Answer:
+    """The records of one key that are still in the log."""
+    query: HistoryQuery = call.query
+    key = call.served.raw_key(query.key.encode(), query.encoding)
+    context = call.context
+
+    def read(stopping: Stopping) -> History:
+        return read_history(
+            call.served,
+            key,
+            query.limit,
+            time_limit_s=context.limits.history_s,
+            clock=context.clock,
+            stopping=stopping,
+        )
+
+    return document(await call.run_until_left(context.log_reads, read))
+
+
+async def get_series(call: Call) -> Answer:
+    """A table's figures over the last half hour."""
+    query: SeriesQuery = call.query
+    recorder = call.context.recorders[call.served.name]
+    return document(recorder.series(0 if query.since is UNSET else query.since))
+
+
+async def get_compaction(call: Call) -> Answer:
+    """How far compaction has come."""
+    state = call.context.compactions[call.served.name]
+    state.want()
+    return document(await call.context.compaction_looks.run(state.current))
+
+
+async def survey(call: Call) -> Answer:
+    """Count the records of the log now; answers when they are counted."""
+    state = call.context.compactions[call.served.name]
+    return document(await call.run_until_left(call.context.log_reads, state.survey))

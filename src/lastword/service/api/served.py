@@ -1,0 +1,189 @@
+"""One table as the service sees it: its name, its mount, and how its keys and values look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET, Raw
+
+from lastword.codecs.base import prefix_bounds
+from lastword.codecs.windowed import SessionCodec, SessionKey, WindowedCodec, WindowedKey
+from lastword.errors import ConfigError, DecodeError, EncodeError
+from lastword.records import Version
+from lastword.service.api.keys import (
+    Encoding,
+    from_base64url,
+    has_text_prefixes,
+    key_form,
+    to_base64url,
+)
+from lastword.service.api.shapes import JSON_NULL, Item, Window
+from lastword.service.api.values import as_base64, value_form
+from lastword.table.raw import RawEntry
+from lastword.table.table import Table
+
+RESERVED = frozenset(
+    ("tables", "health", "ready", "metrics", "openapi.json", "instances", "assets")
+)
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_WINDOW = re.compile(r"(?P<start>[0-9]{1,19})(?:-(?P<end>[0-9]{1,19}))?")
+_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A table to serve, and the path at which it has a short address besides its long one."""
+
+    table: Table
+    path: str | None = None
+
+
+def check_mounts(mounts: Sequence[Mount]) -> None:
+    """Refuse names and paths that could not be told apart."""
+    names = [mount.table.name for mount in mounts]
+    for name in names:
+        if not _NAME.fullmatch(name) or names.count(name) > 1:
+            raise ConfigError(
+                f"a table cannot be served under the name {name!r}",
+                hint="names are different, of letters, digits, '.', '_' and '-'",
+            )
+    paths = [mount.path for mount in mounts if mount.path is not None]
+    for path in paths:
+        if not _PATH.fullmatch(path) or path.split("/")[1] in RESERVED or ".." in path:
+            raise ConfigError(
+                f"{path!r} is not a path for a table",
+                hint="a mount is like /users; the service needs " + ", ".join(sorted(RESERVED)),
+            )
+        if any((other + "/").startswith(path + "/") for other in paths if other is not path):
+            raise ConfigError(
+                f"the mount {path} hides another one", hint="mount tables side by side"
+            )
+
+
+class ServedTable:
+    """A started table with the text forms of its keys and values."""
+
+    def __init__(self, mount: Mount) -> None:
+        self.table = mount.table
+        self.name = mount.table.name
+        self.path = mount.path
+        self.raw = mount.table.raw
+        self.decoder = self.raw.parts.decoder
+        self.keys = key_form(self.decoder.key)
+        self.values = value_form(self.decoder.value)
+        codec = self.decoder.key
+        self.windows = codec if isinstance(codec, WindowedCodec | SessionCodec) else None
+
+    # -- from a request ----------------------------------------------------------------------
+
+    def raw_key(self, text: bytes, encoding: Encoding = "text") -> bytes:
+        """The raw key that a request names."""
+        key = from_base64url(text) if encoding == "base64url" else self.keys.parse(text)
+        if not key:
+            raise EncodeError("a key has at least one byte", hint="name the key in the path")
+        return key
+
+    def require_readable(self, key: bytes) -> None:
+        """Refuse to write a key that this table could not read; deleting one is all right."""
+        try:
+            self.decoder.key.decode(key)
+        except DecodeError as error:
+            raise EncodeError(f"not a {self.decoder.key.name} key: {error}") from error
+
+    def bounds(
+        self, prefix: str | None, first: str | None, end: str | None, encoding: Encoding
+    ) -> tuple[bytes | None, bytes | None]:
+        """The range of raw keys that a page walks through; what is given must all hold."""
+        low = None if first is None else self._bound(first, encoding)
+        high = None if end is None else self._bound(end, encoding)
+        if prefix is not None:
+            begin, after = prefix_bounds(self._prefix(prefix, encoding))
+            low = begin if low is None else max(begin, low)
+            high = after if high is None or (after is not None and after < high) else high
+        return low, high
+
+    def _bound(self, text: str, encoding: Encoding) -> bytes:
+        if encoding == "base64url":
+            return from_base64url(text.encode())
+        return self.keys.parse(text.encode()) if text else b""
+
+    def _prefix(self, text: str, encoding: Encoding) -> bytes:
+        if encoding == "base64url":
+            return from_base64url(text.encode())
+        if has_text_prefixes(self.decoder.key):
+            return text.encode()
+        return self.decoder.key.prefix(text)
+
+    def window_key(self, text: bytes, window: str) -> bytes:
+        """The raw key of one window: ``START``, or ``START-END`` for a session."""
+        inner = self.keys.parse(text)
+        codec = self.windows
+        is_session = isinstance(codec, SessionCodec)
+        found = _WINDOW.fullmatch(window)
+        if found is None or (found["end"] is not None) != is_session:
+            raise EncodeError(
+                f"{window[:100]!r} is not a window of {self.name}",
+                hint="START-END of a session, in milliseconds" if is_session else "START in ms",
+            )
+        start_ms = int(found["start"])
+        if isinstance(codec, SessionCodec):
+            return codec.encode(SessionKey(codec.inner.decode(inner), start_ms, int(found["end"])))
+        if isinstance(codec, WindowedCodec):
+            return codec.encode(WindowedKey(codec.inner.decode(inner), start_ms))
+        raise ConfigError(f"{self.name} has no windows", hint="read it by key")
+
+    # -- into an answer ----------------------------------------------------------------------
+
+    def shown_key(self, raw: bytes, encoding: Encoding) -> tuple[str | None, str | None]:
+        """(text, base64url): one of the two is None, unless the text leaves a window out."""
+        text = None if encoding == "base64url" else self.keys.show(raw)
+        is_whole = text is not None and self.windows is None
+        return text, None if is_whole else to_base64url(raw)
+
+    def shown_window(self, raw: bytes) -> Window | None:
+        """The window of a raw key, if the table has windows and this is one."""
+        if self.windows is None:
+            return None
+        try:
+            key = self.windows.decode(raw)
+        except DecodeError:
+            return None
+        if isinstance(key, SessionKey):
+            return Window(key.start_ms, key.end_ms)
+        return Window(key.start_ms, key.start_ms + self.windows.size_ms)  # type: ignore[union-attr]
+
+    def shown_bytes(self, raw: bytes) -> tuple[bytes | None, str | None, str | None]:
+        """(JSON, base64, error): a value that cannot be read has the last two."""
+        try:
+            return self.values.show(raw), None, None
+        except DecodeError as error:
+            return None, as_base64(raw), error.reason
+
+    def shown_value(
+        self, raw: bytes, version: Version
+    ) -> tuple[bytes | None, str | None, str | None]:
+        """The same of a current value; all None when the policy is to leave bad ones out."""
+        shown = self.shown_bytes(raw)
+        if shown[2] is not None and self.decoder.policy != "fail":
+            self.decoder.note_bad(DecodeError(shown[2]), version.partition, version.offset)
+            return None, None, None
+        return shown
+
+    def item(self, entry: RawEntry, encoding: Encoding = "text") -> Item | None:
+        """The entry as an item of a page; None when it is bad and the policy says to skip it."""
+        value, raw_value, error = self.shown_value(entry.value, entry.version)
+        if value is None and raw_value is None:
+            return None
+        key, raw_key = self.shown_key(entry.key, encoding)
+        return Item(
+            key=key,
+            value=JSON_NULL if value is None else Raw(value),
+            version=str(entry.version),
+            timestamp=entry.timestamp_ms,
+            raw_key=UNSET if raw_key is None else raw_key,
+            window=self.shown_window(entry.key) or UNSET,
+            raw_value=UNSET if raw_value is None else raw_value,
+            error=UNSET if error is None else error,
+        )

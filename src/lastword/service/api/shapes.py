@@ -1,0 +1,260 @@
+"""Every query and document of the interface: what validates a request also documents it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from lastword.service.api.keys import Encoding
+from lastword.service.http.limits import (
+    BATCH_RECORDS_MAX,
+    HISTORY_RECORDS_MAX,
+    PAGE_ITEMS_DEFAULT,
+    PAGE_ITEMS_MAX,
+)
+from lastword.service.http.problems import Problem
+
+Flag = Literal["true", "false"]
+KeyEncoding = Annotated[
+    Encoding, Meta(description="how keys are written: as text, or their bytes in base64url")
+]
+Versions = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}$",
+        description="wait until the records of these versions (PARTITION:OFFSET) are visible",
+        examples=["2:17"],
+    ),
+]
+Stale = Annotated[
+    Flag, Meta(description="answer even before the table has reached the end of its topic")
+]
+Cursor = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$",
+        description="`next` of the page before, with the same other parameters",
+    ),
+]
+Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 1970")]
+ContactAge = Annotated[
+    float, Meta(description="how long ago the cluster last answered; 0 for what is of the past")
+]
+VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
+
+
+AsOf = Annotated[
+    str,
+    Meta(
+        pattern=r"^([0-9]{1,15}|[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}"
+        r"(@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?"
+        r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?)?)$",
+        description="as it was then: milliseconds since 1970, an ISO time, or a position "
+        "(PARTITION:OFFSET,...); 410 when that cannot be answered exactly any more",
+        examples=["2026-01-31T12:00:00Z"],
+    ),
+]
+
+
+class NoQuery(Struct, forbid_unknown_fields=True):
+    """No parameters."""
+
+
+class ReadQuery(Struct, forbid_unknown_fields=True):
+    """What every read of a table takes."""
+
+    at_least: Versions | UnsetType = UNSET
+    stale: Stale = "false"
+
+
+class KeyQuery(ReadQuery):
+    """How to read one key."""
+
+    encoding: KeyEncoding = "text"
+    as_of: AsOf | UnsetType = UNSET
+
+
+class WriteQuery(Struct, forbid_unknown_fields=True):
+    """How to write."""
+
+    encoding: KeyEncoding = "text"
+
+
+class PageQuery(KeyQuery, rename={"from_": "from"}):
+    """Which keys, and how many at once."""
+
+    prefix: Annotated[str, Meta(description="keys that begin with this")] | UnsetType = UNSET
+    from_: Annotated[str, Meta(description="the first key")] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="the first key that is not wanted")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
+    cursor: Cursor | UnsetType = UNSET
+    reverse: Annotated[Flag, Meta(description="from the last key to the first")] = "false"
+
+
+class WindowsQuery(ReadQuery, rename={"from_": "from"}):
+    """Which windows of a key: those with ``from <= start < to`` (sessions: by their end)."""
+
+    from_: Millis = 0
+    to: Millis | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
+    cursor: Cursor | UnsetType = UNSET
+
+
+class WatchQuery(Struct, forbid_unknown_fields=True):
+    """Where to begin."""
+
+    since: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^([0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,999}"
+                r"@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?$",
+                description="a position as pages and events have it: changes after it; the header "
+                "Last-Event-ID wins",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class HistoryQuery(Struct, forbid_unknown_fields=True):
+    """Whose history."""
+
+    key: Annotated[str, Meta(min_length=1)]
+    encoding: KeyEncoding = "text"
+    limit: Annotated[int, Meta(ge=1, le=HISTORY_RECORDS_MAX, description="the newest so many")] = (
+        100
+    )
+
+
+class Window(Struct):
+    """The time of a window or a session."""
+
+    start: Millis
+    end: Millis
+
+
+class Item(Struct, omit_defaults=True):
+    """A key's current record. ``error`` and ``raw_value`` stand in for a value that is bad."""
+
+    key: Annotated[str | None, Meta(description="null where no text leads back to the key")]
+    value: Raw
+    version: VersionText
+    timestamp: int
+    raw_key: Annotated[str, Meta(description="base64url")] | UnsetType = UNSET
+    window: Window | UnsetType = UNSET
+    raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class Page(Struct):
+    """Some of the keys in order. Every page is as of one moment; the next one is of its own."""
+
+    items: list[Item]
+    next: Annotated[str | None, Meta(description="the cursor of the next page, if there is one")]
+    position: Annotated[str, Meta(description="what the page reflects; `since` of a watch")]
+    stale: bool
+    contact_age_seconds: ContactAge
+
+
+class Count(Struct):
+    """How many keys there are."""
+
+    count: int
+    position: str
+    stale: bool
+    contact_age_seconds: ContactAge
+
+
+class Written(Struct):
+    """A write that is acknowledged by the cluster and readable here."""
+
+    version: VersionText
+
+
+class PutRecord(Struct, tag_field="op", tag="put", forbid_unknown_fields=True):
+    """Write this value."""
+
+    key: Annotated[str, Meta(min_length=1)]
+    value: Raw
+
+
+class DeleteRecord(Struct, tag_field="op", tag="delete", forbid_unknown_fields=True):
+    """Delete this key."""
+
+    key: Annotated[str, Meta(min_length=1)]
+
+
+class Batch(Struct, forbid_unknown_fields=True):
+    """Writes that are sent together; not a transaction."""
+
+    records: Annotated[
+        list[PutRecord | DeleteRecord], Meta(min_length=1, max_length=BATCH_RECORDS_MAX)
+    ]
+
+
+class BatchOutcome(Struct, omit_defaults=True):
+    """What became of one write.
+
+    ok: written and readable here; unread: written, but not read back in time; failed: not written;
+    indeterminate: no answer in time, it may or may not have been written.
+    """
+
+    key: str
+    status: Literal["ok", "unread", "failed", "indeterminate"]
+    version: VersionText | UnsetType = UNSET
+    error: Problem | UnsetType = UNSET
+
+
+class BatchAnswer(Struct):
+    """One outcome per record, in order."""
+
+    outcomes: list[BatchOutcome]
+    failed: Annotated[int, Meta(description="how many are not `ok`")]
+
+
+class LoggedRecord(Struct, omit_defaults=True):
+    """A record that is still in the log."""
+
+    version: VersionText
+    timestamp: int
+    tombstone: bool
+    value: Raw
+    raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class History(Struct):
+    """Records of one key in the log, oldest first; the last one is the current one."""
+
+    records: list[LoggedRecord]
+    complete: Annotated[bool, Meta(description="false when time ran out before the end")]
+    partition: int
+    searched_from: int
+    searched_to: int
+
+
+class WatchStart(Struct):
+    """The first event of a watch."""
+
+    position: str
+
+
+class ChangeEvent(Struct, omit_defaults=True):
+    """The data of the events `put` and `delete`; their id is the position after the change.
+
+    A delete that a sweep found has neither version nor timestamp.
+    """
+
+    key: str | None
+    value: Raw | UnsetType = UNSET
+    version: VersionText | UnsetType = UNSET
+    timestamp: int | UnsetType = UNSET
+    raw_key: str | UnsetType = UNSET
+    window: Window | UnsetType = UNSET
+    raw_value: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+JSON_NULL = Raw(b"null")

@@ -1,0 +1,53 @@
+"""Waits for a position without a thread: a hundred waiting readers cost nothing but their time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lastword.clock import Clock
+from lastword.errors import NotUpToPositionError
+from lastword.records import Position
+from lastword.service.api.served import ServedTable
+from lastword.service.http.problems import RefusedError
+
+_FIRST_LOOK_S = 0.001
+_LOOK_S_MAX = 0.02
+
+
+async def wait_for_versions(
+    served: ServedTable, versions: str, limit_s: float, clock: Clock
+) -> None:
+    """Wait until the records of ``versions`` are visible; NotUpToPositionError after the limit."""
+    named = Position.parse(versions)
+    await wait_for_position(
+        served, Position({p: offset + 1 for p, offset in named.offsets.items()}), limit_s, clock
+    )
+
+
+async def wait_for_position(
+    served: ServedTable, wanted: Position, limit_s: float, clock: Clock
+) -> None:
+    """Wait until reads reflect ``wanted``."""
+    require_partitions(served, wanted)
+    deadline = clock.monotonic() + limit_s
+    pause_s = _FIRST_LOOK_S
+    while not served.raw.position().at_least(wanted):
+        if clock.monotonic() >= deadline:
+            raise NotUpToPositionError(
+                f"{served.name} is at {served.raw.position()}, not yet at {wanted}",
+                hint="try again in a moment",
+            )
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LOOK_S_MAX)
+
+
+def require_partitions(served: ServedTable, wanted: Position) -> None:
+    """Refuse a position that names partitions which the table has not."""
+    unknown = wanted.offsets.keys() - served.raw.position().offsets.keys()
+    if unknown:
+        raise RefusedError(
+            400,
+            "UnknownPartition",
+            f"{served.name} has no partition {min(unknown)}",
+            hint="use a version that a read or a write of this table answered with",
+        )

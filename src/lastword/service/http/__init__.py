@@ -1,0 +1,1 @@
+"""Connections, rights and limits: everything before a request reaches its handler."""

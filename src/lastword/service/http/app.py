@@ -1,0 +1,128 @@
+"""Puts the interface together: operations become routes, and the gate stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lastword.errors import LastwordError
+from lastword.service.api.context import Context
+from lastword.service.api.interface import OPERATIONS
+from lastword.service.api.openapi import openapi_document
+from lastword.service.api.operations import Call, Operation
+from lastword.service.api.routes_dashboard import DASHBOARD
+from lastword.service.api.served import ServedTable
+from lastword.service.http.admission import Gate
+from lastword.service.http.answers import Answer, problem_answer
+from lastword.service.http.auth import Access, Authenticator, Caller, no_such_path
+from lastword.service.http.last_resort import LastResort
+from lastword.service.http.problems import RefusedError
+
+
+def build_app(context: Context, auth: Authenticator) -> ASGIApp:
+    """The whole service as one ASGI application."""
+    context.openapi = openapi_document(context, OPERATIONS)
+    router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
+    return Gate(context, auth, LastResort(router))
+
+
+def _routes(context: Context) -> list[Route]:
+    """One route per path; one with fixed text goes before one with a key in the same place."""
+    paths: dict[str, _Path] = {}
+    for operation in (*OPERATIONS, *DASHBOARD):
+        paths.setdefault(operation.path, _Path(context, None)).add(operation)
+        for served in context.tables.values():
+            if served.path and operation.mounted is not None and operation.covers(served):
+                full = served.path + operation.mounted
+                paths.setdefault(full, _Path(context, served)).add(operation)
+    return [Route(path, paths[path]) for path in sorted(paths, key=_generality)]
+
+
+def _generality(path: str) -> list[int]:
+    return [part.count("{") + part.count(":path") for part in path.split("/")]
+
+
+class _Path:
+    """Everything one path can do. The table is the one mounted there, else the path names it."""
+
+    def __init__(self, context: Context, mounted: ServedTable | None) -> None:
+        self._context = context
+        self._mounted = mounted
+        self._operations: dict[str, Operation] = {}
+
+    def add(self, operation: Operation) -> None:
+        """One more method."""
+        self._operations[operation.method] = operation
+        if operation.method == "GET" and operation.answer.media_type != "text/event-stream":
+            self._operations["HEAD"] = operation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started_ns = perf_counter_ns()
+        operation = self._operations.get(scope["method"])
+        answer: ASGIApp
+        try:
+            self._require_visible(scope["lastword.caller"])
+            if operation is None:
+                raise _wrong_method(list(self._operations))
+            answer = await self._call(operation, scope, receive)
+        except LastwordError as error:
+            answer = problem_answer(error)
+        self._count(operation, answer, started_ns)
+        await answer(scope, receive, send)
+
+    def _require_visible(self, caller: Caller) -> None:
+        """A mount looks like a path that is not there to whoever may not read its table."""
+        if self._mounted is not None and caller.access_to(self._mounted.name) < Access.READ:
+            raise no_such_path(caller)
+
+    async def _call(self, operation: Operation, scope: Scope, receive: Receive) -> ASGIApp:
+        served = self._mounted
+        caller = scope["lastword.caller"]
+        if operation.serves == "service":
+            caller.require(operation.access, None)
+        else:
+            # Rights first: who may not see a table learns nothing of it, not even that it is.
+            name = scope["path_params"]["table"] if served is None else served.name
+            caller.require(operation.access, name)
+            served = self._context.table(name)
+            if not operation.covers(served):
+                raise _wrong_kind(served)
+        call = Call(self._context, scope, receive, served)
+        call.read_query(operation.query)
+        return await operation.handler(call)
+
+    def _count(self, operation: Operation | None, answer: ASGIApp, started_ns: int) -> None:
+        metrics = self._context.metrics
+        name = "none" if operation is None else operation.id
+        status = answer.status if isinstance(answer, Answer) else 200
+        metrics.counter("http_requests_total", operation=name, status=str(status)).add()
+        latency = metrics.latency(name, name="http_request_seconds")
+        latency.observe_ns(perf_counter_ns() - started_ns)
+
+
+def _wrong_method(allowed: Sequence[str]) -> RefusedError:
+    methods = ", ".join(sorted(allowed))
+    return RefusedError(405, "MethodNotAllowed", f"this path takes {methods}", allow=methods)
+
+
+def _wrong_kind(served: ServedTable) -> RefusedError:
+    if served.windows is None:
+        return RefusedError(
+            404,
+            "NotWindowed",
+            f"{served.name} has no windows",
+            hint="use /tables/{table}/keys/{key}",
+        )
+    return RefusedError(
+        404,
+        "Windowed",
+        f"a key of {served.name} has a value per window",
+        hint="use /tables/{table}/windows/{key}",
+    )
+
+
+async def _no_such_path(scope: Scope, receive: Receive, send: Send) -> None:
+    await problem_answer(no_such_path(scope["lastword.caller"]))(scope, receive, send)

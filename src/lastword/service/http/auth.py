@@ -1,0 +1,108 @@
+"""Who a caller is, and what of which table it may do."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+
+from lastword.service.http.problems import RefusedError
+from lastword.service.http.tokens import EVERY_TABLE, TokenFile
+
+# Visible ASCII only: `str.strip` would turn a non-breaking space into an empty token.
+_BEARER = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7e]+)[ \t]*")
+
+
+class Access(IntEnum):
+    """What a caller may do; each includes those before it."""
+
+    NONE = 0
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+class Caller:
+    """One caller's rights, by table and ``everywhere``; not ``known`` is one without a token."""
+
+    __slots__ = ("_scopes", "everywhere", "known")
+
+    def __init__(self, scopes: Mapping[str, Access], *, known: bool) -> None:
+        self._scopes = scopes
+        self.everywhere = scopes.get(EVERY_TABLE, Access.NONE)
+        self.known = known
+
+    def access_to(self, table: str | None) -> Access:
+        """What it may do with ``table``; None asks for the most it may do with any."""
+        if table is None:
+            return max(self._scopes.values(), default=Access.NONE)
+        return max(self._scopes.get(table, Access.NONE), self.everywhere)
+
+    def require(self, needed: Access, table: str | None) -> None:
+        """Refuse unless the caller may do that: 401 when a token would help, else 403."""
+        if self.access_to(table) >= needed:
+            return
+        what = f"{needed.name.lower()} access" + (f" to {table}" if table else "")
+        if not self.known:
+            raise _needs_token(f"this needs a token with {what}")
+        raise RefusedError(
+            403,
+            "Forbidden",
+            f"this token does not give {what}",
+            hint="make another one with `lastword token create NAME --scope ...`",
+        )
+
+
+def no_such_path(caller: Caller) -> RefusedError:
+    """For a path that is not there, and for a mount of which the caller may not even know."""
+    if not caller.known and not caller.everywhere:
+        return _needs_token("this needs a token")
+    return RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
+
+
+def _needs_token(message: str) -> RefusedError:
+    return RefusedError(
+        401,
+        "Unauthorized",
+        message,
+        hint="send it as `Authorization: Bearer TOKEN`; make one with `lastword token create`",
+        www_authenticate="Bearer",
+    )
+
+
+class Authenticator:
+    """Turns the Authorization header into a Caller.
+
+    ``anonymous`` is what a caller without a token may do. ``preset`` is a token from the
+    configuration, which may do everything.
+    """
+
+    def __init__(self, tokens: TokenFile, *, anonymous: Access, preset: str | None = None) -> None:
+        self._tokens = tokens
+        self._preset = None if preset is None else preset.encode("ascii")
+        self._anonymous = Caller({EVERY_TABLE: anonymous}, known=False)
+
+    def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
+        """Who sent this header; a token that is not known is refused, whatever it asks for.
+
+        A revoked token is noticed within a second; with ``fresh``, at once.
+        """
+        if authorization is None:
+            return self._anonymous
+        given = _BEARER.fullmatch(authorization)
+        if given is not None:
+            secret = given[1]
+            if self._preset is not None and hmac.compare_digest(secret, self._preset):
+                return Caller({EVERY_TABLE: Access.ADMIN}, known=True)
+            token = self._tokens.find(secret.decode("ascii"), fresh=fresh)
+            if token is not None:
+                rights = {table: Access[scope.upper()] for table, scope in token.scopes.items()}
+                return Caller(rights, known=True)
+        raise RefusedError(
+            401,
+            "Unauthorized",
+            "the Authorization header holds no token that is known here",
+            hint="send `Authorization: Bearer TOKEN`; see them with `lastword token list`",
+            www_authenticate='Bearer error="invalid_token"',
+        )

@@ -1,0 +1,80 @@
+"""Reads the body of a request within its limits: bytes and seconds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import Receive
+
+from lastword.service.http.answers import JSON, OCTETS
+from lastword.service.http.leaving import client_left
+from lastword.service.http.limits import Limits
+from lastword.service.http.problems import RefusedError
+
+
+async def read_body(receive: Receive, declared: bytes | None, limits: Limits) -> bytes:
+    """The whole body. ``declared`` is its Content-Length, if it has one."""
+    if declared is not None and int(declared) > limits.body_bytes:
+        raise _too_large(limits)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.arrival_s):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise client_left()
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limits.body_bytes:
+                    raise _too_large(limits)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise RefusedError(
+            408,
+            "RequestTimeout",
+            f"the body did not arrive within {limits.arrival_s:g} s",
+            hint="send it faster, or in smaller requests",
+            connection="close",
+        ) from None
+
+
+def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
+    """A body is stored as it comes, so one that is compressed on its way would be stored so."""
+    content = headers.get(b"content-encoding", b"identity").strip().lower()
+    transfer = headers.get(b"transfer-encoding", b"chunked").strip().lower()
+    if content not in (b"", b"identity") or transfer not in (b"", b"chunked"):
+        raise RefusedError(
+            415,
+            "UnsupportedContentEncoding",
+            "the body is compressed, and would be stored as it came",
+            hint="send it without Content-Encoding",
+            accept_encoding="identity",
+            connection="close",
+        )
+
+
+def media_type_of(content_type: bytes | None) -> bytes:
+    """JSON or octets; nothing else is taken, a form of a foreign page least of all."""
+    media_type = (content_type or b"").partition(b";")[0].strip().lower()
+    if media_type in (JSON, OCTETS):
+        return media_type
+    raise RefusedError(
+        415,
+        "UnsupportedMediaType",
+        "the value is sent as JSON, or as the raw bytes that are to be stored",
+        hint="Content-Type: application/json, or application/octet-stream",
+    )
+
+
+def _too_large(limits: Limits) -> RefusedError:
+    return RefusedError(
+        413,
+        "ContentTooLarge",
+        f"the body has more than {limits.body_bytes} bytes",
+        hint="send fewer records at once",
+        connection="close",
+    )

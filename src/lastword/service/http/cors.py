@@ -1,0 +1,52 @@
+"""Lets pages of the allowed origins read answers; the guard has turned all others away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import Message, Send
+
+from lastword.service.http.answers import SECURITY_HEADERS, Answer, Header
+from lastword.service.http.config import ServiceConfig
+
+_ALLOWED: tuple[Header, ...] = (
+    (b"access-control-allow-methods", b"GET, PUT, POST, DELETE"),
+    (b"access-control-allow-headers", b"authorization, content-type, if-none-match, last-event-id"),
+    (b"access-control-max-age", b"600"),
+)
+_EXPOSED: Header = (
+    b"access-control-expose-headers",
+    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, retry-after",
+)
+
+
+class Cors:
+    """The headers by which a browser learns that a page may have the answer."""
+
+    def __init__(self, config: ServiceConfig) -> None:
+        self._origins = frozenset(origin.lower().encode() for origin in config.allowed_origins)
+
+    def preflight(self, method: str, headers: Mapping[bytes, bytes]) -> Answer | None:
+        """The answer to a browser's question before the real request; None when it is none."""
+        if method != "OPTIONS" or b"access-control-request-method" not in headers:
+            return None
+        return Answer(204, (*SECURITY_HEADERS, *_ALLOWED, *self._for(headers)))
+
+    def wrapped(self, send: Send, headers: Mapping[bytes, bytes]) -> Send:
+        """``send`` with these headers added to the start of the answer."""
+        extra = self._for(headers)
+        if not extra:
+            return send
+
+        async def send_with_origin(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *extra, _EXPOSED]
+            await send(message)
+
+        return send_with_origin
+
+    def _for(self, headers: Mapping[bytes, bytes]) -> tuple[Header, ...]:
+        origin = headers.get(b"origin", b"")
+        if origin.lower() not in self._origins:
+            return ()
+        return (b"access-control-allow-origin", origin), (b"vary", b"origin")

@@ -1,0 +1,41 @@
+"""Ends costly work when the client that asked for it has gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from starlette.types import Receive
+
+from lastword.service.http.problems import RefusedError
+
+R = TypeVar("R")
+
+Stopping = Callable[[], bool]
+"""Asked now and then by work on a thread; once it answers True, nobody wants the result."""
+
+
+async def while_connected(receive: Receive, work: Awaitable[R]) -> R:
+    """What ``work`` returns; when the client leaves first, cancel it and raise ``client_left``."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(until_left(receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise client_left()
+        return working.result()
+    finally:
+        leaving.cancel()
+        working.cancel()
+
+
+async def until_left(receive: Receive) -> None:
+    """Wait until the client has gone; what it still sends is not looked at."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def client_left() -> RefusedError:
+    """Nobody reads this answer; it ends the work for it."""
+    return RefusedError(400, "Disconnected", "the client left before the end")

@@ -1,0 +1,174 @@
+"""Runs the service: Granian on an event loop of its own, in a thread of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import uvloop
+
+from lastword.broker.info import NodeInfo
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import ServiceError
+from lastword.metrics import Metrics
+from lastword.service.api.context import Context
+from lastword.service.api.served import Mount, ServedTable, check_mounts
+from lastword.service.http.app import build_app
+from lastword.service.http.auth import Access, Authenticator
+from lastword.service.http.config import ServiceConfig
+from lastword.service.http.listener import Listener, bind
+from lastword.service.http.tokens import TokenFile
+from lastword.service.observe.background import keep
+from lastword.service.observe.compaction_state import LocalBrokers
+from lastword.table.state import TableState
+
+log = logging.getLogger(__name__)
+
+_START_S = 30.0
+_STOP_S = 30.0
+_KNOCK_S = 0.01
+
+
+def _no_brokers(_cluster_id: str) -> Sequence[NodeInfo]:
+    return ()
+
+
+class Service:
+    """Serves tables over HTTP until it is stopped.
+
+    Tables that were not started are started here, and closed again by ``stop``. The port answers
+    when ``start`` returns; the tables may still be restoring (see ``/ready``). ``metrics`` are
+    figures of others in this process that are shown at ``/metrics``, too.
+
+    >>> with Service(config, [Mount(users, "/users")]) as service:  # doctest: +SKIP
+    ...     print(service.url)
+    """
+
+    def __init__(
+        self,
+        config: ServiceConfig,
+        mounts: Sequence[Mount],
+        *,
+        local_brokers: LocalBrokers = _no_brokers,
+        metrics: Sequence[Metrics] = (),
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        check_mounts(mounts)
+        self._config = config
+        self._mounts = mounts
+        self._local_brokers = local_brokers
+        self._metrics = metrics
+        self._clock = clock
+        self._tokens = TokenFile(config.tokens_file, clock)
+        config.check(has_token=bool(self._tokens.tokens()))
+        self._started: list[Mount] = []
+        self._context: Context | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._bound: socket.socket | None = None
+        self._server: Listener | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        return self._config.url
+
+    def start(self) -> None:
+        """Start the tables and listen; raises what is wrong with a table or the port."""
+        self._bound = bind(self._config)
+        try:
+            for mount in self._mounts:
+                if mount.table.state is TableState.CREATED:
+                    self._started.append(mount)
+                    mount.table.start()
+            tables = {mount.table.name: ServedTable(mount) for mount in self._mounts}
+            self._context = Context(
+                self._config, tables, self._clock, self._local_brokers, self._metrics
+            )
+            self._thread = threading.Thread(
+                target=self._run, args=(self._context, self._bound), name="service", daemon=True
+            )
+            self._thread.start()
+            self._await_listening()
+        except BaseException:
+            self.stop()
+            raise
+        log.info("serving at %s", self.url)
+
+    def stop(self) -> None:
+        """End the watchers, finish the requests under way, close the tables; idempotent."""
+        thread, self._thread = self._thread, None
+        if thread is not None and thread.is_alive() and self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+            thread.join(_STOP_S)
+        if self._bound is not None:
+            self._bound.close()  # unless Granian took it over
+        if self._context is not None:
+            self._context.close()
+        while self._started:
+            self._started.pop().table.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _run(self, context: Context, bound: socket.socket) -> None:
+        self._loop = uvloop.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve(context, bound))
+        finally:
+            self._loop.close()
+
+    async def _serve(self, context: Context, bound: socket.socket) -> None:
+        anonymous = Access.NONE if self._config.reads_need_token else Access.READ
+        auth = Authenticator(self._tokens, anonymous=anonymous, preset=self._config.token)
+        self._server = Listener(bound, build_app(context, auth), self._config)
+        keeping = asyncio.create_task(keep(context))
+        keeping.add_done_callback(_report_failure)
+        try:
+            await self._server.serve()
+        finally:
+            keeping.cancel()
+            await asyncio.wait((keeping,))
+
+    def _await_listening(self) -> None:
+        """Granian does not say when it listens, so knock until somebody opens."""
+        deadline = self._clock.monotonic() + _START_S
+        while self._thread is not None and self._thread.is_alive():
+            try:
+                socket.create_connection((self._config.host, self._config.port), 1.0).close()
+            except OSError as error:
+                if self._clock.monotonic() > deadline:
+                    raise ServiceError(f"nothing listens at {self.url}: {error}") from error
+                self._clock.sleep(_KNOCK_S)
+            else:
+                return
+        raise ServiceError(
+            f"the service at {self.url} ended before it listened", hint="the log says why"
+        )
+
+    async def _end(self) -> None:
+        if self._context is not None:
+            await self._context.end_watches()
+        if self._server is not None:
+            self._server.stop()  # type: ignore[no-untyped-call]
+
+
+def _report_failure(keeping: asyncio.Task[None]) -> None:
+    """The service goes on without its figures, but somebody must learn why."""
+    if not keeping.cancelled() and (failure := keeping.exception()) is not None:
+        log.error("figures are no longer remembered", exc_info=failure)

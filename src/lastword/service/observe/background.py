@@ -1,0 +1,63 @@
+"""What goes on by itself while the service runs: figures are remembered, compaction looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from lastword.errors import LastwordError
+from lastword.service.api.context import Context
+from lastword.service.api.served import ServedTable
+from lastword.service.observe.recorder import INTERVAL_S
+
+log = logging.getLogger(__name__)
+
+_LOOK_AT_COMPACTION_EVERY = 8
+
+
+async def keep(context: Context) -> None:
+    """Until cancelled. A look at compaction may take seconds, and holds up no figures."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_keep_figures(context))
+        tasks.create_task(_keep_compaction(context))
+
+
+async def _keep_figures(context: Context) -> None:
+    while True:
+        for served in context.tables.values():
+            await _record(context, served)
+        await asyncio.sleep(INTERVAL_S)
+
+
+async def _keep_compaction(context: Context) -> None:
+    turn = 0
+    while True:
+        for served in context.tables.values():
+            if turn % _LOOK_AT_COMPACTION_EVERY == 0 or _survey_is_wanted(context, served):
+                await _look_at_compaction(context, served)
+        turn += 1
+        await asyncio.sleep(INTERVAL_S)
+
+
+async def _record(context: Context, served: ServedTable) -> None:
+    watchers = context.watchers_of(served)
+    try:
+        # On a thread: the first count of a RocksDB store walks through it.
+        await context.reads.run(context.recorders[served.name].record, watchers)
+    except LastwordError as error:
+        log.debug("no figures of %s: %s", served.name, error)
+
+
+def _survey_is_wanted(context: Context, served: ServedTable) -> bool:
+    state = context.compactions[served.name]
+    return context.clock.monotonic() < state.wanted_until and state.survey_is_due()
+
+
+async def _look_at_compaction(context: Context, served: ServedTable) -> None:
+    state = context.compactions[served.name]
+    try:
+        await context.compaction_looks.run(state.current)
+        if _survey_is_wanted(context, served):
+            await context.compaction_looks.run(state.survey)
+    except LastwordError as error:
+        log.debug("the compaction of %s stays unknown: %s", served.name, error)

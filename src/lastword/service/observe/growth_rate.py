@@ -1,0 +1,32 @@
+"""How fast something goes, by what was seen of it lately."""
+
+from __future__ import annotations
+
+from collections import deque
+
+_REMEMBERED = 15
+
+
+class GrowthRate:
+    """A total that grows, seen now and then."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+
+    def note(self, at_s: float, total: float) -> None:
+        """The total at a moment; one that fell means that it all began anew."""
+        if self._seen and total < self._seen[-1][1]:
+            self._seen.clear()
+        self._seen.append((at_s, total))
+
+    def per_second(self) -> float | None:
+        """Over what is remembered; None when that is too little to say."""
+        if len(self._seen) < 2:
+            return None
+        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (last_s - first_s) if last_s > first_s else None
+
+    def seconds_left(self, amount: float) -> float | None:
+        """How long ``amount`` more takes at this pace; None when nothing moves."""
+        pace = self.per_second()
+        return round(amount / pace, 1) if pace else None

@@ -1,0 +1,76 @@
+"""What the log still holds of one key: its values before the current one, and its deletes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from msgspec import UNSET, Raw
+
+from lastword.clock import Clock
+from lastword.kafka.log.reader import read_range
+from lastword.records import Record, Version
+from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes import JSON_NULL, History, LoggedRecord
+from lastword.service.http.leaving import Stopping
+
+_CONNECT_S = 5.0
+
+
+def read_history(
+    served: ServedTable,
+    key: bytes,
+    limit: int,
+    *,
+    time_limit_s: float,
+    clock: Clock,
+    stopping: Stopping,
+) -> History:
+    """Read the key's partition from its start to its end as of now, or until time is up."""
+    partition = served.raw.partition_of(key)
+    topic_state = served.raw.parts.tailer.topic_state
+    start = topic_state.starts[partition]
+    # What the table has read is there, and what follows an open transaction is not readable yet.
+    end = max(topic_state.stable_ends[partition], served.raw.position().offsets[partition])
+    deadline = clock.monotonic() + time_limit_s
+    found: deque[Record] = deque(maxlen=limit)
+    reached = start
+    ranges = {partition: (start, end)}
+    batches = read_range(
+        served.raw.connection,
+        served.table.topic,
+        ranges,
+        stall_timeout_s=max(time_limit_s, _CONNECT_S),
+        stopping=stopping,
+    )
+    for batch in batches:
+        if key in batch.keys:
+            found.extend(record for record in batch.records() if record.key == key)
+        reached = batch.next_offset
+        if clock.monotonic() >= deadline:
+            batches.close()
+            break
+    else:
+        reached = end
+    return History(
+        records=[_shown(served, record) for record in found],
+        complete=reached >= end,
+        partition=partition,
+        searched_from=start,
+        searched_to=reached,
+    )
+
+
+def _shown(served: ServedTable, record: Record) -> LoggedRecord:
+    version = Version(record.partition, record.offset)
+    shown = LoggedRecord(
+        version=str(version),
+        timestamp=record.timestamp_ms,
+        tombstone=record.value is None,
+        value=JSON_NULL,
+    )
+    if record.value is not None:
+        value, raw_value, error = served.shown_bytes(record.value)
+        shown.value = JSON_NULL if value is None else Raw(value)
+        shown.raw_value = UNSET if raw_value is None else raw_value
+        shown.error = UNSET if error is None else error
+    return shown

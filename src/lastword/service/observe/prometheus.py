@@ -1,0 +1,106 @@
+"""Every figure of the service and its tables in Prometheus' text format."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lastword import __version__
+from lastword.exposition import exposition
+from lastword.metrics import Labels, Sample
+from lastword.replicas.progress import offsets_done
+from lastword.service.api.context import Context
+from lastword.service.api.served import ServedTable
+from lastword.service.observe.status import is_ready, lag_seconds
+
+_PAGE_BYTES = resource.getpagesize()
+
+
+def metrics_text(context: Context) -> str:
+    """The whole text; may count the keys of a RocksDB store, so it runs on a thread."""
+    return exposition(_samples(context))
+
+
+def _samples(context: Context) -> Iterator[Sample]:
+    yield Sample("info", (("instance", context.instance_id), ("version", __version__)), 1)
+    yield from context.metrics.samples()
+    for served in context.tables.values():
+        yield from served.table.metrics.samples()
+        yield from _of_table(served)
+        yield from _of_compaction(context, served)
+    for others in context.others:
+        yield from others.samples()
+    yield Sample("watching", (), context.watching)
+    yield Sample("watch_backlog_bytes", (), context.backlog.bytes)
+    for pool in context.pools:
+        yield Sample("calls_under_way", (("pool", pool.name),), pool.calls)
+    yield from _of_process(context)
+
+
+def _of_table(served: ServedTable) -> Iterator[Sample]:
+    table: Labels = (("table", served.name),)
+    done, total = offsets_done(served.table.progress())
+    yield Sample("table_ready", table, is_ready(served))
+    yield Sample("restore_offsets_done", table, done)
+    yield Sample("restore_offsets_to_do", table, total)
+    tailer = served.raw.parts.tailer
+    topic_state, lags = tailer.topic_state, tailer.lag()
+    now_ms = topic_state.at_ms
+    for p, follower in tailer.followers.items():
+        labels: Labels = (*table, ("partition", str(p)))
+        yield Sample("keys", labels, follower.store.count())
+        yield Sample("store_bytes", labels, follower.store.size_bytes())
+        yield Sample("position", labels, follower.position)
+        yield Sample("log_start_offset", labels, topic_state.starts[p])
+        yield Sample("log_end_offset", labels, topic_state.ends[p])
+        yield Sample("lag_records", labels, lags[p])
+        yield Sample("lag_seconds", labels, lag_seconds(lags[p], follower.at_end_ms, now_ms))
+        yield Sample("stale", labels, follower.stale)
+        yield Sample("quarantined_keys", labels, len(follower.quarantine))
+        for name, value in follower.store.stats().items():
+            yield Sample(f"store_{name}", labels, value)
+
+
+def _of_compaction(context: Context, served: ServedTable) -> Iterator[Sample]:
+    known = context.compactions[served.name].last()
+    for each in known.partitions if known is not None else ():
+        labels: Labels = (("table", served.name), ("partition", str(each.partition)))
+        if each.size_bytes is not None:
+            yield Sample("log_bytes", labels, each.size_bytes)
+        if each.contents is not None:
+            yield Sample("log_records", labels, each.contents.records)
+            yield Sample("log_duplicates", labels, each.contents.duplicates)
+            yield Sample("log_tombstones", labels, each.contents.tombstones)
+            yield Sample("log_live_bytes", labels, each.contents.live_bytes)
+        if each.cleaner is not None:
+            yield Sample("dirty_ratio", labels, each.cleaner.dirty_ratio)
+            yield Sample("cleanable_bytes", labels, each.cleaner.cleanable_bytes)
+            yield Sample("log_segments", labels, each.cleaner.segments)
+            oldest = each.cleaner.oldest_dirty
+            age_ms = 0 if oldest is None else max(0, context.clock.now_ms() - oldest)
+            yield Sample("compaction_lag_seconds", labels, age_ms / 1000)
+            if each.cleaner.last_run is not None:
+                ended = each.cleaner.last_run.ended
+                yield Sample("last_clean_timestamp_seconds", labels, ended / 1000)
+
+
+def _of_process(context: Context) -> Iterator[Sample]:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    yield Sample("process_cpu_seconds_total", (), usage.ru_utime + usage.ru_stime)
+    yield Sample("process_start_time_seconds", (), context.started_ms / 1000)
+    yield Sample("process_threads", (), threading.active_count())
+    if sys.platform == "linux":
+        resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        yield Sample("process_resident_bytes", (), resident * _PAGE_BYTES)
+        yield Sample("process_open_files", (), len(os.listdir("/proc/self/fd")))  # noqa: PTH208
+        yield from _of_disk(Path("/proc/self/io").read_text(encoding="ascii").splitlines())
+
+
+def _of_disk(lines: Iterable[str]) -> Iterator[Sample]:
+    figures = dict(line.split(": ") for line in lines)
+    yield Sample("process_disk_read_bytes_total", (), int(figures["read_bytes"]))
+    yield Sample("process_disk_written_bytes_total", (), int(figures["write_bytes"]))

@@ -1,0 +1,133 @@
+"""What a table is doing at one moment, put into the documents that answer it."""
+
+from __future__ import annotations
+
+from lastword.clock import Clock
+from lastword.replicas.progress import RestoreProgress, offsets_done
+from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes_status import (
+    PartitionStatus,
+    RestorePace,
+    RestoreStatus,
+    Rights,
+    TableReadiness,
+    TableStatus,
+    TableSummary,
+)
+from lastword.service.http.auth import Access
+from lastword.service.http.problems import problem_of
+from lastword.service.observe.growth_rate import GrowthRate
+from lastword.table.state import TableState
+
+_RIGHTS: dict[Access, Rights] = {
+    Access.READ: "read",
+    Access.WRITE: "write",
+    Access.ADMIN: "admin",
+}
+
+
+def is_ready(served: ServedTable) -> bool:
+    """Whether reads are served."""
+    return served.table.state is TableState.RUNNING
+
+
+def summary(served: ServedTable, access: Access) -> TableSummary:
+    """A table in the list; ``access`` is what the one who asks may do with it."""
+    return TableSummary(
+        name=served.name,
+        topic=served.table.topic,
+        mount=served.path,
+        state=served.table.state.value,
+        ready=is_ready(served),
+        windowed=served.windows is not None,
+        access=_RIGHTS[access],
+    )
+
+
+def readiness(served: ServedTable, pace: GrowthRate) -> TableReadiness:
+    """How far a table is; asks nobody, so that it can be asked every second."""
+    return TableReadiness(
+        served.name, served.table.state.value, is_ready(served), restore_pace(served, pace)
+    )
+
+
+def restore_pace(served: ServedTable, pace: GrowthRate) -> RestorePace:
+    """All partitions together; the time left by the speed of the last seconds."""
+    progress = served.table.progress()
+    done, total = offsets_done(progress)
+    eta_s = 0.0 if is_ready(served) else pace.seconds_left(total - done)
+    return RestorePace(done, total, eta_s)
+
+
+def table_status(
+    served: ServedTable, access: Access, pace: GrowthRate, watchers: int, clock: Clock
+) -> TableStatus:
+    """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
+    error = served.raw.why_not_ready()
+    partitions = _partitions(served, clock.now_ms())
+    short = summary(served, access)
+    return TableStatus(
+        name=short.name,
+        topic=short.topic,
+        mount=short.mount,
+        state=short.state,
+        ready=short.ready,
+        windowed=short.windowed,
+        access=short.access,
+        key=served.decoder.key.name,
+        value=served.decoder.value.name,
+        on_bad=served.decoder.policy,
+        stale=any(each.stale for each in partitions),
+        contact_age_seconds=max(each.contact_age_seconds for each in partitions),
+        keys=sum(each.keys for each in partitions),
+        lag=sum(each.lag for each in partitions),
+        lag_seconds=max((each.lag_seconds for each in partitions), default=0.0),
+        position=str(served.raw.position()),
+        restore=restore_pace(served, pace),
+        partitions=partitions,
+        watchers=watchers,
+        error=None if error is None else problem_of(error),
+    )
+
+
+def lag_seconds(lag: int, at_end_ms: int, now_ms: int) -> float:
+    """For how long there has been something that is not read yet."""
+    return max(0, now_ms - at_end_ms) / 1000 if lag else 0.0
+
+
+def _partitions(served: ServedTable, now_ms: int) -> list[PartitionStatus]:
+    tailer = served.raw.parts.tailer
+    topic_state, lags = tailer.topic_state, tailer.lag()
+    progress = {each.partition: each for each in tailer.progress()}
+    return [
+        PartitionStatus(
+            partition=p,
+            position=follower.position,
+            log_start=topic_state.starts[p],
+            log_end=topic_state.ends[p],
+            lag=lags[p],
+            lag_seconds=lag_seconds(lags[p], follower.at_end_ms, now_ms),
+            keys=follower.store.count(),
+            store_bytes=follower.store.size_bytes(),
+            live=follower.live,
+            stale=follower.stale,
+            contact_age_seconds=round(follower.soundness.contact_age_s, 3),
+            quarantined=len(follower.quarantine),
+            trouble=tailer.troubles.of(p),
+            restore=_restore(progress[p]),
+        )
+        for p, follower in tailer.followers.items()
+    ]
+
+
+def _restore(progress: RestoreProgress) -> RestoreStatus:
+    return RestoreStatus(
+        start=progress.start,
+        position=progress.position,
+        end=progress.end,
+        records=progress.records,
+        blocked=progress.blocked,
+        sweep_offsets=progress.sweep_offsets,
+        swept_offsets=progress.swept_offsets,
+        done=progress.done,
+    )

@@ -1,0 +1,1 @@
+"""Watching tables by server-sent events."""

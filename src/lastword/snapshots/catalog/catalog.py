@@ -1,0 +1,127 @@
+"""The snapshots of one topic: which there are, how large, which may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from lastword.errors import SnapshotError
+from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, decode_note
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_ORPHANS_AFTER_HOURS = 24
+"""Files that no commit knows are those of a killed job, or of one that is still at work."""
+
+
+@dataclass(frozen=True)
+class SnapshotSize:
+    """What a snapshot holds."""
+
+    rows: int
+    files: int
+    size_bytes: int
+
+
+class Catalog:
+    """Reads the log of a Delta table of snapshots; needs no JVM."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot whose files are kept, the newest first; empty before the first one."""
+        table = self.table()
+        if table is None:
+            return []
+        found: list[Snapshot] = []
+        exact: set[str | None] = set()  # a confirmation is newer than what it confirms
+        with delta_errors(self.uri):
+            for entry in table.history():
+                text, version = entry.get("userMetadata"), entry["version"]
+                exact.add(decode_confirmation(text))
+                note = decode_note(text)
+                if note is not None:
+                    is_exact = note.run_id in exact
+                    found.append(Snapshot(note, version, entry["timestamp"], is_exact))
+        return found[: self._kept(found)]
+
+    def newest(self) -> Snapshot | None:
+        """The newest snapshot, or None."""
+        return next(iter(self.snapshots()), None)
+
+    def size(self, snapshot: Snapshot) -> SnapshotSize:
+        """From the Delta log alone; no file is opened."""
+        actions = self._at(snapshot.version).get_add_actions(flatten=True)
+        files = pa.table(actions).select(["num_records", "size_bytes"]).to_pydict()
+        return SnapshotSize(
+            rows=sum(files["num_records"]),
+            files=len(files["size_bytes"]),
+            size_bytes=sum(files["size_bytes"]),
+        )
+
+    def vacuum(self) -> int:
+        """Delete the files that no kept snapshot needs; returns how many."""
+        kept = [snapshot.version for snapshot in self.snapshots()]
+        table = self.table()
+        if table is None or not kept:
+            return 0
+        with delta_errors(self.uri):
+            gone = table.vacuum(
+                0, dry_run=False, enforce_retention_duration=False, keep_versions=kept
+            )
+            orphans = table.vacuum(
+                _ORPHANS_AFTER_HOURS,
+                dry_run=False,
+                enforce_retention_duration=False,
+                full=True,
+                keep_versions=kept,
+            )
+        return len(gone) + len(orphans)
+
+    def table(self) -> DeltaTable | None:
+        """The Delta table as it is now, or None when there is none."""
+        try:
+            with delta_errors(self.uri):
+                return DeltaTable(self.uri)
+        except TableNotFoundError:
+            return None
+
+    def _at(self, version: int) -> DeltaTable:
+        with delta_errors(self.uri):
+            return DeltaTable(self.uri, version=version)
+
+    @staticmethod
+    def _kept(newest_first: Sequence[Snapshot]) -> int:
+        """How many: the newest, and each that was the newest within the time to keep."""
+        if not newest_first:
+            return 0
+        newest = newest_first[0]
+        oldest_ms = newest.committed_at_ms - newest.note.keep_ms
+        # A snapshot is of use until the one after it is there.
+        return 1 + sum(1 for after in newest_first[:-1] if after.committed_at_ms >= oldest_ms)
+
+
+@contextmanager
+def delta_errors(uri: str) -> Iterator[None]:
+    """Whatever deltalake or Arrow cannot read becomes a SnapshotError; absence passes."""
+    try:
+        yield
+    except TableNotFoundError:
+        raise
+    except (DeltaError, OSError, pa.ArrowException, ValueError) as error:
+        raise unreadable(uri, error) from error
+
+
+def unreadable(uri: str, error: Exception) -> SnapshotError:
+    """In one line: deltalake draws a coloured tree of causes."""
+    causes = " ".join(_COLOURS.sub("", str(error)).replace("↳", ":").split()).replace(" : ", ": ")
+    return SnapshotError(
+        f"{uri} cannot be read: {causes}",
+        hint="it is damaged, or this process may not read it; a full snapshot replaces it",
+    )

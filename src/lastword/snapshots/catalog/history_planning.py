@@ -1,0 +1,77 @@
+"""What the next commit of a history adds, and what the history then holds for certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastword.errors import ConfigError, SnapshotError
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.snapshots.travel.history import HistoryCommit
+from lastword.snapshots.travel.log_completeness import LogCompleteness
+
+
+@dataclass(frozen=True)
+class HistoryPlan:
+    """Of each partition, the offsets from ``starts`` to ``ends`` are added."""
+
+    number: int
+    starts: dict[int, int]
+    ends: dict[int, int]
+    held_from: dict[int, int]
+    complete_from: dict[int, int]
+
+    @property
+    def changed(self) -> list[int]:
+        """The partitions that have something to read."""
+        return sorted(p for p, end in self.ends.items() if self.starts[p] < end)
+
+
+def plan_history(
+    newest: HistoryCommit | None, topic_state: TopicState, found: LogCompleteness
+) -> HistoryPlan:
+    """Go on where the newest commit ended; ``found`` is of the looks since that one."""
+    starts, ends = dict(topic_state.starts), dict(topic_state.stable_ends)
+    held_from, complete_from = dict(starts), {}
+    if newest is not None:
+        note = newest.note
+        starts = {p: max(at, note.offsets[p]) for p, at in starts.items()}
+        held_from = note.held_from
+        complete_from = {
+            p: at for p, at in newest.complete_from.items() if starts[p] == note.offsets[p]
+        }
+    for p, start in starts.items():
+        # Below what is protected now, something may have gone since the newest commit.
+        if p not in complete_from or not found.holds(p, start):
+            complete_from[p] = max(start, min(found.complete_from[p], ends[p]))
+    number = 0 if newest is None else newest.note.number + 1
+    return HistoryPlan(number, starts, ends, held_from, complete_from)
+
+
+def require_same_log(
+    newest: HistoryCommit,
+    topic_state: TopicState,
+    uri: str,
+    codecs: tuple[str, str],
+    *,
+    torn: str | None,
+) -> None:
+    """Raise rather than mix two logs, or lose one, in a table that is there to keep everything."""
+    note = newest.note
+    if (note.topic_id, note.cluster_id) != (topic_state.topic_id, topic_state.cluster_id):
+        reason = "another topic than the one that has the name now"
+    elif len(note.offsets) != topic_state.partitions:
+        reason = f"{len(note.offsets)} partitions, and the topic has {topic_state.partitions} now"
+    elif torn is not None:
+        reason = f"a log of which {torn}"
+    elif any(at > topic_state.stable_ends[p] for p, at in note.offsets.items()):
+        reason = "offsets that the topic has lost"
+    elif (note.key_codec, note.value_codec) != codecs:
+        raise ConfigError(
+            f"{uri} was begun with the codecs {note.key_codec} and {note.value_codec}",
+            hint="give these, or move the history away to begin a new one",
+        )
+    else:
+        return
+    raise SnapshotError(
+        f"{uri} is the history of {reason}", hint="move it away; the next run begins a new one"
+    )

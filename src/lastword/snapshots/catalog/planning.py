@@ -1,0 +1,89 @@
+"""Whether the next snapshot can build on the last one, and what it has to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.snapshots.catalog.snapshot import Kind, Snapshot, why_unusable
+
+
+@dataclass(frozen=True)
+class SnapshotPlan:
+    """What to read: of each partition, the offsets from ``starts`` to ``ends``.
+
+    ``base`` is what the changes are merged into; None for a full snapshot.
+    """
+
+    kind: Kind
+    reason: str
+    base: Snapshot | None
+    number: int
+    starts: dict[int, int]
+    ends: dict[int, int]
+    read_since_ms: int
+
+    @property
+    def changed(self) -> list[int]:
+        """The partitions that have something to read."""
+        return sorted(p for p, end in self.ends.items() if self.starts[p] < end)
+
+
+def plan_snapshot(
+    newest: Snapshot | None,
+    topic_state: TopicState,
+    *,
+    key_codec: str,
+    key_suffix_bytes: int,
+    value_codec: str,
+    now_ms: int,
+    torn: str | None,
+    full: bool,
+) -> SnapshotPlan:
+    """Cut at the last stable offset of each partition: below it nothing is undecided.
+
+    ``torn`` is why the newest one is not of this log any more, if it is not.
+
+    Nothing from there on can have been cleaned when the facts were looked up, so a tombstone
+    beyond the cut lives for at least ``delete.retention.ms`` after that.
+    """
+    ends = dict(topic_state.stable_ends)
+    codecs = (key_codec, value_codec)
+    reason = _why_full(newest, topic_state, codecs, key_suffix_bytes, now_ms, full=full) or torn
+    number = 0 if newest is None else newest.note.number + 1
+    if newest is None or reason is not None:
+        starts = dict(topic_state.starts)
+        return SnapshotPlan("full", reason or "", None, number, starts, ends, topic_state.at_ms)
+    note = newest.note
+    return SnapshotPlan(
+        "incremental",
+        f"building on snapshot {note.number}",
+        newest,
+        number,
+        dict(note.offsets),
+        ends,
+        note.captured_at_ms,
+    )
+
+
+def _why_full(
+    newest: Snapshot | None,
+    topic_state: TopicState,
+    codecs: tuple[str, str],
+    key_suffix_bytes: int,
+    now_ms: int,
+    *,
+    full: bool,
+) -> str | None:
+    if full:
+        return "it was asked for"
+    if newest is None:
+        return "it is the first one"
+    if (newest.note.key_codec, newest.note.value_codec) != codecs:
+        return "the codecs are others than those of the last one"
+    reason = why_unusable(newest, topic_state, now_ms, key_suffix_bytes)
+    if reason is None and any(
+        newest.note.offsets[p] > topic_state.stable_ends[p] for p in range(topic_state.partitions)
+    ):
+        return "the log ends before the last one"
+    return None if reason is None else f"of the last one: {reason}"

@@ -1,0 +1,1 @@
+"""The Spark jobs that write snapshots and histories, and read them as frames."""

@@ -1,0 +1,143 @@
+"""Keeps every change of a topic: appends what is new to its history, exactly once."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.errors import SnapshotError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.replicas.topic.protection import protection_seen
+from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.jobs.history_task import HistoryTask
+from lastword.snapshots.travel.lineage import why_torn
+from lastword.snapshots.travel.log_completeness import log_completeness
+from lastword.spark.topic_frame import topic_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lastword.snapshots.catalog.history_planning import HistoryPlan
+    from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class HistoryReport:
+    """What was appended; ``records`` were read from the topic."""
+
+    commit: HistoryCommit
+    records: int
+    seconds: float
+
+
+class HistoryJob:
+    """The history of one topic; ``run`` takes it from where it ended to the end of the topic.
+
+    Rows and positions are one Delta commit. Killed at any moment, it has appended all or nothing.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        connection: Connection,
+        location: Location,
+        *,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        from lastword.snapshots.travel.history import History  # noqa: PLC0415 - loads deltalake
+
+        self._spark = spark
+        self._connection = connection
+        self._location = location
+        self._codecs = (key_codec(key).name, codec(value).name)
+        self._clock = clock
+        self._history = History(location.history)
+
+    def run(self) -> HistoryReport:
+        """Append what is new; raises SnapshotError when that cannot be, and nothing has changed."""
+        started = self._clock.monotonic()
+        note, plan = self._plan()
+        records = self._write(note, plan)
+        newest = next(iter(self._history.commits()), None)
+        if newest is None or newest.note.run_id != note.run_id:
+            raise SnapshotError(
+                f"another job has appended to the history of {note.topic} meanwhile",
+                hint="one job per topic and place is enough; nothing is lost or doubled",
+            )
+        return HistoryReport(newest, records, self._clock.monotonic() - started)
+
+    def _plan(self) -> tuple[HistoryNote, HistoryPlan]:
+        from lastword.snapshots.catalog.history_planning import (  # noqa: PLC0415
+            plan_history,
+            require_same_log,
+        )
+        from lastword.snapshots.travel.history import HistoryNote  # noqa: PLC0415 - loads deltalake
+
+        topic = self._location.topic
+        newest = next(iter(self._history.commits()), None)
+        with Admin(self._connection) as admin:
+            topic_state = read_topic_state(admin, topic, self._clock.now_ms())
+            now = protection_seen(topic_state, self._clock.now_ms())
+            if newest is not None:
+                torn = why_torn(self._connection, topic_state, newest.note)
+                require_same_log(newest, topic_state, self._history.uri, self._codecs, torn=torn)
+            looks = [now] if newest is None else [newest.look, now]
+            plan = plan_history(newest, topic_state, log_completeness(admin, topic, looks))
+        note = HistoryNote(
+            number=plan.number,
+            run_id=uuid.uuid4().hex,
+            topic=topic,
+            topic_id=topic_state.topic_id,
+            cluster_id=topic_state.cluster_id,
+            starts=plan.starts,
+            offsets=plan.ends,
+            held_from=plan.held_from,
+            complete_from=plan.complete_from,
+            captured_at_ms=now.at_ms,
+            known_at_ms=now.known_at_ms,
+            compaction_lag_ms=now.compaction_lag_ms,
+            leader_epochs=dict(topic_state.leader_epochs),
+            key_codec=self._codecs[0],
+            value_codec=self._codecs[1],
+        )
+        return note, plan
+
+    def _write(self, note: HistoryNote, plan: HistoryPlan) -> int:
+        from lastword.snapshots.catalog.layout import history_columns  # noqa: PLC0415
+        from lastword.snapshots.travel.history import APPLICATION, encode_history_note  # noqa: PLC0415
+
+        records = self._spark.sparkContext.accumulator(0)
+        columns = history_columns(*self._codecs)
+        parts = [
+            topic_frame(
+                self._spark,
+                self._connection,
+                note.topic,
+                partition=partition,
+                start=plan.starts[partition],
+                end=plan.ends[partition],
+            ).mapInArrow(HistoryTask(partition, *self._codecs, records.add), columns)
+            for partition in plan.changed
+        ]
+        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
+        writer = rows.write.format("delta").mode("append").partitionBy("date")
+        writer = writer.option("userMetadata", encode_history_note(note))
+        # Of two jobs that append the same, and of a commit that is tried twice, Delta takes one.
+        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(note.number))
+        writer.save(self._location.history)
+        return int(records.value)
+
+
+def _union(above: DataFrame, below: DataFrame) -> DataFrame:
+    return above.unionAll(below)

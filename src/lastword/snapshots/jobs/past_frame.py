@@ -1,0 +1,172 @@
+"""A table at a past moment as a DataFrame: from snapshots and history, exact or refused.
+
+Never from the log: a DataFrame is computed when it is used, and by then compaction may have been
+there. Versions of a Delta table stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec, key_codec
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.replicas.topic.protection import protection_seen
+from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot import Snapshot
+from lastword.snapshots.travel.moments import Moment
+from lastword.snapshots.travel.past_sources import read_past_sources
+from lastword.snapshots.travel.replay import Cut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from lastword.snapshots.travel.history import HistoryCommit
+
+
+def past_frame(
+    spark: SparkSession,
+    topic: str,
+    moment: Moment,
+    *,
+    connection: Connection,
+    snapshots: str,
+    key: CodecSpec = "string",
+    clock: Clock = SYSTEM_CLOCK,
+) -> DataFrame:
+    """The rows of a table as of ``moment``, with the columns of a snapshot.
+
+    ``snapshots`` is the place of all snapshots and histories. Raises MomentGoneError where those
+    do not say exactly what the rows were.
+    """
+    location, suffix_bytes = Location(snapshots, topic), key_codec(key).suffix_bytes
+    with Admin(connection) as admin:
+        topic_state = read_topic_state(admin, topic, clock.now_ms())
+    now = protection_seen(topic_state, clock.now_ms())
+    known = read_past_sources(connection, location, topic_state, now, key_suffix_bytes=suffix_bytes)
+    target = known.resolve(topic, moment)
+    belonging = Belonging(topic_state.partitions, suffix_bytes)
+    frames = _Frames(spark, location, belonging)
+    if target.snapshot is not None:
+        return frames.snapshot(target.snapshot, target.cuts)
+    if (
+        known.history
+        and not topic_state.deletes_old_segments
+        and not any(topic_state.starts.values())
+    ):
+        base = known.base_of(target.cuts)
+        for begin in [base, None] if base is not None else [None]:
+            found = frames.replayed(begin, known.history[0], target.cuts)
+            if found is not None:
+                return found
+    raise known.gone(target.what, known.now.at_ms)
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """The Delta tables of one topic as DataFrames."""
+
+    spark: SparkSession
+    location: Location
+    belonging: Belonging
+
+    def snapshot(self, snapshot: Snapshot, partitions: Iterable[int]) -> DataFrame:
+        """Its rows of these partitions."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only
+
+        rows = self._load(self.location.snapshots, snapshot.version)
+        return rows.where(f.col("partition").isin(*partitions))
+
+    def replayed(
+        self, base: Snapshot | None, history: HistoryCommit, cuts: Mapping[int, Cut]
+    ) -> DataFrame | None:
+        """A base, or an empty table, and the changes after it; None if some may be missing."""
+        note = history.note
+        starts = {p: 0 if base is None else base.note.offsets[p] for p in cuts}
+        changes = self._load(self.location.history, history.version).drop("date")
+        ends = _ends(changes, starts, note.offsets, cuts)
+        if ends is None:
+            return None
+        changes = changes.where(_within({p: (start, ends[p]) for p, start in starts.items()}))
+        counts = {row[0]: row[1] for row in changes.groupBy("partition").count().collect()}
+        for p, start in starts.items():
+            if counts.get(p, 0) == ends[p] - start:
+                continue
+            if start < max(note.held_from[p], history.complete_from[p]):
+                return None
+        changes = changes.mapInArrow(self.belonging, changes.schema)
+        rows = changes if base is None else changes.unionByName(self.snapshot(base, cuts))
+        return _newest_of_each_key(rows)
+
+    def _load(self, uri: str, version: int) -> DataFrame:
+        return self.spark.read.format("delta").option("versionAsOf", str(version)).load(uri)
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """Keeps the records that belong to a table: those with a key, in the partition of the key."""
+
+    partitions: int
+    key_suffix_bytes: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """On an executor."""
+        import numpy as np  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415
+
+        from lastword.kafka.partitioner import misplaced  # noqa: PLC0415
+
+        for batch in batches:
+            keys = batch.column("key").to_pylist()
+            partitions = batch.column("partition").to_numpy(zero_copy_only=False)
+            belongs = np.array([bool(key) for key in keys], dtype=bool)
+            for partition in np.unique(partitions):
+                places = np.flatnonzero((partitions == partition) & belongs)
+                of_it = [keys[i] for i in places]
+                strays = misplaced(of_it, int(partition), self.partitions, self.key_suffix_bytes)
+                belongs[places[strays]] = False
+            yield batch.filter(pa.array(belongs))
+
+
+def _ends(
+    changes: DataFrame, starts: Mapping[int, int], held: Mapping[int, int], cuts: Mapping[int, Cut]
+) -> dict[int, int] | None:
+    """Where each partition is cut; None where only the log would tell."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only
+
+    found: dict[int, int] = {}
+    time_ms = next(iter(cuts.values())).time_ms
+    if time_ms is not None:
+        ranges = {p: (max(starts[p], cut.floor), cut.ceiling) for p, cut in cuts.items()}
+        later = changes.where(_within(ranges) & (f.unix_millis("timestamp") > time_ms))
+        rows = later.groupBy("partition").agg(f.min("offset")).collect()
+        found = {row[0]: row[1] for row in rows}
+    ends = {p: found.get(p, cut.ceiling) for p, cut in cuts.items()}
+    beyond = any(starts[p] < end and end > held[p] for p, end in ends.items())
+    return None if beyond else ends
+
+
+def _within(ranges: Mapping[int, tuple[int, int]]) -> Column:
+    from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only
+
+    offset = f.col("offset")
+    each = [
+        (f.col("partition") == p) & (offset >= start) & (offset < end)
+        for p, (start, end) in ranges.items()
+    ]
+    return reduce(lambda one, other: one | other, each)
+
+
+def _newest_of_each_key(rows: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only
+
+    others = [name for name in rows.columns if name not in {"key", "partition"}]
+    last = f.max_by(f.struct(*others), f.col("offset")).alias("last")
+    newest = rows.groupBy("partition", "key").agg(last).select("key", "partition", "last.*")
+    return newest.where(f.col("value").isNotNull()).select(*rows.columns)

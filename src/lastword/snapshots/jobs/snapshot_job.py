@@ -1,0 +1,247 @@
+"""Takes a snapshot of a topic: one Spark task per partition, one Delta commit for all of it."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.errors import SnapshotError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.replicas.topic.protection import ProtectionSeen, protection_seen
+from lastword.replicas.topic.topic_state import TopicState, read_topic_state
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot import (
+    APPLICATION,
+    Kind,
+    Snapshot,
+    SnapshotNote,
+    encode_note,
+)
+from lastword.snapshots.jobs.snapshot_task import SnapshotTask
+from lastword.snapshots.travel.lineage import why_torn
+from lastword.snapshots.travel.log_completeness import log_completeness
+from lastword.spark.partition_reads import FewestPerPartition
+from lastword.spark.topic_frame import topic_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lastword.snapshots.catalog.planning import SnapshotPlan
+
+log = logging.getLogger(__name__)
+
+DEFAULT_KEEP_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True)
+class SnapshotReport:
+    """What a snapshot came to; ``records`` and ``bytes`` are what was read from the topic."""
+
+    snapshot: Snapshot
+    kind: Kind
+    reason: str
+    records: int
+    bytes: int
+    rows: int
+    files_deleted: int
+    seconds: float
+
+
+class SnapshotJob:
+    """Snapshots of one topic, one after the other; ``run`` takes one.
+
+    The first is full, the next ones read only what changed, unless the last one is too old for
+    that. Killed at any moment, it leaves the last snapshot as it is, and the next run goes on.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        connection: Connection,
+        location: Location,
+        *,
+        key: CodecSpec = "string",
+        value: CodecSpec = "json",
+        keep_ms: int = DEFAULT_KEEP_MS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+
+        self._spark = spark
+        self._connection = connection
+        self._location = location
+        self._key, self._value = key_codec(key), codec(value)
+        self._keep_ms = keep_ms
+        self._clock = clock
+        self._catalog = Catalog(location.snapshots)
+
+    def run(self, *, full: bool = False) -> SnapshotReport:
+        """Take one snapshot; raises SnapshotError when it is none, and then nothing has changed."""
+        from lastword.snapshots.catalog.planning import plan_snapshot  # noqa: PLC0415
+
+        started = self._clock.monotonic()
+        with Admin(self._connection) as admin:
+            topic_state = read_topic_state(admin, self._location.topic, self._clock.now_ms())
+            known_at_ms = self._clock.now_ms()
+        newest = self._catalog.newest()
+        plan = plan_snapshot(
+            newest,
+            topic_state,
+            key_codec=self._key.name,
+            key_suffix_bytes=self._key.suffix_bytes,
+            value_codec=self._value.name,
+            now_ms=self._clock.now_ms(),
+            torn=None if newest is None else why_torn(self._connection, topic_state, newest.note),
+            full=full,
+        )
+        log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
+        note = self._note(plan, topic_state, known_at_ms)
+        records, size, read = self._write(plan, topic_state, note)
+        before = protection_seen(topic_state, known_at_ms)
+        snapshot = self._confirmed(self._committed(note), plan, before, read)
+        return SnapshotReport(
+            snapshot=snapshot,
+            kind=plan.kind,
+            reason=plan.reason,
+            records=records,
+            bytes=size,
+            rows=self._catalog.size(snapshot).rows,
+            files_deleted=self._catalog.vacuum(),
+            seconds=self._clock.monotonic() - started,
+        )
+
+    def _note(self, plan: SnapshotPlan, topic_state: TopicState, known_at_ms: int) -> SnapshotNote:
+        base_retention_ms = (
+            topic_state.delete_retention_ms
+            if plan.base is None
+            else plan.base.note.delete_retention_ms
+        )
+        return SnapshotNote(
+            number=plan.number,
+            run_id=uuid.uuid4().hex,
+            kind=plan.kind,
+            topic=self._location.topic,
+            topic_id=topic_state.topic_id,
+            cluster_id=topic_state.cluster_id,
+            offsets=plan.ends,
+            captured_at_ms=topic_state.at_ms,
+            read_since_ms=plan.read_since_ms,
+            delete_retention_ms=min(base_retention_ms, topic_state.delete_retention_ms),
+            key_codec=self._key.name,
+            value_codec=self._value.name,
+            keep_ms=self._keep_ms,
+            known_at_ms=known_at_ms,
+            compaction_lag_ms=topic_state.compaction_lag_ms,
+            leader_epochs=dict(topic_state.leader_epochs),
+            key_suffix_bytes=self._key.suffix_bytes,
+        )
+
+    def _write(
+        self, plan: SnapshotPlan, topic_state: TopicState, note: SnapshotNote
+    ) -> tuple[int, int, dict[int, int]]:
+        """How many records and bytes were read, and how many records of each partition."""
+        context = self._spark.sparkContext
+        records, size = (context.accumulator(0) for _ in range(2))
+        read = context.accumulator({}, FewestPerPartition())
+
+        def count(partition: int, more_records: int, more_bytes: int) -> None:
+            records.add(more_records)
+            size.add(more_bytes)
+            read.add({partition: more_records})
+
+        from lastword.snapshots.catalog.layout import snapshot_columns  # noqa: PLC0415
+
+        columns = snapshot_columns(self._key.name, self._value.name)
+        parts = [
+            topic_frame(
+                self._spark,
+                self._connection,
+                self._location.topic,
+                partition=partition,
+                start=plan.starts[partition],
+                end=plan.ends[partition],
+            ).mapInArrow(
+                SnapshotTask(
+                    uri=self._location.snapshots,
+                    base_version=None if plan.base is None else plan.base.version,
+                    partition=partition,
+                    partitions=topic_state.partitions,
+                    first_offset=topic_state.starts[partition]
+                    if topic_state.deletes_old_segments
+                    else 0,
+                    key_suffix_bytes=self._key.suffix_bytes,
+                    key_codec=self._key.name,
+                    value_codec=self._value.name,
+                    count=partial(count, partition),
+                ),
+                columns,
+            )
+            for partition in plan.changed
+        ]
+        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
+        writer = rows.write.format("delta").partitionBy("partition")
+        writer = writer.option("userMetadata", encode_note(note))
+        # Should the commit be tried twice, Delta takes the second for what it is.
+        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(plan.number))
+        if plan.base is None:
+            writer = writer.mode("overwrite").option("overwriteSchema", "true")
+            days = self._keep_ms // 86_400_000 + 1  # of commits, which hold the positions
+            writer = writer.option("delta.logRetentionDuration", f"interval {days} days")
+        elif plan.changed:
+            chosen = ", ".join(map(str, plan.changed))
+            writer = writer.mode("overwrite").option("replaceWhere", f"partition IN ({chosen})")
+        else:
+            writer = writer.mode("append")  # nothing changed; but that is known of a later moment
+        writer.save(self._location.snapshots)
+        return records.value, size.value, read.value
+
+    def _confirmed(
+        self, snapshot: Snapshot, plan: SnapshotPlan, before: ProtectionSeen, read: dict[int, int]
+    ) -> Snapshot:
+        """The snapshot, exact if that can be told now that the log was read."""
+        from lastword.snapshots.catalog.confirmation import confirm, is_exact  # noqa: PLC0415
+
+        note = snapshot.note
+        with Admin(self._connection) as admin:
+            topic_state = read_topic_state(admin, note.topic, self._clock.now_ms())
+            after = protection_seen(topic_state, self._clock.now_ms())
+            found = log_completeness(admin, note.topic, [before, after])
+        same_log = (
+            topic_state.topic_id == note.topic_id
+            and topic_state.leader_epochs == note.leader_epochs
+        )
+        ends = after.ends
+        if same_log and is_exact(plan.starts, plan.ends, read=read, ends_after=ends, found=found):
+            confirm(self._catalog.uri, note.run_id)
+            return msgspec.structs.replace(snapshot, exact=True)
+        log.info("%s: snapshot %d is not for time travel", note.topic, note.number)
+        return snapshot
+
+    def _committed(self, note: SnapshotNote) -> Snapshot:
+        """The snapshot that was just written, if it is the newest, and sound."""
+        newest = self._catalog.newest()
+        if newest is None or newest.note.run_id != note.run_id:
+            raise SnapshotError(
+                f"another job has taken snapshot {note.number} of {note.topic} meanwhile",
+                hint="one job per topic and place is enough; nothing is lost",
+            )
+        if not newest.sound:
+            raise SnapshotError(
+                f"reading {note.topic} took longer than its tombstones live "
+                f"(delete.retention.ms is {note.delete_retention_ms}): deletes may be missing, "
+                "so this snapshot will not be used",
+                hint="raise delete.retention.ms; `lastword topic check` names a good value",
+            )
+        return newest
+
+
+def _union(above: DataFrame, below: DataFrame) -> DataFrame:
+    return above.unionAll(below)

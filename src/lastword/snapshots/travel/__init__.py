@@ -1,0 +1,1 @@
+"""Reading the past: snapshots, history and the log together."""

@@ -1,0 +1,187 @@
+"""The history of a topic: every change, kept in an append-only Delta table, deletes included.
+
+Each commit holds the changes from where the one before it ended, and says so itself: what is
+there is there once, whatever was killed, retried or run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from lastword.errors import SnapshotError
+from lastword.records import Batch, Headers
+from lastword.replicas.sweep.retention import lag_margin_ms
+from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.snapshots.catalog import delta_errors
+from lastword.snapshots.catalog.layout import RAW_COLUMNS
+
+HISTORY_FORMAT = 1
+APPLICATION = "lastword-history"
+
+_BATCH_ROWS = 64 << 10
+
+
+class HistoryNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What one commit adds, and what the table then holds; user metadata of the commit, as JSON.
+
+    It adds the offsets from ``starts`` to ``offsets``. From ``complete_from`` on the table has all
+    that was ever written: the setting that protects a log was in force until it was read.
+    """
+
+    number: int
+    run_id: str
+    topic: str
+    topic_id: str
+    cluster_id: str
+    starts: dict[int, int]
+    offsets: dict[int, int]
+    held_from: dict[int, int]
+    complete_from: dict[int, int]
+    captured_at_ms: int
+    known_at_ms: int
+    compaction_lag_ms: int
+    leader_epochs: dict[int, int]
+    key_codec: str
+    value_codec: str
+    application: str = APPLICATION
+    history_format: int = HISTORY_FORMAT
+
+
+class HistoryCommit(msgspec.Struct, frozen=True):
+    """A committed part of the history, and when that was."""
+
+    note: HistoryNote
+    version: int
+    committed_at_ms: int
+
+    @property
+    def look(self) -> ProtectionSeen:
+        """What the job saw of the topic's settings."""
+        note = self.note
+        return ProtectionSeen(
+            note.captured_at_ms, note.known_at_ms, note.offsets, note.compaction_lag_ms
+        )
+
+    @property
+    def complete_from(self) -> dict[int, int]:
+        """As in the note, unless reading took longer than the setting is sure to have protected."""
+        note = self.note
+        slack_ms = lag_margin_ms(note.compaction_lag_ms) // 2  # the other half is for the clocks
+        if self.committed_at_ms - note.known_at_ms <= slack_ms:
+            return note.complete_from
+        read = [p for p, start in note.starts.items() if start < note.offsets[p]]
+        return note.complete_from | {p: note.offsets[p] for p in read}
+
+
+_decode = msgspec.json.Decoder(HistoryNote).decode
+
+
+def encode_history_note(note: HistoryNote) -> str:
+    """The text that goes into the commit."""
+    return msgspec.json.encode(note).decode()
+
+
+class History:
+    """Reads the history of one topic; needs no JVM."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+
+    def commits(self) -> list[HistoryCommit]:
+        """Those that Delta's log still tells of, the newest first; empty before the first one."""
+        try:
+            with delta_errors(self.uri):
+                entries = DeltaTable(self.uri).history()
+        except TableNotFoundError:
+            return []
+        found = [
+            HistoryCommit(note, entry["version"], entry["timestamp"])
+            for entry in entries
+            if (note := _decoded(entry.get("userMetadata"))) is not None
+        ]
+        if not found:
+            raise SnapshotError(
+                f"{self.uri} holds rows, but nothing says which offsets they are",
+                hint="move it away; the next run begins a new history",
+            )
+        return found
+
+    def of(self, topic_state: TopicState) -> list[HistoryCommit]:
+        """The same, if it is the history of this very log; else nothing."""
+        return [
+            each
+            for each in self.commits()
+            if (each.note.topic_id, each.note.cluster_id)
+            == (topic_state.topic_id, topic_state.cluster_id)
+            and len(each.note.offsets) == topic_state.partitions
+        ]
+
+    def changes(
+        self, partition: int, start: int, end: int, *, version: int, key: bytes | None = None
+    ) -> Iterator[Batch]:
+        """What was written from ``start`` to ``end``, in order; only that of ``key`` if given."""
+        field = pc.field
+        wanted = (field("partition") == partition) & (field("offset") >= start)
+        wanted &= field("offset") < end
+        if key is not None:
+            wanted &= field("key") == pa.scalar(key, pa.large_binary())
+        with delta_errors(self.uri):
+            table = DeltaTable(self.uri, version=version)
+            dataset = table.to_pyarrow_dataset(as_large_types=True)
+            rows = dataset.to_table(list(RAW_COLUMNS), filter=wanted).sort_by("offset")
+        offsets = rows["offset"]
+        if pc.count_distinct(offsets).as_py() != len(offsets):
+            raise SnapshotError(
+                f"{self.uri}: partition {partition} has an offset twice from {start} to {end}",
+                hint="something else has written to it; move it away to begin a new history",
+            )
+        for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
+            yield _batch(partition, batch)
+
+    def unbroken_from(self, partition: int, start: int, end: int, *, version: int) -> int:
+        """From which offset on each one is there, up to ``end``; ``end`` where the last is not."""
+        field = pc.field
+        wanted = (field("partition") == partition) & (field("offset") >= start)
+        with delta_errors(self.uri):
+            dataset = DeltaTable(self.uri, version=version).to_pyarrow_dataset()
+            rows = dataset.to_table(["offset"], filter=wanted & (field("offset") < end))
+        offsets = np.sort(rows["offset"].to_numpy())
+        if not offsets.size or offsets[-1] != end - 1:
+            return end
+        gaps = np.flatnonzero(np.diff(offsets) != 1)
+        return int(offsets[gaps[-1] + 1] if gaps.size else offsets[0])
+
+
+def _decoded(text: str | None) -> HistoryNote | None:
+    try:
+        note = _decode(text or "")
+    except msgspec.MsgspecError:
+        return None
+    ours = note.application == APPLICATION and note.history_format == HISTORY_FORMAT
+    return note if ours else None
+
+
+def _batch(partition: int, rows: pa.RecordBatch) -> Batch:
+    offsets = rows.column("offset").to_pylist()
+    timestamps = rows.column("timestamp").cast(pa.int64()).to_pylist()
+    return Batch(
+        partition=partition,
+        keys=rows.column("key").to_pylist(),
+        values=rows.column("value").to_pylist(),
+        offsets=offsets,
+        timestamps=[each // 1000 for each in timestamps],
+        headers=[_headers(each) for each in rows.column("headers").to_pylist()],
+        next_offset=offsets[-1] + 1,
+    )
+
+
+def _headers(given: list[dict[str, bytes]] | None) -> Headers | None:
+    return tuple((each["key"], each["value"]) for each in given) if given else None  # type: ignore[misc]

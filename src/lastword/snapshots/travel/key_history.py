@@ -1,0 +1,123 @@
+"""Every known change of one key: from the history, and from what the log still has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lastword.clock import Clock
+from lastword.kafka.admin import Admin
+from lastword.kafka.log.reader import read_range
+from lastword.records import Batch, Record
+from lastword.replicas.topic.protection import protection_seen
+from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.travel.log_completeness import log_completeness
+from lastword.snapshots.travel.past_sources import PastSources, read_past_sources
+
+
+@dataclass(frozen=True)
+class KeyHistory:
+    """The changes of a key from the oldest to the newest.
+
+    All changes from the offset ``complete_from`` on are among them; of those before it, compaction
+    may have removed some. What lies at ``searched_to`` and beyond is not committed yet.
+    """
+
+    partition: int
+    changes: list[Record]
+    complete_from: int
+    searched_to: int
+
+    def may_lack_some_before(self, index: int) -> bool:
+        """Whether there may have been changes between this one and the one before it."""
+        after = self.changes[index - 1].offset + 1 if index else 0
+        return after < self.complete_from
+
+
+class KeyHistoryReader:
+    """Reads what is known of single keys of one topic."""
+
+    def __init__(
+        self,
+        admin: Admin,
+        topic: str,
+        location: Location | None,
+        *,
+        key_suffix_bytes: int,
+        clock: Clock,
+    ) -> None:
+        self._admin = admin
+        self._topic = topic
+        self._location = location
+        self._suffix = key_suffix_bytes
+        self._clock = clock
+
+    def read(self, partition: int, key: bytes) -> KeyHistory:
+        """All that is known of ``key``, which is at home in ``partition``."""
+        topic_state = read_topic_state(self._admin, self._topic, self._clock.now_ms())
+        now = protection_seen(topic_state, self._clock.now_ms())
+        known = read_past_sources(
+            self._admin.connection, self._location, topic_state, now, key_suffix_bytes=self._suffix
+        )
+        start, end = topic_state.starts[partition], topic_state.stable_ends[partition]
+        changes: list[Record] = []
+        complete_from = held_to = start
+        if known.history:
+            note = known.history[0].note
+            held_from, held_to = note.held_from[partition], note.offsets[partition]
+            # What is older than the history may still be in the log.
+            for batch in self._log(partition, start, min(held_from, end)):
+                changes += _of(key, batch)
+            complete_from, kept = self._from_history(known, partition, key)
+            changes += kept
+        tail = _Unbroken(held_to)
+        for batch in self._log(partition, held_to, end):
+            tail.add(batch)
+            changes += _of(key, batch)
+        after = read_topic_state(self._admin, self._topic, self._clock.now_ms())
+        looks = [*known.looks, protection_seen(after, self._clock.now_ms())]
+        protected_from = log_completeness(self._admin, self._topic, looks).complete_from[partition]
+        whole_from = min(tail.end(end), protected_from)
+        if whole_from > held_to:
+            complete_from = whole_from
+        return KeyHistory(partition, changes, complete_from, end)
+
+    def _log(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        return read_range(self._admin.connection, self._topic, {partition: (start, end)})
+
+    def _from_history(
+        self, known: PastSources, partition: int, key: bytes
+    ) -> tuple[int, list[Record]]:
+        from lastword.snapshots.travel.history import History  # noqa: PLC0415 - loads deltalake
+
+        if self._location is None:
+            raise RuntimeError("a history has a place")
+        newest = known.history[0]
+        history, version = History(self._location.history), newest.version
+        held = (newest.note.held_from[partition], newest.note.offsets[partition])
+        batches = history.changes(partition, *held, version=version, key=key)
+        changes = [record for batch in batches for record in batch.records()]
+        unbroken_from = history.unbroken_from(partition, *held, version=version)
+        return min(newest.complete_from[partition], unbroken_from), changes
+
+
+class _Unbroken:
+    """From which offset on none is missing."""
+
+    def __init__(self, start: int) -> None:
+        self._since = self._next = start
+
+    def add(self, batch: Batch) -> None:
+        for offset in batch.offsets:
+            if offset != self._next:
+                self._since = offset
+            self._next = offset + 1
+
+    def end(self, offset: int) -> int:
+        """No more come below ``offset``."""
+        return self._since if offset == self._next else offset
+
+
+def _of(key: bytes, batch: Batch) -> list[Record]:
+    return [each for each in batch.records() if each.key == key] if key in batch.keys else []

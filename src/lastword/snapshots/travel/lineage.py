@@ -1,0 +1,58 @@
+"""Whether what was read from a log is still a part of it, after its leader has changed.
+
+Only with a new leader, and a new epoch, can a log lose its tail and grow another one. So a position
+of the current epoch needs no question, and of the others one for each epoch will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from lastword.kafka.admin.offsets import LogEnd
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.lineage import lost_places
+from lastword.replicas.topic.topic_state import TopicState
+
+if TYPE_CHECKING:
+    from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotNote
+    from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+
+C = TypeVar("C", "Snapshot", "HistoryCommit")
+
+
+def why_torn(
+    connection: Connection, topic_state: TopicState, note: SnapshotNote | HistoryNote
+) -> str | None:
+    """Why the log is not what it was up to there; None when it is, or nobody noted its epochs.
+
+    A topic that is another one altogether is for others to notice.
+    """
+    if note.topic_id != topic_state.topic_id or len(note.offsets) != topic_state.partitions:
+        return None
+    places = {
+        partition: LogEnd(note.offsets[partition], epoch)
+        for partition, epoch in note.leader_epochs.items()
+        if epoch >= 0 and epoch != topic_state.leader_epochs.get(partition)
+    }
+    lost = lost_places(connection, note.topic, places) if places else {}
+    for partition, reason in lost.items():
+        return f"partition {partition} has lost its tail since, and grown again: {reason}"
+    return None
+
+
+def not_torn(connection: Connection, topic_state: TopicState, newest_first: Iterable[C]) -> list[C]:
+    """Those that are still of this log."""
+    torn: dict[tuple[tuple[int, int], ...], bool] = {}
+    kept = []
+    for each in newest_first:
+        epochs = _hashable(each.note.leader_epochs)
+        if epochs not in torn:
+            torn[epochs] = why_torn(connection, topic_state, each.note) is not None
+        if not torn[epochs]:
+            kept.append(each)
+    return kept
+
+
+def _hashable(epochs: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(epochs.items()))

@@ -1,0 +1,77 @@
+"""From where on the log of a compacted topic is certain to be whole.
+
+What compaction has removed leaves no trace but a gap in the offsets, and markers of transactions
+leave gaps, too. Two things can be relied on:
+
+- Where every offset is there, nothing was removed.
+- Kafka's cleaner leaves alone each segment with a record younger than ``min.compaction.lag.ms``,
+  and all that come after it. That protects what was written since the setting was first seen,
+  for as long as each later look has found it in force. The value of now alone says nothing: it
+  may have been raised after a cleaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lastword.kafka.admin import Admin
+from lastword.replicas.sweep.retention import untouched_since_ms
+from lastword.replicas.topic.protection import ProtectionSeen
+
+
+@dataclass(frozen=True)
+class LogCompleteness:
+    """Nothing from ``complete_from`` on was removed, and no state since ``since_ms`` is lost."""
+
+    complete_from: Mapping[int, int]
+    since_ms: int
+
+    def holds(self, partition: int, offset: int) -> bool:
+        """Whether the cleaner has not been at ``offset`` or beyond."""
+        return offset >= self.complete_from[partition]
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What a row of looks amounts to: from ``start`` on, records since ``since_ms`` were safe."""
+
+    start: ProtectionSeen
+    since_ms: int | None
+
+    @property
+    def from_ms(self) -> int:
+        """The earliest moment whose state is safe."""
+        start_ms = self.start.at_ms
+        return start_ms if self.since_ms is None else max(start_ms, self.since_ms)
+
+
+def protection(looks: Sequence[ProtectionSeen]) -> Protection:
+    """The furthest that the looks, oldest first, reach back; the last one is of now.
+
+    A cleaning between two looks has been under the smaller of their lags, at the latest at the
+    second one; one before the first look has not passed the end it found.
+    """
+    best = Protection(looks[-1], None)
+    since_ms: int | None = None
+    for earlier, later in reversed(list(pairwise(looks))):
+        lag_ms = min(earlier.compaction_lag_ms, later.compaction_lag_ms)
+        safe_ms = untouched_since_ms(later.known_at_ms, lag_ms)
+        if safe_ms is None:
+            break
+        since_ms = safe_ms if since_ms is None else max(since_ms, safe_ms)
+        found = Protection(earlier, since_ms)
+        if found.from_ms < best.from_ms:
+            best = found
+    return best
+
+
+def log_completeness(admin: Admin, topic: str, looks: Sequence[ProtectionSeen]) -> LogCompleteness:
+    """Ask where the protected records begin; ``looks`` are as ``protection`` wants them."""
+    found, ends = protection(looks), looks[-1].ends
+    complete_from = dict(found.start.ends)
+    if found.since_ms is not None:
+        protected = admin.offsets_since(topic, ends, found.since_ms)
+        complete_from = {p: max(at, protected[p]) for p, at in complete_from.items()}
+    return LogCompleteness(complete_from, found.from_ms)

@@ -1,0 +1,147 @@
+"""What is known of a topic's past: its snapshots, its history, and the looks at its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from lastword.errors import ConfigError, MomentGoneError
+from lastword.kafka.connection import Connection
+from lastword.records import Position, Version
+from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot import Snapshot, why_another_table
+from lastword.snapshots.travel.lineage import not_torn
+from lastword.snapshots.travel.moments import Moment, as_milliseconds
+from lastword.snapshots.travel.replay import Cut
+
+if TYPE_CHECKING:
+    from lastword.snapshots.travel.history import HistoryCommit
+
+
+class Target(NamedTuple):
+    """A moment of one log: a snapshot that is of it, or where to cut each partition."""
+
+    snapshot: Snapshot | None
+    cuts: dict[int, Cut]
+    what: str
+
+
+@dataclass(frozen=True)
+class PastSources:
+    """All of it is of one log, the newest first. Moments are resolved by these positions alone."""
+
+    now: ProtectionSeen
+    snapshots: Sequence[Snapshot]
+    history: Sequence[HistoryCommit]
+    seen: Sequence[ProtectionSeen]
+
+    @property
+    def looks(self) -> list[ProtectionSeen]:
+        """Every look, the oldest first; the last one is of now."""
+        recorded = [each.look for each in self.snapshots] + [each.look for each in self.history]
+        return [*sorted([*recorded, *self.seen], key=lambda look: look.at_ms), self.now]
+
+    def resolve(self, topic: str, moment: Moment) -> Target:
+        """Where ``moment`` is; raises ConfigError when it has not been yet."""
+        if isinstance(moment, Version):
+            moment = Position.after(moment)
+        if isinstance(moment, Position):
+            self._require_reached(topic, moment)
+            cuts = {p: Cut(at) for p, at in moment.offsets.items()}
+            return Target(self._snapshot_at(moment), cuts, f"{topic} at {moment}")
+        time_ms = as_milliseconds(moment)
+        if time_ms > self.now.known_at_ms:
+            raise ConfigError(
+                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
+            )
+        what = f"{topic} at {time_ms} ms"
+        snapshot = self._snapshot_of(time_ms)
+        if snapshot is not None:
+            return Target(snapshot, {p: Cut(at) for p, at in snapshot.note.offsets.items()}, what)
+        return Target(None, self._cuts_at(time_ms), what)
+
+    def _require_reached(self, topic: str, position: Position) -> None:
+        ends = self.now.ends
+        if not position.offsets or any(
+            p not in ends or at > ends[p] for p, at in position.offsets.items()
+        ):
+            raise ConfigError(
+                f"{topic} has not been at {str(position)!r} yet",
+                hint=f"it ends at {Position(ends)}",
+            )
+
+    def _snapshot_at(self, position: Position) -> Snapshot | None:
+        """One that was cut exactly there."""
+        wanted = position.offsets.items()
+        return next((each for each in self.snapshots if wanted <= each.note.offsets.items()), None)
+
+    def _snapshot_of(self, time_ms: int) -> Snapshot | None:
+        """The one that has this very time."""
+        found = (each for each in self.snapshots if each.note.captured_at_ms == time_ms)
+        return next(found, None)
+
+    def base_of(self, cuts: dict[int, Cut]) -> Snapshot | None:
+        """The newest one to which only changes before the cuts have to be added."""
+        for snapshot in self.snapshots:
+            offsets = snapshot.note.offsets
+            if all(offsets[p] <= _certain(cut) for p, cut in cuts.items()):
+                return snapshot
+        return None
+
+    def _cuts_at(self, time_ms: int) -> dict[int, Cut]:
+        """Between the last position known to have been reached by then, and the next one."""
+        looks = self.looks
+        reached = [look.ends for look in looks if look.known_at_ms <= time_ms]
+        beyond = [look.ends for look in looks if look.at_ms >= time_ms]
+        floor = reached[-1] if reached else {}
+        ceiling = beyond[0] if beyond else self.now.ends
+        return {p: Cut(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
+
+    def gone(self, what: str, since_ms: int) -> MomentGoneError:
+        """The refusal, which names the earliest moment that can be had."""
+        earliest_ms = min([since_ms, *(each.note.captured_at_ms for each in self.snapshots)])
+        earliest = datetime.fromtimestamp(earliest_ms / 1000, UTC).isoformat()
+        return MomentGoneError(
+            f"{what} cannot be answered exactly: compaction may have removed what it was; the "
+            f"earliest moment that can be is {earliest}",
+            hint="keep more: snapshots with --history, or a larger min.compaction.lag.ms",
+        )
+
+
+def read_past_sources(
+    connection: Connection,
+    location: Location | None,
+    topic_state: TopicState,
+    now: ProtectionSeen,
+    *,
+    key_suffix_bytes: int,
+    seen: Iterable[ProtectionSeen] = (),
+) -> PastSources:
+    """Look up what there is of this very table, however old: each is exact at its position."""
+    if location is None or not location.may_hold_any:
+        return PastSources(now, (), (), tuple(seen))
+    from lastword.snapshots.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+    from lastword.snapshots.travel.history import History  # noqa: PLC0415
+
+    snapshots = [
+        each
+        for each in Catalog(location.snapshots).snapshots()
+        if why_another_table(each.note, topic_state, key_suffix_bytes) is None
+        and each.sound
+        and each.exact
+    ]
+    return PastSources(
+        now,
+        not_torn(connection, topic_state, snapshots),
+        not_torn(connection, topic_state, History(location.history).of(topic_state)),
+        tuple(seen),
+    )
+
+
+def _certain(cut: Cut) -> int:
+    """Up to where everything is before the cut."""
+    return cut.ceiling if cut.time_ms is None else cut.floor

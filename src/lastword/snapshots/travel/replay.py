@@ -1,0 +1,103 @@
+"""One partition of a past state: rows of a snapshot, and the changes after it up to a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lastword.records import Batch
+from lastword.replicas.apply.record_filter import RecordFilter
+
+
+class LostChangesError(Exception):
+    """Offsets are missing where nothing says that they were no changes; stays in this package."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where to stop: at ``ceiling``, or before the first record with a later time than ``time_ms``.
+
+    What lies below ``floor`` was there at that time, whatever times its writers gave it.
+    """
+
+    ceiling: int
+    floor: int = 0
+    time_ms: int | None = None
+
+
+@dataclass
+class Replay:
+    """Applies changes in the order of offsets, stretch by stretch, and refuses to miss any.
+
+    ``rows`` are as stores keep them, and those at the offset ``at``; ``from_start`` says that they
+    began with an empty table and not with a snapshot. ``relied`` says that the stretch begun last,
+    at ``began_at``, had gaps and was trusted.
+    """
+
+    record_filter: RecordFilter
+    cut: Cut
+    at: int = 0
+    rows: dict[bytes, bytes] = field(default_factory=dict)
+    from_start: bool = True
+    done: bool = field(init=False)
+    size_bytes: int = field(init=False)
+    relied: bool = field(default=False, init=False)
+    began_at: int = field(default=0, init=False)
+    _trusted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.done = self.at >= self.cut.ceiling
+        self.size_bytes = _size(self.rows)
+
+    def begin(self, *, trusted: bool) -> None:
+        """What comes now is ``trusted`` to be whole, or must have every offset to be so."""
+        self._trusted = trusted
+        self.began_at = self.at
+        self.relied = False
+
+    def add(self, batch: Batch) -> None:
+        """Apply what lies before the cut."""
+        if self.done:
+            return
+        count = self._before_the_cut(batch)
+        end = batch.next_offset
+        if count < len(batch):
+            self.done = True
+            end = min(batch.offsets[count], self.cut.ceiling)
+            batch = batch.first(count, end)
+        self._account(count, end)
+        if count:
+            filtered = self.record_filter.filtered(batch)
+            for key in filtered.deletes:
+                self.size_bytes -= len(key) + len(row) if (row := self.rows.pop(key, None)) else 0
+            replaced = {key: self.rows[key] for key in filtered.puts.keys() & self.rows.keys()}
+            self.size_bytes += _size(filtered.puts) - _size(replaced)
+            self.rows.update(filtered.puts)
+
+    def end(self, offset: int) -> None:
+        """Nothing more comes below ``offset``."""
+        if not self.done:
+            self._account(0, max(self.at, offset))
+            self.done = self.at >= self.cut.ceiling
+
+    def _account(self, records: int, end: int) -> None:
+        if records != end - self.at:
+            if not self._trusted:
+                raise LostChangesError(f"offsets are missing between {self.at} and {end}")
+            self.relied = True
+        self.at = end
+
+    def _before_the_cut(self, batch: Batch) -> int:
+        """How many records of the batch are."""
+        cut, time_ms = self.cut, self.cut.time_ms
+        if time_ms is None and batch.next_offset <= cut.ceiling:
+            return len(batch)
+        for i, (offset, timestamp) in enumerate(zip(batch.offsets, batch.timestamps, strict=True)):
+            later = time_ms is not None and offset >= cut.floor and timestamp > time_ms
+            if later or offset >= cut.ceiling:
+                return i
+        return len(batch)
+
+
+def _size(rows: Mapping[bytes, bytes]) -> int:
+    return sum(map(len, rows)) + sum(map(len, rows.values()))

@@ -1,0 +1,1 @@
+"""Spark itself: sessions, jars, class archives and frames of topics."""

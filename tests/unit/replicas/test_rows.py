@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.records import NO_HEADERS
+from lastword.replicas.apply.rows import (
+    PLAIN_ROW,
+    PREFIX_BYTES,
+    ROW_FORMAT,
+    decode_row,
+    encode_row,
+    offset_of,
+    pack_prefix,
+)
+
+OFFSETS = st.integers(0, 2**63 - 1)
+TIMESTAMPS = st.integers(-1, 2**63 - 1)  # Kafka gives -1 for "no timestamp"
+HEADERS = st.lists(st.tuples(st.text(max_size=10), st.none() | st.binary(max_size=10)), max_size=3)
+
+
+@given(OFFSETS, TIMESTAMPS, HEADERS, st.binary(max_size=50))
+def test_a_row_gives_back_what_went_in(
+    offset: int, timestamp_ms: int, headers: list[tuple[str, bytes | None]], value: bytes
+) -> None:
+    row = encode_row(offset, timestamp_ms, tuple(headers), value)
+    assert decode_row(row) == (offset, timestamp_ms, tuple(headers), value)
+    assert offset_of(row) == offset
+
+
+@given(OFFSETS, TIMESTAMPS, st.binary(max_size=50))
+def test_a_row_without_headers_is_a_prefix_and_the_value_as_it_was(
+    offset: int, timestamp_ms: int, value: bytes
+) -> None:
+    plain = pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
+    assert encode_row(offset, timestamp_ms, None, value) == plain
+    assert encode_row(offset, timestamp_ms, NO_HEADERS, value) == plain
+    assert len(plain) == PREFIX_BYTES + len(value)
+
+
+def test_an_empty_value_is_a_row_and_not_a_missing_one() -> None:
+    assert decode_row(encode_row(7, 8, None, b"")).value == b""
+    assert decode_row(encode_row(7, 8, (("trace", None),), b"")).value == b""
+
+
+def test_the_first_byte_says_the_format_in_its_upper_half() -> None:
+    assert encode_row(0, 0, None, b"x")[0] >> 4 == ROW_FORMAT
+    assert encode_row(0, 0, (("a", b"b"),), b"x")[0] >> 4 == ROW_FORMAT
