@@ -105,7 +105,7 @@ class SessionOperator(Operator):
             and session.end_ms > stream_time_ms - self._reach_ms
             and session.start_ms <= at_ms + gap_ms
         ]
-        return sorted(found, key=attrgetter("end_ms"))
+        return found if len(found) < 2 else sorted(found, key=attrgetter("end_ms"))
 
     def is_late(self, end_ms: int, stream_time_ms: int, known: Sequence[Session]) -> bool:
         """Whether a record comes too late for the session it would be in.
@@ -148,14 +148,10 @@ class _SessionsOfKey:
         """Take one record in. One on which the user's function fails changes nothing."""
         at_ms = events.timestamps[i]
         joined = self.operator.touched(self.sessions, at_ms, stream_time_ms)
-        start_ms = min([at_ms, *(each.start_ms for each in joined)])
-        end_ms = max([at_ms, *(each.end_ms for each in joined)])
-        known = [
-            each
-            for each in self.sessions
-            if each.end_ms == end_ms and each.start_ms == start_ms and each not in joined
-        ]
-        replaced = [*joined, *known]
+        start_ms = end_ms = at_ms
+        for each in joined:
+            start_ms, end_ms = min(start_ms, each.start_ms), max(end_ms, each.end_ms)
+        known = self._others_at(start_ms, end_ms, joined)
         if self.operator.is_late(end_ms, stream_time_ms, known):
             self.context.tally.late += 1
             return
@@ -165,9 +161,24 @@ class _SessionsOfKey:
             self.context.quarantine(events, i, error)
             return
         after = [] if value is None else [Session(start_ms, end_ms, value)]
+        replaced = joined + known
         if self.operator.every_update:
             self._replace(replaced, after)
-        self.sessions = [each for each in self.sessions if each not in replaced] + after
+        if replaced:
+            after = [each for each in self.sessions if each not in replaced] + after
+        else:
+            after = self.sessions + after
+        self.sessions = after
+
+    def _others_at(self, start_ms: int, end_ms: int, joined: list[Session]) -> list[Session]:
+        """Sessions of the very same times that a record does not join; mostly there are none."""
+        if len(joined) == len(self.sessions):
+            return []
+        return [
+            each
+            for each in self.sessions
+            if each.end_ms == end_ms and each.start_ms == start_ms and each not in joined
+        ]
 
     def write(self) -> None:
         """What became of the key's sessions in this batch, where not everything was written."""
