@@ -131,7 +131,7 @@ def test_a_fill_that_was_cut_short_is_started_over(
     table = tables.open(topic.name, **RAW, store="rocksdb")
     follower = table._lifecycle.parts.tailer.followers[0]
     follower.store.apply({b"from a broken snapshot": b"row"}, (), b"being filled")
-    follower._caught_up_at_ms = follower._written_caught_up_ms  # nothing more is written
+    follower._written_caught_up_ms = follower.soundness.caught_up_at_ms  # no more is written
     table.close()
     again = tables.open(topic.name, **RAW, store="rocksdb")
     assert (len(again), again.get(b"from a broken snapshot")) == (100, None)

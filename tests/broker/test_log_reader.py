@@ -56,7 +56,6 @@ def test_a_batch_has_every_column_of_its_records(
     assert all(r.timestamp_ms > 1_700_000_000_000 for r in records)
     assert batches[-1].next_offset == 3
     assert batches[-1].leader_epoch >= 0
-    assert reader.high_watermark(0) == 3
 
 
 def test_the_end_of_an_empty_partition_is_its_start(reader: LogReader) -> None:

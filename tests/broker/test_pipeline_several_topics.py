@@ -20,7 +20,7 @@ from lastword.pipelines.graph.plan import BatchOrder, Branch, SourcePlan
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.spans import Span
-from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task import run_task as task
 from lastword.testing.waiting import wait_until
 from tests.support.pipeline_worker import Worker, batch
 

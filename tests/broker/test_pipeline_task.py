@@ -30,8 +30,8 @@ from lastword.pipelines.graph.plan import (
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.status import pipeline_status
+from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.replay import ReplayPlan, replay_task
-from lastword.pipelines.task.run_task import run_task as task
 from lastword.pipelines.task.task_input import PIECE_BYTES
 from lastword.replicas.apply.checkpoint import decode_checkpoint, encode_checkpoint
 from lastword.replicas.apply.rows import encode_row

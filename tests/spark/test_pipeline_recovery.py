@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from lastword.errors import FencedError
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines import Pipeline, tumbling
-from lastword.pipelines.api.grouped import Result
+from lastword.pipelines.api.result import Result
 from tests.support.pipeline_process import DriverProcess
 from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
 from tests.support.tables import read_raw

@@ -24,7 +24,7 @@ from lastword.pipelines.graph.plan import (
 )
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.make_fold import MakeFold
-from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_input import COLUMNS
 from tests.support.tables import read_raw
 

@@ -15,7 +15,7 @@ from lastword.codecs.resolve import codec, key_codec
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines import Pipeline
-from lastword.pipelines.api.grouped import Result
+from lastword.pipelines.api.result import Result
 from tests.support.tables import read_raw
 
 PARTITIONS = 3

@@ -17,6 +17,8 @@ from lastword.broker import ports
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 TIMEOUT_S = 180.0
+# A shell without job control starts background jobs so that they ignore SIGINT.
+AS_IN_THE_BACKGROUND = ("bash", "-c", 'trap "" INT; exec "$@"', "bash")
 
 
 class Up:
@@ -36,7 +38,7 @@ class Up:
         # Not a pipe: nobody reads it before the end, and it may be a lot.
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by close()
         self.process = subprocess.Popen(
-            [LASTWORD, *command, "--json", *arguments],
+            [*AS_IN_THE_BACKGROUND, LASTWORD, *command, "--json", *arguments],
             env=self.environ,
             cwd=home,
             stdout=subprocess.PIPE,

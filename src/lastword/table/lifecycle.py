@@ -254,10 +254,16 @@ class Lifecycle:
 
     def _evict_what_the_restore_brought_in(self) -> None:
         tailer = self.parts.tailer
-        for follower in tailer.followers.values():
-            if follower.store.capabilities.capacity is not None:
-                with tailer.lock:
-                    self._evict(follower.store)
+        evicting = [
+            follower.store
+            for follower in tailer.followers.values()
+            if follower.store.capabilities.capacity is not None
+        ]
+        if evicting:
+            self.parts.writer.connect()  # not while readers wait for the lock
+        for store in evicting:
+            with tailer.lock:
+                self._evict(store)
 
     def _keep_to_capacity(self, batch: Batch, store: Store) -> None:
         if self.parts.fence is not None:

@@ -59,7 +59,7 @@ class Writer:
     def write(self, records: Sequence[Outgoing]) -> list[Delivery]:
         """Send ``records`` in order; what was acknowledged is readable when this returns."""
         prepared = [self._prepare(record) for record in records]
-        producer = self._connect()
+        producer = self.connect()
         if self._evictions is None:
             return self._send(producer, prepared)
         keys = [record.key for record in records]
@@ -87,7 +87,7 @@ class Writer:
         """Delete keys that the store dropped at ``position``, without waiting for it."""
         if not keys or self._evictions is None:
             return
-        producer = self._connect()
+        producer = self.connect()
         with self._lock:
             self._post_tombstones(producer, self._evictions.evict(keys, position))
 
@@ -105,7 +105,8 @@ class Writer:
             record = record._replace(partition=home)
         return record
 
-    def _connect(self) -> RecordProducer:
+    def connect(self) -> RecordProducer:
+        """Make sure of a producer, which may take seconds; the first write does it otherwise."""
         with self._lock:
             if self._producer is None:
                 self._producer = RecordProducer(

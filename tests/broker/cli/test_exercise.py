@@ -17,7 +17,7 @@ from lastword.table.table import Table
 from lastword.testing import wait_until
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 SETTINGS = (
     *("--config", "cleanup.policy=compact"),

@@ -12,7 +12,7 @@ from tests.support.real_topic import EAGER_COMPACTION, RealTopic
 from tests.support.snapshots import keep_history_without_spark, take_without_spark
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 
 def test_changes_come_from_the_history_and_the_log_and_gaps_are_told(

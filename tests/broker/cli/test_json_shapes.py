@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lastword.broker.embedded import EmbeddedBroker
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 PEOPLE = 'user-1:{"age": 25}\nuser-2:{"age": 30}\nuser-3:{"age": 35}\n'
 

@@ -12,7 +12,7 @@ from lastword.kafka.connection import Connection
 from lastword.table.table import Table
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from conftest import Lastword
+    from tests.broker.cli.conftest import Lastword
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.graph.plan import BatchOrder, Branch, Stateful
 from lastword.pipelines.operators.state_view import StateView
-from lastword.pipelines.task.run_task import run_task as task
+from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import StoreSize, from_row
 from lastword.stores.memory import MemoryStore
 from tests.support.pipeline_worker import Worker, batch

@@ -8,7 +8,7 @@ record, took the row for alive and ignored the tombstone.
 from __future__ import annotations
 
 from lastword.replicas.sweep.dead_rows import SweepJob, SweepProgress, doomed_rows, find_dead
-from tests.unit.follow.test_sweep import Log, reading, store_of
+from tests.unit.replicas.test_sweep import Log, reading, store_of
 
 
 def test_a_row_older_than_a_tombstone_in_the_log_is_found_dead() -> None:

@@ -88,12 +88,17 @@ def _own_name() -> str:
 
 @contextmanager
 def _killed_as_by_ctrl_c() -> Iterator[None]:
-    """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped.
+
+    A script that starts it in the background has it ignore SIGINT; it is heeded all the same.
+    """
+    asked_to_stop = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(each, signal.default_int_handler) for each in asked_to_stop]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in zip(asked_to_stop, before, strict=True):
+            signal.signal(each, handler)
 
 
 def _ensure_broker(app: AppContext, running: ExitStack) -> None:

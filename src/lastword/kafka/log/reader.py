@@ -132,13 +132,6 @@ class LogReader:
             del first, messages, failed
             return news
 
-    def high_watermark(self, partition: int) -> int | None:
-        """The end of the log as of the last fetch, without asking the broker; None if unknown."""
-        low_high = self._consumer.get_watermark_offsets(
-            TopicPartition(self._topic, partition), cached=True
-        )
-        return low_high[1] if low_high and low_high[1] >= 0 else None
-
     def close(self) -> None:
         """Free the consumer; a second call does nothing."""
         if not self._closed:

@@ -55,10 +55,6 @@ class Guard:
         elif b"sec-fetch-site" in headers:
             _check_fetch(method, headers)
 
-    def is_foreign(self, origin: bytes | None, host: bytes) -> bool:
-        """Whether the request comes from an allowed page of another origin."""
-        return origin is not None and not self._same(origin.decode("latin-1").lower(), host)
-
     def _check_host(self, host: bytes | None) -> None:
         name = host_name(host.decode("latin-1")) if host else None
         if name is None:
