@@ -45,4 +45,4 @@ def test_a_live_table_goes_on_after_its_broker_was_away(
         *(b"key-%d" % n for n in range(10)),
     }
     assert states == [TableState.RESTORING, TableState.RUNNING]
-    assert not table.query.count().stale
+    wait_until(lambda: not table.query.count().stale, "an answer of the cluster")

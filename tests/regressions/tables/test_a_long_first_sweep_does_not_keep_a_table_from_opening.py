@@ -26,23 +26,31 @@ STALL_S = 1_000.0
 
 
 class Held:
-    """Hands a pass over the log one batch for each permit."""
+    """Hands a pass over the log one record for each permit, however they were fetched."""
 
     def __init__(self) -> None:
         self.permits = threading.Semaphore(0)
 
     def read(self, *args: Any, **options: Any) -> Iterator[Batch]:
         for batch in read_range(*args, **options):
-            assert self.permits.acquire(timeout=60)
-            yield batch
+            for record in batch.records():
+                assert self.permits.acquire(timeout=60)
+                yield Batch(
+                    record.partition,
+                    [record.key],
+                    [record.value],
+                    [record.offset],
+                    [record.timestamp_ms],
+                    [record.headers],
+                    record.offset + 1,
+                )
 
 
 def test_a_sweep_longer_than_the_deadline_counts_as_movement_and_is_shown(
-    make_topic: MakeTopic, tables: Tables, trickling: None, monkeypatch: pytest.MonkeyPatch
+    make_topic: MakeTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = make_topic(settings={"delete.retention.ms": "100"})
-    for n in range(RECORDS):  # a batch for each
-        topic.produce((b"key-%d" % n, b"1"))
+    topic.produce(*((b"key-%d" % n, b"1") for n in range(RECORDS)))
     with tables.make(topic.name, store="rocksdb", **RAW):
         pass
     held, clock = Held(), ShiftedClock()
@@ -79,5 +87,5 @@ def test_a_sweep_that_stands_still_is_named_as_the_reason(
     table.start()
     with pytest.raises(NotReadyError, match="the sweep of partition 0 has read 0 of 5 offsets"):
         table.wait_ready(2.0)
-    held.permits.release()
+    held.permits.release(RECORDS)
     table.wait_ready()
