@@ -102,6 +102,7 @@ def lastword() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the ``lastword`` script."""
+    app = AppContext()
     # What a command keeps, and what it starts keeps, is for this user alone.
-    os.umask(0o077)
-    lastword(arguments, prog_name="lastword")
+    app.users_umask = os.umask(0o077)
+    lastword(arguments, prog_name="lastword", obj=app)

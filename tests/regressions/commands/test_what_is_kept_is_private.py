@@ -6,11 +6,13 @@ records, and hold the lock of the tokens for as long as they liked.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from lastword.broker.home import tighten_home
+from lastword.cli.support.context import AppContext
 from lastword.jvm.file_lock import locked
 from lastword.private_files import make_private_directory, write_private
 from tests.broker.cli.conftest import Lastword
@@ -67,3 +69,19 @@ def test_files_and_directories_are_made_private(tmp_path: Path) -> None:
     write_private(tmp_path / "a" / "b" / "secret", b"1")
     assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o700
     assert mode(tmp_path / "a" / "b" / "secret") == 0o600
+
+
+def test_snapshots_in_a_place_of_the_users_own_have_their_permissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LASTWORD_HOME", str(tmp_path / "home"))
+    app = AppContext()
+    app.users_umask = 0o027
+    before = os.umask(0o077)
+    try:
+        app.write_for_others(str(tmp_path / "home" / "snapshots"))
+        assert os.umask(0o077) == 0o077
+        app.write_for_others(str(tmp_path / "for-analysts"))
+        assert os.umask(0o077) == 0o027
+    finally:
+        os.umask(before)

@@ -87,6 +87,7 @@ def create(
     from lastword.spark.session import LOCAL_MASTER, session_for
 
     place = snapshot_location(app, spec, location)
+    app.write_for_others(place.root)
     keep_text = keep or str(app.settings["snapshots.keep"])
     with (
         progress_bar(app.output, "fetching Spark's jars (once)", announce=True) as fetching,

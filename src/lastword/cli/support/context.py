@@ -34,6 +34,7 @@ class AppContext:
         self.json_lines = False
         self.verbosity = 0
         self.log_format = "text"
+        self.users_umask = 0o022
 
     @cached_property
     def output(self) -> Output:
@@ -59,6 +60,14 @@ class AppContext:
         home = Path(str(given)) if given else default_home(os.environ)
         tighten_home(home)
         return home
+
+    def write_for_others(self, place: str) -> None:
+        """From now on files get the permissions that the user's shell gives, unless below home.
+
+        What is kept is private; what a user has written to a place of their own may be shared.
+        """
+        if not Path(place).absolute().is_relative_to(self.home.absolute()):
+            os.umask(self.users_umask)
 
     @property
     def state_dir(self) -> Path:
