@@ -191,8 +191,11 @@ class TaskPlan:
         return [store for branch in self.branches for store in branch.stores]
 
     def transactional_id(self, partition: int) -> str:
-        """Known to every driver of the application, so that a successor can end what is open."""
-        return f"{self.application_id}-{self.name}-{partition}"
+        """Known to every driver of the application, so that a successor can end what is open.
+
+        Neither application ids nor topics contain a colon, so no two pipelines share an id.
+        """
+        return f"{self.application_id}:{self.name}:{partition}"
 
 
 @dataclass(frozen=True)
