@@ -15,7 +15,7 @@ import pytest
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.pipelines import task, tumbling
+from lastword.pipelines import tumbling
 from lastword.pipelines.api.folds import Count
 from lastword.pipelines.api.state import PipelineLife
 from lastword.pipelines.graph.own_topics import ensure_topic
@@ -24,6 +24,7 @@ from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.run.observer import BatchReport, Observer
+from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import TaskReport, from_row
 from tests.support.pipeline_worker import Worker, batch
 from tests.support.pipelines import NOON_MS
