@@ -17,10 +17,10 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import MomentGoneError, SnapshotError
 from lastword.kafka.connection import Connection
 from lastword.kafka.partitioner import partition_for
+from lastword.pipelines import past_frame
 from lastword.records import Position
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
-from lastword.snapshots.jobs import past_frame
 from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
 from tests.support.snapshots import changes_of, history_job, job, rows_of
