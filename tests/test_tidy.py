@@ -240,8 +240,15 @@ def hurried_calls(path: Path) -> Iterator[ast.Call]:
             named = [word.value for word in node.keywords if (word.arg or "") in WAITING_WORDS]
             called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             positional = node.args[:1] if called in {"wait", "join", "result"} else []
-            if any(is_short(value) for value in (*named, *positional)):
+            if any(is_short(value) for value in (*named, *positional)) or is_hasty_request(node):
                 yield node
+
+
+def is_hasty_request(call: ast.Call) -> bool:
+    """httpx waits five seconds unless it is told otherwise; ``**options`` may tell."""
+    name = ast.unparse(call.func)
+    asks = re.fullmatch(r"httpx\.(Client|AsyncClient|get|post|put|delete|stream|request)", name)
+    return asks is not None and not {word.arg for word in call.keywords} & {"timeout", None}
 
 
 def is_meant_to_fail(node: ast.AST) -> bool:

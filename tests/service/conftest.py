@@ -131,7 +131,7 @@ class Serving:
         """A client with every right; with None, one without a token."""
         given = self.token if token == "" else token
         headers = {} if given is None else {"Authorization": f"Bearer {given}"}
-        options = {"timeout": 30.0, "trust_env": False} | options
+        options = {"timeout": 60.0, "trust_env": False} | options
         return httpx.Client(base_url=self.url, headers=headers, **options)
 
 

@@ -103,7 +103,7 @@ def locked(
     with Service(config, [Mount(table) for table in tables]) as service:
         for table in tables:
             table.wait_ready()
-        with httpx.Client(base_url=service.url, trust_env=False) as client:
+        with httpx.Client(base_url=service.url, timeout=60, trust_env=False) as client:
             yield client
 
 

@@ -35,7 +35,7 @@ def test_the_page_needs_no_token_where_everything_else_does(serve: Serve) -> Non
 
 
 def test_the_page_cannot_be_framed_or_run_anything_inline(server: ServiceProcess) -> None:
-    answer = httpx.get(server.url, trust_env=False)
+    answer = httpx.get(server.url, timeout=60, trust_env=False)
     policy = answer.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in policy
     assert "unsafe-inline" not in policy

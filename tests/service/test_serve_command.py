@@ -54,7 +54,8 @@ def serve_until_ready(
         found = re.search(r"http://127\.0\.0\.1:\d+", printed)
         assert found, printed
         wait_until(
-            lambda: httpx.get(f"{found[0]}/ready", trust_env=False).status_code == 200, "ready"
+            lambda: httpx.get(f"{found[0]}/ready", timeout=60, trust_env=False).status_code == 200,
+            "ready",
         )
         process.send_signal(signal.SIGTERM)
         return printed + process.stdout.read(), process.wait(60)

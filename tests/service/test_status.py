@@ -108,7 +108,9 @@ def test_compaction_is_told_partition_by_partition(
     with Service(config, [Mount(table)], local_brokers=lambda _: broker.info.nodes) as service:
         table.wait_ready()
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=service.url, headers=headers, trust_env=False) as client:
+        with httpx.Client(
+            base_url=service.url, headers=headers, timeout=60, trust_env=False
+        ) as client:
             for n in range(30):
                 table.put("same", n)
             table.delete("same")

@@ -69,7 +69,7 @@ def test_a_service_with_tls_is_reached_over_tls_only(
         client.get("/table/a")
     plain = serving.url.replace("https", "http")
     with pytest.raises(httpx.TransportError):
-        httpx.get(f"{plain}/health", trust_env=False)
+        httpx.get(f"{plain}/health", timeout=60, trust_env=False)
 
 
 def test_old_versions_of_tls_are_refused(serve: Serve, tls: tuple[TlsFiles, Path]) -> None:

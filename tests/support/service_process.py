@@ -46,7 +46,7 @@ class ServiceProcess:
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        options = {"timeout": 30.0, "trust_env": False} | options
+        options = {"timeout": 60.0, "trust_env": False} | options
         return httpx.Client(base_url=self.url, headers=headers, **options)
 
     def start(self) -> None:
@@ -73,7 +73,7 @@ class ServiceProcess:
         assert self._process is not None
         assert self._process.poll() is None, self.log
         try:
-            return httpx.get(f"{self.url}/ready", trust_env=False).status_code == 200
+            return httpx.get(f"{self.url}/ready", timeout=60, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
 

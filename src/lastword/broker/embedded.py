@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from lastword.broker import ports
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
 from lastword.broker.login import make_login, write_login
-from lastword.broker.node import BrokerNode
+from lastword.broker.node import START_SECONDS, BrokerNode
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import check_settings, default_settings, node_settings
 from lastword.errors import BrokerError
@@ -76,7 +76,7 @@ class EmbeddedBroker:
         """What a Kafka client needs to connect."""
         return self.info.bootstrap_servers
 
-    def start(self, timeout: float = 60.0) -> None:
+    def start(self, timeout: float = START_SECONDS) -> None:
         """Start every node and return once each sees all of them in the cluster.
 
         BrokerError when a broker runs in this directory already; that one is left alone.

@@ -19,6 +19,9 @@ from lastword.errors import BrokerError
 from lastword.private_files import make_private_directory, write_private
 
 _LOG4J = Path(__file__).with_name("log4j2.xml")
+START_SECONDS = 180.0
+"""How long a broker may take to answer: a busy machine is no error, and a dead process is noticed
+at once."""
 _FORMAT_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
 _POLL_SECONDS = 0.05
@@ -106,7 +109,7 @@ class BrokerNode:
                 )
             SYSTEM_CLOCK.sleep(_POLL_SECONDS)
 
-    def start(self, timeout: float = 60.0) -> None:
+    def start(self, timeout: float = START_SECONDS) -> None:
         """Start the process and return once it answers and is a member of its cluster."""
         self.require_free_ports()
         self.launch()

@@ -50,16 +50,16 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
         {"name": "Alice"},
         False,
     )
-    assert httpx.get(f"{up.service}/users/user-1").json() == {"name": "Alice"}
-    assert "<html" in httpx.get(up.service).text
+    assert httpx.get(f"{up.service}/users/user-1", timeout=60).json() == {"name": "Alice"}
+    assert "<html" in httpx.get(up.service, timeout=60).text
     up.run("put", "user-profiles", "user-1", '{"name": "Alice Smith"}')
     up.run("delete", "user-profiles", "user-1")
     assert up.next_with("state") == {"pipeline": "demo", "state": "RUNNING"}
     batch = up.next_with("sources")
     assert (batch["sources"], batch["records"]) == (["user-profiles"], 3)
     assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
-    assert httpx.get(f"{up.service}/updates/user-1").json() == 2
-    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics").text
+    assert httpx.get(f"{up.service}/updates/user-1", timeout=60).json() == 2
+    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics", timeout=60).text
     assert beyond_loopback(up.processes()) == []
     up.run("topic", "create", "pages", "--partitions", "5")
     up.run("put", "user-profiles", "user-2", "2")

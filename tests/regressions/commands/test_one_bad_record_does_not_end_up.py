@@ -53,7 +53,7 @@ def test_what_cannot_be_decoded_or_has_odd_keys_is_printed_and_the_next_change_t
         ("packed", "b"): {"/w==": 1},  # in base64, as bytes are elsewhere
         ("packed", "c"): 49,
     }
-    assert httpx.get(f"{up.service}/people/c").json() == 1
+    assert httpx.get(f"{up.service}/people/c", timeout=60).json() == 1
     assert up.stop(signal.SIGINT) == (0, "")
 
 

@@ -64,5 +64,5 @@ def test_the_connection_itself_is_ended(serving: Serving, deaf: list[socket.sock
 
     for one in deaf:
         wait_until(lambda one=one: ended(one), "the connection to be ended")
-    with httpx.Client(base_url=serving.url, trust_env=False) as client:
+    with httpx.Client(base_url=serving.url, timeout=60, trust_env=False) as client:
         assert client.get("/health").status_code == 200

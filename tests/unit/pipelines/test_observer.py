@@ -90,8 +90,8 @@ def test_metrics_are_served_on_the_loopback_address() -> None:
     observer.batch(BatchReport(("clicks",), 0.1, Tally(records=2)))
     (port,) = ports.free_ports(1)
     with metrics_endpoint(observer.metrics, port) as url:
-        text = httpx.get(url).text
-        assert httpx.get(url.removesuffix("metrics")).status_code == 404
+        text = httpx.get(url, timeout=60).text
+        assert httpx.get(url.removesuffix("metrics"), timeout=60).status_code == 404
         with (
             pytest.raises(ServiceError, match="cannot be listened on"),
             metrics_endpoint(observer.metrics, port),
@@ -100,7 +100,7 @@ def test_metrics_are_served_on_the_loopback_address() -> None:
     line = 'lastword_pipeline_records_total{pipeline="app",stream="clicks"} 2'
     assert line in text.splitlines()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url)
+        httpx.get(url, timeout=60)
 
 
 def test_a_missing_spark_is_said_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
