@@ -21,6 +21,7 @@ LastwordError                      .retriable  .hint
   QueryError
     NotReadyError*                 the table has not reached the end of the topic
     NotUpToPositionError*          the table has not reached the position asked for
+    PartitionNotHereError*         this process does not hold the partition asked for
     WatchLostError                 a watcher fell behind, or what it asks for is gone
     MomentGoneError                a past state that can no longer be answered exactly
   WriteError
@@ -169,6 +170,16 @@ class NotUpToPositionError(QueryError):
         self.reached = {} if reached is None else reached
         self.version = version
         self.retriable = version is None
+
+
+class PartitionNotHereError(QueryError):
+    """This process does not hold the partition that was asked for, or has just lost it."""
+
+    retriable = True
+
+    def __init__(self, message: str, *, partition: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.partition = partition
 
 
 class WatchLostError(QueryError):

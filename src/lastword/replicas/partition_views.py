@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from lastword.records import Position
-from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.sweep.soundness import Currency
 
 
-def position_of(followers: Mapping[int, PartitionFollower]) -> Position:
+class Viewed(Protocol):
+    """What a position and a currency are made of."""
+
+    @property
+    def position(self) -> int:
+        """The offset after the last record that reads reflect."""
+
+    @property
+    def complete_at_ms(self) -> int:
+        """A moment at which the log held nothing beyond the position."""
+
+    @property
+    def currency(self) -> Currency:
+        """How current a read is."""
+
+
+def position_of(replicas: Mapping[int, Viewed], topic_id: str) -> Position:
     """What reads from these partitions reflect now."""
     # Asked for before the offsets, which may be newer than this, never older.
-    complete_at_ms = min(follower.complete_at_ms for follower in followers.values())
-    topic_id = next(iter(followers.values())).topic_id
-    offsets = {p: follower.position for p, follower in followers.items()}
-    return Position(offsets, topic_id, complete_at_ms)
+    complete_at_ms = min((each.complete_at_ms for each in replicas.values()), default=0)
+    return Position({p: each.position for p, each in replicas.items()}, topic_id, complete_at_ms)
 
 
-def currency_of(followers: Iterable[PartitionFollower]) -> Currency:
+def currency_of(replicas: Iterable[Viewed]) -> Currency:
     """That of a read from several partitions: as old as the oldest."""
-    each = [follower.currency for follower in followers]
-    return Currency(any(c.stale for c in each), max(c.contact_age_s for c in each))
+    each = [replica.currency for replica in replicas]
+    return Currency(any(c.stale for c in each), max((c.contact_age_s for c in each), default=0.0))

@@ -120,6 +120,11 @@ class Tailer:
         self.feed.break_off("the table was closed", "open it again to go on watching")
 
     @property
+    def ready(self) -> bool:
+        """Whether every partition has reached its captured end and was swept where due."""
+        return self._ready
+
+    @property
     def topic_state(self) -> TopicState:
         """The last look at the topic."""
         if self._topic_state is None:
@@ -128,7 +133,7 @@ class Tailer:
 
     def position(self) -> Position:
         """What reads reflect now."""
-        return position_of(self.followers)
+        return position_of(self.followers, self.topic_state.topic_id)
 
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the captured end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from lastword.errors import (
     ConfigError,
@@ -156,12 +157,16 @@ class Lifecycle:
                 )
         self.ensure_ready()
 
-    def ensure_ready(self) -> None:
-        """Raise unless reads and writes may be served."""
+    def ensure_ready(self, partitions: Collection[int] | None = None) -> None:
+        """Raise unless reads and writes of these partitions, by default of all, may be served."""
         state = self.machine.state
         if state is TableState.RUNNING:
             return
         if state in _ON_THE_WAY:
+            if partitions is not None:
+                for partition in partitions:
+                    self.parts.replicas.at(partition).ensure_ready()
+                return
             progress = self.parts.tailer.progress()
             unread = sum(max(0, p.end - p.position) for p in progress)
             unswept = sum(p.sweep_offsets - p.swept_offsets for p in progress)

@@ -17,6 +17,7 @@ from lastword.records import Header
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.hooks import Hooks
 from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.restore_source import RestoreSource
 from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.tailer import Tailer
@@ -44,6 +45,7 @@ class Parts:
     stores: Sequence[Store]
     directory: StateDirectory
     tailer: Tailer
+    replicas: ReplicaSet
     writer: Writer
     fence: InstanceFence | None
 
@@ -84,17 +86,20 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         hooks=hooks,
         source=_restore_source(config, stores),
     )
+    replicas = ReplicaSet(tailer)
     writer = Writer(
         config.connection,
         config.topic,
         partitions=partitions,
         batch_bytes=batch_bytes,
-        wait_for=tailer.wait_for,
+        wait_for=replicas.wait_for,
         key_suffix_bytes=decoder.key.suffix_bytes,
         owner=owner,
         fence=fence,
     )
-    return Parts(admin, decoder, record_filter, stores, config.directory, tailer, writer, fence)
+    return Parts(
+        admin, decoder, record_filter, stores, config.directory, tailer, replicas, writer, fence
+    )
 
 
 def _open_store(config: TableConfig, partition: int, undo: ExitStack) -> Store:

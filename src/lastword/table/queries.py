@@ -206,7 +206,7 @@ class Queries:
     ) -> Scan[T]:
         started_ns = perf_counter_ns()
         with self._tailer.lock:
-            position = position_of(followers)
+            position = position_of(followers, self._tailer.topic_state.topic_id)
             currency = currency_of(followers.values())
             scans = {
                 p: follower.store.scan(*bounds, reverse=reverse)
