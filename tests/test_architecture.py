@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "errors",
             "records",
+            "keyspace",
             "clock",
             "durations",
             "metrics",

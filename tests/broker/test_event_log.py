@@ -8,7 +8,7 @@ from lastword import EventLog
 from lastword.errors import InvalidRecordError, TopicNotFoundError, TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from tests.support.tables import read_raw
 
 
@@ -20,7 +20,7 @@ def test_events_of_a_key_stay_in_order_in_the_partition_of_kafkas_own_clients(
         first = log.append("ann", {"n": 0}, headers=(("trace", b"1"),), timestamp_ms=7)
         rest = log.append_many((f"user-{n % 5}", {"n": n}) for n in range(1, 40))
         last = log.append("ann", {"n": 40})
-    assert first.partition == last.partition == partition_for(b"ann", 3)
+    assert first.partition == last.partition == Keyspace(3).partition_of(b"ann")
     assert last.offset > first.offset
     assert len(rest) == 39
     records = read_raw(connection, topic_name)

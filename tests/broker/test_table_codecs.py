@@ -13,7 +13,7 @@ from lastword.codecs.typed import TypedCodec
 from lastword.codecs.windowed import SessionKey, WindowedKey, session, windowed
 from lastword.errors import ConfigError, DecodeError, EncodeError
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.table.table import Table
 from tests.support.tables import Tables, read_raw, write_raw
 
@@ -74,7 +74,7 @@ def test_numbers_as_keys_are_those_of_java(
     version = counts.put(8, 43)
     raw = {record.key: record.value for record in read_raw(connection, topic)}
     assert raw[struct.pack(">q", 8)] == struct.pack(">q", 43)
-    assert version.partition == partition_for(struct.pack(">q", 8), 3)
+    assert version.partition == Keyspace(3).partition_of(struct.pack(">q", 8))
     reopened = tables.open(topic, key="int64", value="int64")
     assert list(reopened.range(0, 8)) == [(7, 42)]
 
@@ -138,10 +138,10 @@ def test_the_windows_of_a_key_are_found_by_time(topic: str, tables: Tables, stor
     ]
     assert len(list(table.query.windows("a"))) == 5
     assert list(table.query.windows("nobody")) == []
-    home = partition_for(b"a", 3)
+    home = Keyspace(3).partition_of(b"a")
     assert windows.position.offsets == {home: table.position().offsets[home]}
     assert {v.partition for v in versions} == {
-        partition_for(key.encode(), 3) for key in ("a", "a" + "\x00" * 8, "ab", "b")
+        Keyspace(3).partition_of(key.encode()) for key in ("a", "a" + "\x00" * 8, "ab", "b")
     }
 
 
@@ -153,7 +153,7 @@ def test_the_windows_of_a_key_are_where_the_key_is(
         table.put(WindowedKey("patient-1", n * MINUTE_MS), n)
     table.delete(WindowedKey("patient-1", 0))
     partitions = {record.partition for record in read_raw(connection, topic)}
-    assert partitions == {partition_for(b"patient-1", 3)}
+    assert partitions == {Keyspace(3).partition_of(b"patient-1")}
     again = tables.open(topic, key=windowed("string", MINUTE_MS))
     assert len(again) == 19
     assert again[WindowedKey("patient-1", MINUTE_MS)] == 1
@@ -197,7 +197,7 @@ def test_a_document_that_does_not_fit_says_where_it_is_and_what_is_wrong(
     write_raw(connection, topic, [(b"user-1", b'{"name":"Alice","age":25}')])
     write_raw(connection, topic, [(b"user-2", b'{"name":"Bob","age":"thirty"}')])
     table = tables.open(topic, value=User, store=store)
-    partition = partition_for(b"user-2", 3)
+    partition = Keyspace(3).partition_of(b"user-2")
     (offset,) = (r.offset for r in read_raw(connection, topic) if r.key == b"user-2")
     with pytest.raises(DecodeError) as bad:
         table.get("user-2")
@@ -228,7 +228,7 @@ def test_the_policy_decides_what_a_bad_record_does(
     assert skipping.metrics.counter("skipped_records_total").value > 0
     assert read_everything(quarantining) == {"good": 1, "bad": 0}
     (record,) = quarantining.quarantined()
-    assert (record.key, record.partition) == (b"bad", partition_for(b"bad", 3))
+    assert (record.key, record.partition) == (b"bad", Keyspace(3).partition_of(b"bad"))
     assert "not json" in record.reason
     skipping.put("bad", 2)
     for table in (failing, skipping, quarantining):

@@ -10,7 +10,7 @@ import pytest
 from lastword.errors import EncodeError, InvalidRecordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.table.table import Table
 from lastword.table.writes import TOMBSTONE
@@ -62,7 +62,7 @@ def test_a_version_is_where_the_record_is_in_the_log(
     for (partition, offset), n in versions.items():
         record = log[partition, offset]
         assert (record.key, record.value) == (b"user-%d" % n, b"%d" % n)
-        assert partition == partition_for(record.key or b"", 3)
+        assert partition == Keyspace(3).partition_of(record.key or b"")
 
 
 def test_headers_and_timestamp_travel_with_the_record(

@@ -16,7 +16,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.testing.waiting import wait_until
 from lastword.topics.cleaner_gauges import cleaner_gauges
 from lastword.topics.compaction import PartitionCompaction, compaction
@@ -302,7 +302,7 @@ def test_keys_of_windows_belong_to_the_partition_of_their_inner_key(
             topic_name,
             b"v",
             inner + (number * 60_000).to_bytes(8, "big"),
-            partition=partition_for(inner, 3),
+            partition=Keyspace(3).partition_of(inner),
         )
     producer.flush()
     assert survey_topic(admin, topic_name, key_suffix_bytes=8).misplaced == 0

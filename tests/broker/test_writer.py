@@ -10,8 +10,8 @@ import pytest
 
 from lastword.errors import IndeterminateError, InvalidRecordError, NotUpToPositionError
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
 from lastword.kafka.write.producer import Outgoing, RecordProducer
+from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.testing import wait_until
 from lastword.writer.writer import Writer
@@ -31,7 +31,7 @@ def writer(connection: Connection, topic: str) -> Iterator[Writer]:
     opened = Writer(
         connection,
         topic,
-        partitions=3,
+        keyspace=Keyspace(3),
         batch_bytes=BATCH_BYTES,
         wait_for=readable_at_once,
         owner=OWNER,
@@ -63,7 +63,7 @@ def test_records_are_written_in_the_order_they_are_given(
     for record, version in zip(records, versions, strict=True):
         assert version is not None
         assert (log[version].key, log[version].value) == (record.key, record.value)
-        assert version.partition == partition_for(record.key, 3)
+        assert version.partition == Keyspace(3).partition_of(record.key)
     for key in {record.key for record in records}:
         of_key = [v for r, v in zip(records, versions, strict=True) if r.key == key and v]
         assert of_key == sorted(of_key)
@@ -95,7 +95,7 @@ def test_a_write_waits_for_every_partition_it_touched(connection: Connection, to
     writer = Writer(
         connection,
         topic,
-        partitions=3,
+        keyspace=Keyspace(3),
         batch_bytes=BATCH_BYTES,
         wait_for=lambda position, _timeout: waited.append(position),
     )
@@ -112,7 +112,9 @@ def test_a_record_that_is_written_but_not_read_back_says_both(
     def never(position: Position, timeout_s: float) -> None:
         raise NotUpToPositionError("too slow")
 
-    writer = Writer(connection, topic, partitions=3, batch_bytes=BATCH_BYTES, wait_for=never)
+    writer = Writer(
+        connection, topic, keyspace=Keyspace(3), batch_bytes=BATCH_BYTES, wait_for=never
+    )
     good, bad = writer.write([Outgoing(b"a", b"1"), Outgoing(b"", b"1")])
     assert good.version is not None
     assert isinstance(good.error, NotUpToPositionError)
@@ -145,12 +147,17 @@ def test_an_eviction_does_not_delete_a_write_that_is_under_way(
         assert evicted.wait(60)
 
     writer = Writer(
-        connection, topic, partitions=3, batch_bytes=BATCH_BYTES, wait_for=wait_for, owner=OWNER
+        connection,
+        topic,
+        keyspace=Keyspace(3),
+        batch_bytes=BATCH_BYTES,
+        wait_for=wait_for,
+        owner=OWNER,
     )
     writing = threading.Thread(target=writer.write_one, args=(Outgoing(b"a", b"new"),))
     writing.start()
     assert applied.wait(60)
-    writer.evict([b"a"], Position({partition_for(b"a", 3): 0}))  # before the new record
+    writer.evict([b"a"], Position({Keyspace(3).partition_of(b"a"): 0}))  # before the new record
     evicted.set()
     writing.join(60)
     writer.close()

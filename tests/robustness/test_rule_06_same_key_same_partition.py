@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.table.table import Table
 from tests.support.real_topic import RAW, MakeTopic
 from tests.support.tables import Tables
@@ -23,8 +23,10 @@ def test_records_placed_by_librdkafkas_default_partitioner_are_counted_and_left_
     topic = make_topic(partitions=3)
     topic.produce(*((key, b"right") for key in KEYS))
     topic.produce(*((key, b"stray") for key in KEYS), partitioner="consistent_random")
-    right = {r.key: r.value for r in topic.log() if partition_for(r.key or b"", 3) == r.partition}
-    strays = [r for r in topic.log() if partition_for(r.key or b"", 3) != r.partition]
+    right = {
+        r.key: r.value for r in topic.log() if Keyspace(3).partition_of(r.key or b"") == r.partition
+    }
+    strays = [r for r in topic.log() if Keyspace(3).partition_of(r.key or b"") != r.partition]
     assert strays
     table = tables.open(topic.name, **RAW)
     assert dict(table.items()) == right
@@ -48,7 +50,7 @@ def test_a_watcher_does_not_see_strays(make_topic: MakeTopic, tables: Tables) ->
     topic = make_topic(partitions=3)
     table = tables.open(topic.name, **RAW)
     with table.watch() as watch:
-        here = partition_for(b"user-1", 3)
+        here = Keyspace(3).partition_of(b"user-1")
         topic.produce((b"user-1", b"stray"), partition=(here + 1) % 3)
         topic.produce((b"user-1", b"right"), partition=here)
         (change,) = take(watch, 1)
@@ -61,6 +63,6 @@ def test_a_table_writes_where_java_producers_write(make_topic: MakeTopic, tables
     table = tables.open(topic.name, **RAW)
     outcomes = table.put_many(dict.fromkeys(KEYS, b"1"))
     assert [o.version.partition for o in outcomes if o.version] == [
-        partition_for(key, 3) for key in KEYS
+        Keyspace(3).partition_of(key) for key in KEYS
     ]
     assert {o.version.partition for o in outcomes if o.version} == {0, 1, 2}

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from tests.support.pipelines import Bench
 from tests.support.tables import write_raw
 
@@ -78,7 +78,7 @@ def test_events_are_folded_again_and_compared(
     answer = CliRunner().invoke(lastword, command)
     assert (answer.exit_code, answer.stdout) == (0, "counts: 3 events give 2 rows: all equal\n")
     changelog = f"app-{bench.source}-counts-changelog"
-    beside_a = partition_for(b"a", bench.admin.describe(changelog).partitions)
+    beside_a = Keyspace(bench.admin.describe(changelog).partitions).partition_of(b"a")
     write_raw(bench.connection, changelog, [(b"z", b"1")], partition=beside_a)
     bench.write([("a", {}, 4)])
     assert run(bench, f"{module}:app", "--once").exit_code == 0

@@ -16,7 +16,7 @@ from lastword.cli.main import lastword
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import MomentGoneError, SnapshotError
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.pipelines import past_frame
 from lastword.records import Position
 from lastword.snapshots.catalog import Catalog
@@ -166,4 +166,4 @@ def run(connection: Connection, location: Location, command: str, *options: str)
 
 
 def _home(key: bytes) -> int:
-    return partition_for(key, 3)
+    return Keyspace(3).partition_of(key)

@@ -13,6 +13,7 @@ from pathlib import Path
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
 from lastword.kafka.write.transaction_writer import Output, PositionsAt, TransactionWriter
+from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
 from lastword.pipelines.graph.plan import BatchOrder, Branch, StorePlan, TaskPlan
 from lastword.pipelines.operators.events import Tally
@@ -124,7 +125,9 @@ class OfflinePipeline:
             branches=tuple(part),
             quarantine_topic="quarantine",
             state_dir=Path("nowhere"),
-            sink_partitions={branch.sink.topic: 1 for branch in part if branch.sink is not None},
+            sink_keyspaces={
+                branch.sink.topic: Keyspace(1) for branch in part if branch.sink is not None
+            },
         )
 
     def _batches(self, plan: TaskPlan, cuts: Sequence[int]) -> Iterator[TaskInput]:

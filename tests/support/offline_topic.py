@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lastword.keyspace import Keyspace
 from lastword.records import Batch, Headers
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
@@ -82,7 +83,9 @@ class OfflineTopic:
 
     def follower(self) -> PartitionFollower:
         """A follower over the store, as after a restart of the process."""
-        return PartitionFollower(0, self.store, RecordFilter(1, 0, self.validate), self.clock)
+        return PartitionFollower(
+            0, self.store, RecordFilter(Keyspace(1), self.validate), self.clock
+        )
 
     def live_follower(self, pairs: Sequence[Pair] = ()) -> PartitionFollower:
         """A follower that has restored ``pairs`` and is live."""

@@ -17,6 +17,7 @@ from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.reader import read_range
+from lastword.keyspace import Keyspace
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.confirmation import confirm
 from lastword.snapshots.catalog.layout import history_schema, snapshot_schema
@@ -90,9 +91,8 @@ def take_without_spark(
             uri=location.snapshots,
             base_version=None,
             partition=partition,
-            partitions=topic_state.partitions,
+            keyspace=Keyspace(topic_state.partitions, keys.suffix_bytes),
             first_offset=0,
-            key_suffix_bytes=keys.suffix_bytes,
             key_codec=keys.name,
             value_codec="bytes",
             count=lambda _records, _bytes: None,

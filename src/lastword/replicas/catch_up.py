@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lastword.clock import Clock
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.reader import read_range
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
@@ -33,7 +34,7 @@ def catch_up(
     so long that one can have been missed again, the store is swept until that is ruled out.
     """
     # As if of one partition: whatever its task wrote there belongs to the store.
-    record_filter = RecordFilter(partitions=1, takes_empty_keys=takes_empty_keys)
+    record_filter = RecordFilter(Keyspace(1), takes_empty_keys=takes_empty_keys)
     follower = PartitionFollower(partition, store, record_filter, clock)
     records = _read(connection, topic, follower, follower.begin(topic_state).offset, until)
     follower.go_live()

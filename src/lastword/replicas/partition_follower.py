@@ -12,6 +12,7 @@ from itertools import chain
 
 from lastword.clock import Clock
 from lastword.kafka.admin.offsets import LogEnd
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.checkpoint import (
     Checkpoint,
@@ -111,9 +112,9 @@ class PartitionFollower:
         return self.soundness.at_end_ms
 
     @property
-    def key_suffix_bytes(self) -> int:
-        """How much of a key's end has no say in its partition."""
-        return self._filter.key_suffix_bytes
+    def keyspace(self) -> Keyspace:
+        """Which keys belong here."""
+        return self._filter.keyspace
 
     @property
     def gathering(self) -> bool:
@@ -137,7 +138,7 @@ class PartitionFollower:
             checkpoint,
             topic_state,
             self.partition,
-            key_suffix_bytes=self.key_suffix_bytes,
+            key_suffix_bytes=self.keyspace.suffix_bytes,
             is_new=self.store.checkpoint() is None,
         )
         if reason is None and checkpoint is not None:
@@ -331,7 +332,7 @@ class PartitionFollower:
             caught_up_at_ms=self.soundness.caught_up_at_ms,
             delete_retention_ms=self.soundness.retention_ms,
             quarantined=self.quarantine.packed(),
-            key_suffix_bytes=self.key_suffix_bytes,
+            key_suffix_bytes=self.keyspace.suffix_bytes,
         )
         self._apply(puts, deletes, checkpoint)
         self.position = self.gathered

@@ -61,7 +61,7 @@ def fill(
             log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
             store.clear()
             continue
-        follower.adopt(_checkpoint(offer, topic_state, follower.key_suffix_bytes))
+        follower.adopt(_checkpoint(offer, topic_state, follower.keyspace.suffix_bytes))
         log.info("partition %d is filled from %s", partition, offer.name)
         return
 

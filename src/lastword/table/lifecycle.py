@@ -122,7 +122,7 @@ class Lifecycle:
             self._queries = Queries(
                 parts.tailer,
                 parts.decoder,
-                parts.record_filter.partitions,
+                parts.record_filter.keyspace,
                 self._metrics,
                 self.ensure_ready,
             )
@@ -219,7 +219,7 @@ class Lifecycle:
             clock=config.clock,
             seen=parts.tailer.looks.of,
         )
-        return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.partitions)
+        return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.keyspace)
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from lastword.errors import ConfigError, StoreCorruptedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups.names import table_group
+from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
 from lastword.records import Header
 from lastword.replicas.apply.record_filter import RecordFilter
@@ -74,7 +75,8 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     decoder = config.decoder
     owner = _owner(config, stores)
     fence = None if owner is None else InstanceFence(config.topic, config.clock)
-    record_filter = RecordFilter(partitions, decoder.key.suffix_bytes, decoder.validator(), owner)
+    keyspace = Keyspace(partitions, decoder.key.suffix_bytes)
+    record_filter = RecordFilter(keyspace, decoder.validator(), owner)
     tailer = Tailer(
         config.connection,
         config.topic,
@@ -90,10 +92,9 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
     writer = Writer(
         config.connection,
         config.topic,
-        partitions=partitions,
+        keyspace=keyspace,
         batch_bytes=batch_bytes,
         wait_for=replicas.wait_for,
-        key_suffix_bytes=decoder.key.suffix_bytes,
         owner=owner,
         fence=fence,
     )

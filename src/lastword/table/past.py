@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import EXACT
 from lastword.snapshots.travel.time_travel import Past
@@ -26,11 +26,11 @@ class PastTable:
     asking for a key of another one raises ConfigError.
     """
 
-    def __init__(self, past: Past, decoder: Decoder, partitions: int) -> None:
+    def __init__(self, past: Past, decoder: Decoder, keyspace: Keyspace) -> None:
         self.position: Position = past.position
         self._stores = {p: _filled(rows) for p, rows in past.rows.items()}
         self._decoder = decoder
-        self._partitions = partitions
+        self._keyspace = keyspace
 
     @property
     def size_bytes(self) -> int:
@@ -96,7 +96,7 @@ class PastTable:
         return Scan(scans, shape, reverse=reverse, position=self.position, currency=EXACT)
 
     def _row(self, key: bytes) -> tuple[int, bytes | None]:
-        partition = partition_for(key, self._partitions, self._decoder.key.suffix_bytes)
+        partition = self._keyspace.partition_of(key)
         if partition not in self._stores:
             raise ConfigError(
                 f"the key is in partition {partition}, which {self.position} does not name",

@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError, LastwordError
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.replicas.partition_follower import PartitionFollower
@@ -34,7 +34,7 @@ class Queries:
         self,
         tailer: Tailer,
         decoder: Decoder,
-        partitions: int,
+        keyspace: Keyspace,
         metrics: Metrics,
         ensure_ready: Callable[[], None],
     ) -> None:
@@ -42,8 +42,7 @@ class Queries:
         self._decoder = decoder
         self._ensure_ready = ensure_ready
         self._followers = tailer.followers
-        self._partitions = partitions
-        self._suffix = decoder.key.suffix_bytes
+        self._keyspace = keyspace
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")
         self._scan_latency = metrics.latency("scan")
@@ -61,7 +60,7 @@ class Queries:
         unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
         raw = self._decoder.key.encode(key)
-        partition = self._partition(raw)
+        partition = self._keyspace.partition_of(raw)
         follower = self._followers[partition]
         # Read before the row: the row may be newer than this, never older.
         complete_at_ms, position = follower.complete_at_ms, follower.position
@@ -79,7 +78,7 @@ class Queries:
         self._ensure_ready()
         started_ns = perf_counter_ns()
         raw = self._decoder.key.encode(key)
-        partition = self._partition(raw)
+        partition = self._keyspace.partition_of(raw)
         row = self._followers[partition].store.get(raw)
         value = default if row is None else self._decoder.row_value(partition, row, default)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
@@ -111,7 +110,7 @@ class Queries:
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
             raw = self._decoder.key.encode(key)
-            wanted.setdefault(self._partition(raw), []).append(raw)
+            wanted.setdefault(self._keyspace.partition_of(raw), []).append(raw)
         with self._tailer.lock:
             position, currency = self._now()
             rows = {p: self._followers[p].store.get_many(raws) for p, raws in wanted.items()}
@@ -188,7 +187,7 @@ class Queries:
             )
         unready = self._admit(at_least, timeout_s, allow_stale)
         start, end = codec.time_bounds(key, from_ms, until_ms)
-        home = self._partition(start)
+        home = self._keyspace.partition_of(start)
 
         def same_key(partition: int, raw: bytes, row: bytes) -> Entry | None:
             return self._decoder.entry(partition, raw, row) if len(raw) == len(start) else None
@@ -215,9 +214,6 @@ class Queries:
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         currency = currency._replace(stale=unready or currency.stale)
         return Scan(scans, shape, reverse=reverse, position=position, currency=currency)
-
-    def _partition(self, raw: bytes) -> int:
-        return partition_for(raw, self._partitions, self._suffix)
 
     def _now(self) -> tuple[Position, Currency]:
         return self._tailer.position(), currency_of(self._followers.values())

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from lastword.errors import LastwordError
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
 from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
 from lastword.records import Batch, Headers, Position, Version
@@ -47,8 +46,7 @@ class RawTable:
         self.connection = connection
         self._tailer = parts.tailer
         self._followers = parts.tailer.followers
-        self._partitions = parts.record_filter.partitions
-        self._suffix = parts.record_filter.key_suffix_bytes
+        self._keyspace = parts.record_filter.keyspace
         self._ensure_ready = ensure_ready
         self._get_latency = metrics.latency("get")
         self._scan_latency = metrics.latency("scan")
@@ -58,14 +56,14 @@ class RawTable:
 
     def partition_of(self, key: bytes) -> int:
         """Where the records of ``key`` are."""
-        return partition_for(key, self._partitions, self._suffix)
+        return self._keyspace.partition_of(key)
 
     def get(self, key: bytes, *, allow_stale: bool = False) -> tuple[RawEntry | None, Currency]:
         """The entry, or None when there is no such key; and how current that is."""
         if not allow_stale:
             self._ensure_ready()
         started_ns = perf_counter_ns()
-        partition = partition_for(key, self._partitions, self._suffix)
+        partition = self._keyspace.partition_of(key)
         follower = self._followers[partition]
         currency = follower.currency
         row = follower.store.get(key)

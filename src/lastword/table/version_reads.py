@@ -9,7 +9,6 @@ from typing import Any
 
 from lastword.clock import Clock
 from lastword.errors import ConfigError, LastwordError, MomentGoneError, NotReadyError
-from lastword.kafka.partitioner import partition_for
 from lastword.records import Position, Record, Version
 from lastword.replicas.versions.known_past import Unknown, version_at
 from lastword.replicas.versions.versioned_follower import VersionedFollower
@@ -62,6 +61,7 @@ class VersionReads:
         self, parts: Parts, topic: str, clock: Clock, ensure_ready: Callable[[], None]
     ) -> None:
         self._followers = _versioned(parts)
+        self._keyspace = parts.record_filter.keyspace
         self._tailer = parts.tailer
         self._admin = parts.admin
         self._decoder: Decoder = parts.decoder
@@ -114,8 +114,7 @@ class VersionReads:
         return follower.partition, None if version is None else version.row
 
     def _follower(self, raw: bytes) -> VersionedFollower:
-        suffix = self._decoder.key.suffix_bytes
-        return self._followers[partition_for(raw, len(self._followers), suffix)]
+        return self._followers[self._keyspace.partition_of(raw)]
 
     def _change(self, partition: int, raw: bytes, version: KeyVersion) -> Change | None:
         if version.row is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.reader import read_range
-from lastword.kafka.partitioner import misplaced
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 
 EXAMPLES_MAX = 100
@@ -65,7 +65,7 @@ def survey_topic(
     batches: Iterator[Batch] = read_range(admin.connection, topic, ranges)
     if report is not None:
         batches = _reported(batches, ranges, report)
-    return survey(batches, len(partitions), key_suffix_bytes)
+    return survey(batches, Keyspace(len(partitions), key_suffix_bytes))
 
 
 def _reported(
@@ -79,9 +79,9 @@ def _reported(
         report(sum(at.values()) - begin, total)
 
 
-def survey(batches: Iterable[Batch], partitions: int, key_suffix_bytes: int = 0) -> Survey:
+def survey(batches: Iterable[Batch], keyspace: Keyspace) -> Survey:
     """Count what these batches hold; those of one partition come in order."""
-    counts = {partition: _Counts() for partition in range(partitions)}
+    counts = {partition: _Counts() for partition in range(keyspace.partitions)}
     for batch in batches:
         counts[batch.partition].add(batch)
     homes: dict[bytes, int] = {}
@@ -93,7 +93,7 @@ def survey(batches: Iterable[Batch], partitions: int, key_suffix_bytes: int = 0)
             home = homes.setdefault(key, partition)
             if home != partition:
                 split.setdefault(key, {home}).add(partition)
-        elsewhere = misplaced(keys, partition, partitions, key_suffix_bytes)
+        elsewhere = keyspace.misplaced(keys, partition)
         strays |= {keys[i]: partition for i in elsewhere.tolist()}
     return Survey(
         contents={partition: count.contents() for partition, count in counts.items()},

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
 from lastword.kafka.write.producer import Delivery, Outgoing, RecordProducer
+from lastword.keyspace import Keyspace
 from lastword.records import Header, Headers, Position, Version
 from lastword.writer.evictions import Evictions
 from lastword.writer.instance_fence import InstanceFence
@@ -27,7 +27,6 @@ class Writer:
     """Writes one topic. Safe to use from any thread; connects on the first write.
 
     ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
-    ``key_suffix_bytes`` is the part at the end of a key that has no say in its partition.
     ``owner`` marks every record as written by this application, for tables that evict keys and
     must therefore be the topic's only writer; ``fence`` as written by this instance of it.
     """
@@ -37,19 +36,17 @@ class Writer:
         connection: Connection,
         topic: str,
         *,
-        partitions: int,
+        keyspace: Keyspace,
         batch_bytes: int,
         wait_for: WaitFor,
-        key_suffix_bytes: int = 0,
         owner: Header | None = None,
         fence: InstanceFence | None = None,
     ) -> None:
         self._connection = connection
         self._topic = topic
-        self._partitions = partitions
+        self._keyspace = keyspace
         self._batch_bytes = batch_bytes
         self._wait_for = wait_for
-        self._suffix = key_suffix_bytes
         self._owner: Headers = () if owner is None else (owner,)
         self._fence = fence
         self._lock = threading.Lock()
@@ -100,9 +97,8 @@ class Writer:
         if self._owner:
             marks = self._owner if self._fence is None else (*self._owner, self._fence.mark())
             record = record._replace(headers=(*record.headers, *marks))
-        if self._suffix:
-            home = partition_for(record.key, self._partitions, self._suffix)
-            record = record._replace(partition=home)
+        if self._keyspace.suffix_bytes:  # librdkafka would hash the whole key
+            record = record._replace(partition=self._keyspace.partition_of(record.key))
         return record
 
     def connect(self) -> RecordProducer:

@@ -13,7 +13,7 @@ import pytest
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline, tumbling
 from lastword.table.table import Table
 from tests.support.offline_pipeline import OfflinePipeline
@@ -57,7 +57,7 @@ def test_an_empty_key_passes_a_repartition_topic_but_not_into_a_table() -> None:
 def test_a_lost_store_has_the_row_of_the_empty_key_again_and_a_table_leaves_it_out(
     worker: Worker, tmp_path: Path
 ) -> None:
-    key = next(key for key in "abcdefgh" if partition_for(key.encode(), 2) == 1)
+    key = next(key for key in "abcdefgh" if Keyspace(2).partition_of(key.encode()) == 1)
     worker.run((0, ""), (1, key), (2, ""))
     (tmp_path / worker.plan.application_id).rename(tmp_path / "lost")
     worker.move_to_another_process()

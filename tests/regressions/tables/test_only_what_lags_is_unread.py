@@ -11,6 +11,7 @@ import pytest
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.producer import Outgoing
+from lastword.keyspace import Keyspace
 from lastword.records import Position, Version
 from lastword.table.table import Table
 from lastword.writer import writer as writing
@@ -31,7 +32,9 @@ def test_records_of_partitions_that_were_read_are_ok(
         reached = dict(position.offsets) | {LAGGING: 0}
         raise NotUpToPositionError("partition 1 lags", reached=reached)
 
-    writer = Writer(connection, topic.name, partitions=3, batch_bytes=1_000_000, wait_for=wait_for)
+    writer = Writer(
+        connection, topic.name, keyspace=Keyspace(3), batch_bytes=1_000_000, wait_for=wait_for
+    )
     deliveries = writer.write([Outgoing(b"key-%d" % n, b"x") for n in range(20)])
     writer.close()
 

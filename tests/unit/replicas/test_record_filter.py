@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.errors import TopicUnfitError
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.replicas.apply.rows import decode_row
@@ -15,8 +15,8 @@ from tests.support.offline_topic import batch_of
 
 PARTITIONS = 3
 KEYS = [b"user-%d" % n for n in range(12)]
-HERE = [key for key in KEYS if partition_for(key, PARTITIONS) == 0]
-ELSEWHERE = [key for key in KEYS if partition_for(key, PARTITIONS) != 0]
+HERE = [key for key in KEYS if Keyspace(PARTITIONS).partition_of(key) == 0]
+ELSEWHERE = [key for key in KEYS if Keyspace(PARTITIONS).partition_of(key) != 0]
 
 
 def why_bad(_key: bytes, value: bytes) -> str | None:
@@ -34,7 +34,7 @@ def one_by_one(batch: Batch, *, quarantine: bool) -> tuple[dict[bytes, bytes | N
     for record in batch.records():
         if not record.key:
             keyless += 1
-        elif partition_for(record.key, PARTITIONS) != batch.partition:
+        elif Keyspace(PARTITIONS).partition_of(record.key) != batch.partition:
             strays += 1
         elif not (quarantine and record.value is not None and why_bad(record.key, record.value)):
             state[record.key] = record.value
@@ -54,7 +54,7 @@ def test_a_batch_comes_to_the_same_as_its_records_one_by_one(
     pairs: list[tuple[bytes | None, bytes | None]], quarantine: bool
 ) -> None:
     batch = batch_of(pairs, first=100)
-    filtered = RecordFilter(PARTITIONS, 0, why_bad if quarantine else None).filtered(batch)
+    filtered = RecordFilter(Keyspace(PARTITIONS), why_bad if quarantine else None).filtered(batch)
     state, keyless, strays = one_by_one(batch, quarantine=quarantine)
     assert values_of(filtered) == {key: v for key, v in state.items() if v is not None}
     assert set(filtered.deletes) == {key for key, v in state.items() if v is None}
@@ -65,7 +65,7 @@ def test_a_batch_comes_to_the_same_as_its_records_one_by_one(
 def test_the_short_way_for_plain_batches_agrees_with_the_careful_one(
     pairs: list[tuple[bytes, bytes]],
 ) -> None:
-    record_filter = RecordFilter(PARTITIONS)
+    record_filter = RecordFilter(Keyspace(PARTITIONS))
     plain = record_filter._plain(batch_of(pairs))
     careful = record_filter._careful(batch_of(pairs))
     assert plain is not None
@@ -73,7 +73,7 @@ def test_the_short_way_for_plain_batches_agrees_with_the_careful_one(
 
 
 def test_the_last_record_of_a_key_wins_with_its_offset_and_timestamp() -> None:
-    filtered = RecordFilter(1).filtered(
+    filtered = RecordFilter(Keyspace(1)).filtered(
         batch_of([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], first=7)
     )
     row = decode_row(filtered.puts[b"a"])
@@ -83,13 +83,15 @@ def test_the_last_record_of_a_key_wins_with_its_offset_and_timestamp() -> None:
 def test_headers_are_kept() -> None:
     headers = (("origin", b"here"), ("empty", None))
     batch = batch_of([(b"a", b"1"), (b"b", b"2")], headers=[headers, None])
-    filtered = RecordFilter(1).filtered(batch)
+    filtered = RecordFilter(Keyspace(1)).filtered(batch)
     assert decode_row(filtered.puts[b"a"]).headers == headers
     assert decode_row(filtered.puts[b"b"]).headers == ()
 
 
 def test_a_tombstone_empty_bytes_and_json_null_are_three_things() -> None:
-    filtered = RecordFilter(1).filtered(batch_of([(b"a", None), (b"b", b""), (b"c", b"null")]))
+    filtered = RecordFilter(Keyspace(1)).filtered(
+        batch_of([(b"a", None), (b"b", b""), (b"c", b"null")])
+    )
     assert filtered.deletes == [b"a"]
     assert values_of(filtered) == {b"b": b"", b"c": b"null"}
 
@@ -97,9 +99,11 @@ def test_a_tombstone_empty_bytes_and_json_null_are_three_things() -> None:
 def test_windowed_keys_belong_where_their_inner_key_belongs() -> None:
     window = b"\0\0\1\2\3\4\5\6"
     key = HERE[0] + window
-    assert RecordFilter(PARTITIONS, 8).filtered(batch_of([(key, b"1")])).misplaced == 0
+    assert RecordFilter(Keyspace(PARTITIONS, 8)).filtered(batch_of([(key, b"1")])).misplaced == 0
     assert (
-        RecordFilter(PARTITIONS, 8).filtered(batch_of([(ELSEWHERE[0] + window, b"1")])).misplaced
+        RecordFilter(Keyspace(PARTITIONS, 8))
+        .filtered(batch_of([(ELSEWHERE[0] + window, b"1")]))
+        .misplaced
         == 1
     )
 
@@ -119,20 +123,22 @@ def test_windowed_keys_belong_where_their_inner_key_belongs() -> None:
 def test_of_a_key_with_bad_records_the_last_good_one_stands(
     values: list[bytes | None], row: bytes | None, bad_offsets: list[int]
 ) -> None:
-    filtered = RecordFilter(1, 0, why_bad).filtered(batch_of([(b"a", value) for value in values]))
+    filtered = RecordFilter(Keyspace(1), why_bad).filtered(
+        batch_of([(b"a", value) for value in values])
+    )
     assert values_of(filtered).get(b"a") == row
     assert sorted(bad.offset for bad in filtered.quarantined) == bad_offsets
 
 
 def test_records_for_watchers_are_every_change_that_belongs_to_the_table() -> None:
     pairs = [(HERE[0], b"1"), (None, b"x"), (b"", b"x"), (ELSEWHERE[0], b"x"), (HERE[0], None)]
-    records = list(RecordFilter(PARTITIONS).records_of_table(batch_of(pairs)))
+    records = list(RecordFilter(Keyspace(PARTITIONS)).records_of_table(batch_of(pairs)))
     assert [(record.key, record.value) for record in records] == [(HERE[0], b"1"), (HERE[0], None)]
 
 
 def test_a_topic_that_must_be_ones_own_refuses_a_strangers_record() -> None:
     owner = ("lastword-owner", b"app/table")
-    record_filter = RecordFilter(1, 0, None, owner)
+    record_filter = RecordFilter(Keyspace(1), None, owner)
     own = batch_of([(b"a", b"1")], headers=[(("x", b"y"), owner)])
     assert values_of(record_filter.filtered(own)) == {b"a": b"1"}
     with pytest.raises(TopicUnfitError, match="offset 5 was not written by this table"):
@@ -143,5 +149,5 @@ def test_an_evicting_table_sees_keys_in_the_order_of_their_last_records() -> Non
     owner = ("lastword-owner", b"app/table")
     batch = batch_of([(b"a", b"1"), (b"b", b"1"), (b"a", b"2")], first=0)
     batch.headers = [(owner,)] * 3
-    filtered = RecordFilter(1, owner=owner).filtered(batch)
+    filtered = RecordFilter(Keyspace(1), owner=owner).filtered(batch)
     assert list(filtered.puts) == [b"b", b"a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import ConfigError
+from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.versions.known_past import Unknown, version_at
@@ -24,7 +25,7 @@ class Versioned:
         self.clock = clock
         self.store = VersionedStore(KeepingStore())
         self.topic = OfflineTopic(clock, store=self.store)  # type: ignore[arg-type]
-        self.follower = VersionedFollower(0, self.store, RecordFilter(1), clock, keep)
+        self.follower = VersionedFollower(0, self.store, RecordFilter(Keyspace(1)), clock, keep)
         self.follower.begin(self.topic.look(len(pairs)))
         self.follower.accept(batch_of(pairs), gather=False)
         self.follower.go_live()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.apply.rows import decode_row
@@ -47,7 +48,9 @@ class World:
         action()
 
     def restart(self) -> None:
-        self.follower = VersionedFollower(0, self.store, RecordFilter(1), self.clock, self.keep)
+        self.follower = VersionedFollower(
+            0, self.store, RecordFilter(Keyspace(1)), self.clock, self.keep
+        )
         topic_state = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
         self.at = self.follower.begin(topic_state).offset
         self.read(self.dice.randint(0, 9), gather=True)

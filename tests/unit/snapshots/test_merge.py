@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.snapshots.catalog import merge
 from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, merged
 
@@ -30,7 +30,7 @@ def table(records: list[Change], first_offset: int) -> pa.Table:
 def fold(records: list[Change]) -> dict[bytes, bytes]:
     state: dict[bytes, bytes] = {}
     for key, value in records:
-        if key and value is not None and partition_for(key, 2) == 0:
+        if key and value is not None and Keyspace(2).partition_of(key) == 0:
             state[key] = value
         elif key:
             state.pop(key, None)
@@ -71,4 +71,4 @@ def latest(records: list[Change], first_offset: int, size: int) -> pa.Table:
     finally:
         merge._REDUCED_FROM_ROWS = before
     assert reader.records == len(records)
-    return reader.changes(0, 2, 0)
+    return reader.changes(0, Keyspace(2))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.apply.rows import decode_row
@@ -83,7 +84,7 @@ def test_a_log_that_was_cleaned_behind_our_back_is_replayed_exactly_or_refused(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     offsets = cleaned(log, data.draw(st.integers(0, len(log))), tombstones=tombstones)
-    replay = Replay(RecordFilter(1), cut)
+    replay = Replay(RecordFilter(Keyspace(1)), cut)
     replay.begin(trusted=False)
     try:
         feed(replay, log, offsets, size)
@@ -102,10 +103,10 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     start = data.draw(st.integers(0, cut.ceiling if cut.time_ms is None else cut.floor))
-    rows = Replay(RecordFilter(1), Cut(start))
+    rows = Replay(RecordFilter(Keyspace(1)), Cut(start))
     rows.begin(trusted=False)
     feed(rows, log, range(len(log)), size)
-    replay = Replay(RecordFilter(1), cut, start, dict(rows.rows), from_start=False)
+    replay = Replay(RecordFilter(Keyspace(1)), cut, start, dict(rows.rows), from_start=False)
     replay.begin(trusted=False)
     until = data.draw(st.integers(0, start))
     feed(replay, log, cleaned(log, until, tombstones=False), size)
@@ -115,9 +116,9 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 
 def test_a_stretch_that_is_trusted_may_have_gaps_and_says_that_it_had() -> None:
     log: list[Change] = [(b"a", b"1", 0), (b"a", b"2", 0), (b"b", b"1", 0)]
-    replay = Replay(RecordFilter(1), Cut(3))
+    replay = Replay(RecordFilter(Keyspace(1)), Cut(3))
     replay.begin(trusted=True)
     feed(replay, log, [1, 2], 4)
     assert (replay.relied, state_of(replay)) == (True, {b"a": b"2", b"b": b"1"})
     with pytest.raises(LostChangesError):
-        feed(Replay(RecordFilter(1), Cut(3)), log, [1, 2], 4)
+        feed(Replay(RecordFilter(Keyspace(1)), Cut(3)), log, [1, 2], 4)

@@ -12,7 +12,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import QueryError
 from lastword.kafka.admin import Admin
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.snapshots.travel.key_history import KeyHistory, KeyHistoryReader
 
 _LIMIT = 100
@@ -38,16 +38,14 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
     keys, values = key_codec(spec.key_codec), codec(spec.value)
     raw = keys.encode(spec.parse_key(key))
     with Admin(app.connection) as admin:
-        count = admin.describe(spec.topic).partitions
-        partition = partition_for(raw, count, keys.suffix_bytes)
         reader = KeyHistoryReader(
             admin,
             spec.topic,
             location_for_reading(app, spec),
-            key_suffix_bytes=keys.suffix_bytes,
+            keyspace=Keyspace(admin.describe(spec.topic).partitions, keys.suffix_bytes),
             clock=SYSTEM_CLOCK,
         )
-        found = reader.read(partition, raw)
+        found = reader.read(raw)
     if not found.changes:
         raise QueryError(
             f"nothing is known of a key {key!r} in {spec.name}",

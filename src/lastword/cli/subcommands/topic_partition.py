@@ -11,7 +11,7 @@ from lastword.cli.support.surveying import survey_with_progress
 from lastword.cli.support.table_options import CODEC_NAMES
 from lastword.codecs.resolve import key_codec as codec_named
 from lastword.kafka.admin import Admin
-from lastword.kafka.partitioner import partition_for
+from lastword.keyspace import Keyspace
 from lastword.topics.survey import Survey
 
 
@@ -42,11 +42,11 @@ def partition(
     codec = codec_named(key_codec)
     encoded = {key: codec.encode(parse_literal(key, key_codec)) for key in keys}
     with Admin(app.connection) as admin:
-        partitions = admin.describe(name).partitions
+        keyspace = Keyspace(admin.describe(name).partitions, codec.suffix_bytes)
         survey = survey_with_progress(app, admin, name) if verify else None
     app.output.rows(
         ("key", "partition"),
-        [{"key": key, "partition": partition_for(raw, partitions)} for key, raw in encoded.items()],
+        [{"key": key, "partition": keyspace.partition_of(raw)} for key, raw in encoded.items()],
     )
     if survey is not None:
         _report(app, survey)

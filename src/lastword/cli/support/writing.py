@@ -12,6 +12,7 @@ from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import IndeterminateError
 from lastword.kafka.admin import Admin
 from lastword.kafka.write.producer import Outgoing
+from lastword.keyspace import Keyspace
 from lastword.records import Headers, Position
 from lastword.topics.check import check_topic, require_fit
 from lastword.writer.outcome import Outcome
@@ -79,9 +80,8 @@ def open_writer(
     writer = Writer(
         app.connection,
         spec.topic,
-        partitions=partitions,
+        keyspace=Keyspace(partitions, key_codec(spec.key_codec).suffix_bytes),
         batch_bytes=batch_bytes,
-        key_suffix_bytes=key_codec(spec.key_codec).suffix_bytes,
         wait_for=_nothing_to_wait_for,
     )
     try:

@@ -13,6 +13,7 @@ from lastword.codecs.resolve import CodecSpec
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
 from lastword.kafka.groups.names import pipeline_group
+from lastword.keyspace import Keyspace
 from lastword.pipelines.api.folds import Field
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.operator import BatchContext, Operator
@@ -130,7 +131,7 @@ class TaskPlan:
     branches: tuple[Branch, ...]
     quarantine_topic: str
     state_dir: Path
-    sink_partitions: Mapping[str, int] = field(default_factory=dict)
+    sink_keyspaces: Mapping[str, Keyspace] = field(default_factory=dict)
     transforms: Mapping[str, SourcePlan] = field(default_factory=dict)
 
     @property

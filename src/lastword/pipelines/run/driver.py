@@ -18,6 +18,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.kafka.groups.names import pipeline_group
+from lastword.keyspace import Keyspace
 from lastword.pipelines.api.state import PipelineLife, PipelineState
 from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.graph.plan import Branch, TaskPlan
@@ -109,9 +110,9 @@ class Driver:
             transforms=made,
             quarantine_topic=self._quarantine.name,
             state_dir=self._settings.state_dir,
-            sink_partitions={
-                branch.sink.topic: self._ensure(
-                    admin, self._topology.own_topics[branch.sink.topic], partitions
+            sink_keyspaces={
+                branch.sink.topic: Keyspace(
+                    self._ensure(admin, self._topology.own_topics[branch.sink.topic], partitions)
                 )
                 for branch in part
                 if branch.sink is not None

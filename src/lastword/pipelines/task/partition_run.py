@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from lastword.kafka.groups import Committed, Place
-from lastword.kafka.partitioner import partition_for
 from lastword.kafka.write.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines.graph.plan import (
     BatchOrder,
@@ -141,12 +140,12 @@ class PartitionRun:
 
     def _send(self, sink: Sink, events: Events) -> None:
         """Into another topic, where each key has its own partition."""
-        partitions = self._plan.sink_partitions[sink.topic]
+        keyspace = self._plan.sink_keyspaces[sink.topic]
         for i, key in enumerate(events.keys):
             if key is None or not (key or sink.takes_empty_keys):
                 self.tally.keyless += 1
                 continue
-            partition = self._partition if sink.aligned else partition_for(key, partitions)
+            partition = self._partition if sink.aligned else keyspace.partition_of(key)
             output = (key, events.values[i], events.timestamps[i], NO_HEADERS)
             self._outputs[Place(sink.topic, partition)].append(output)
             self.tally.updates += 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from lastword.errors import TopicUnfitError
-from lastword.kafka.partitioner import misplaced
+from lastword.keyspace import Keyspace
 from lastword.records import INSTANCE_HEADER, NO_HEADERS, Batch, Header, Headers, Record
 from lastword.replicas.apply.checkpoint import Quarantined
 from lastword.replicas.apply.rows import PLAIN_ROW, encode_row, pack_prefix
@@ -35,14 +35,11 @@ class FilteredBatch:
 class RecordFilter:
     """The rules of one topic; the same for each of its partitions.
 
-    ``key_suffix_bytes`` is how much of a key's end does not decide its partition: 8 for windowed
-    and 16 for session keys, which are partitioned by their inner key. ``owner`` is the header
-    that every record must carry where only this application may write. With
-    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
+    ``owner`` is the header that every record must carry where only this application may write.
+    With ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
     """
 
-    partitions: int
-    key_suffix_bytes: int = 0
+    keyspace: Keyspace
     validate: Validate | None = None
     owner: Header | None = None
     takes_empty_keys: bool = False
@@ -63,8 +60,7 @@ class RecordFilter:
     def left_out(self, batch: Batch) -> set[int]:
         """The indexes of the records with a key that belongs to another partition."""
         keyed = [key or b"\0" for key in batch.keys]
-        strays = misplaced(keyed, batch.partition, self.partitions, self.key_suffix_bytes)
-        return set(strays.tolist())
+        return set(self.keyspace.misplaced(keyed, batch.partition).tolist())
 
     def _plain(self, batch: Batch) -> FilteredBatch | None:
         """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
@@ -75,7 +71,7 @@ class RecordFilter:
             or None in keys
             or b"" in keys
             or batch.headers.count(None) != len(keys)
-            or len(misplaced(keys, batch.partition, self.partitions, self.key_suffix_bytes))  # type: ignore[arg-type]
+            or len(self.keyspace.misplaced(keys, batch.partition))  # type: ignore[arg-type]
         ):
             return None
         rows = [
@@ -94,7 +90,7 @@ class RecordFilter:
             # A store that evicts goes by the order of use: that of each key's last record.
             last = dict(sorted(last.items(), key=itemgetter(1)))
         keyless = _drop_keyless(last, batch, (None,) if self.takes_empty_keys else (None, b""))
-        strays = _drop_misplaced(last, batch, self.partitions, self.key_suffix_bytes)
+        strays = _drop_misplaced(last, batch, self.keyspace)
         bad = self._drop_bad(last, batch) if self.validate else []
         puts: dict[bytes, bytes] = {}
         deletes: list[bytes] = []
@@ -158,12 +154,10 @@ def _drop_keyless(
     return keyless
 
 
-def _drop_misplaced(
-    last: dict[bytes | None, int], batch: Batch, partitions: int, suffix_bytes: int
-) -> int:
+def _drop_misplaced(last: dict[bytes | None, int], batch: Batch, keyspace: Keyspace) -> int:
     """Take out keys that do not belong here: their other half lives in the right partition."""
     keys = list(last)
-    strays = {keys[i] for i in misplaced(keys, batch.partition, partitions, suffix_bytes)}  # type: ignore[arg-type]
+    strays = {keys[i] for i in keyspace.misplaced(keys, batch.partition)}  # type: ignore[arg-type]
     for key in strays:
         del last[key]
     return sum(1 for key in batch.keys if key in strays) if strays else 0

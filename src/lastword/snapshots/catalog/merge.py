@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lastword.kafka.partitioner import misplaced
+from lastword.keyspace import Keyspace
 from lastword.snapshots.catalog.layout import HEADERS, TIMESTAMP
 
 CHANGES = pa.schema(
@@ -46,11 +46,11 @@ class LatestPerKey:
         if self._new_rows >= max(_REDUCED_FROM_ROWS, self._kept.num_rows):
             self._reduce()
 
-    def changes(self, partition: int, partitions: int, key_suffix_bytes: int) -> pa.Table:
+    def changes(self, partition: int, keyspace: Keyspace) -> pa.Table:
         """The last record of each key that belongs to the table."""
         self._reduce()
         kept = self._kept.filter(pc.greater(pc.binary_length(self._kept["key"]), 0))
-        strays = misplaced(kept["key"].to_pylist(), partition, partitions, key_suffix_bytes)
+        strays = keyspace.misplaced(kept["key"].to_pylist(), partition)
         if not len(strays):
             return kept
         belongs = pc.invert(pc.is_in(pa.array(range(kept.num_rows)), pa.array(strays)))

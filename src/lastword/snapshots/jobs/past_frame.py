@@ -15,6 +15,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.keyspace import Keyspace
 from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.location import Location
@@ -51,7 +52,7 @@ def past_frame(
     now = protection_seen(topic_state, clock.now_ms())
     known = read_past_sources(connection, location, topic_state, now, key_suffix_bytes=suffix_bytes)
     target = known.resolve(topic, moment)
-    belonging = Belonging(topic_state.partitions, suffix_bytes)
+    belonging = Belonging(Keyspace(topic_state.partitions, suffix_bytes))
     frames = _Frames(spark, location, belonging)
     if target.snapshot is not None:
         return frames.snapshot(target.snapshot, target.cuts)
@@ -112,15 +113,12 @@ class _Frames:
 class Belonging:
     """Keeps the records that belong to a table: those with a key, in the partition of the key."""
 
-    partitions: int
-    key_suffix_bytes: int
+    keyspace: Keyspace
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """On an executor."""
         import numpy as np  # noqa: PLC0415
         import pyarrow as pa  # noqa: PLC0415
-
-        from lastword.kafka.partitioner import misplaced  # noqa: PLC0415
 
         for batch in batches:
             keys = batch.column("key").to_pylist()
@@ -129,7 +127,7 @@ class Belonging:
             for partition in np.unique(partitions):
                 places = np.flatnonzero((partitions == partition) & belongs)
                 of_it = [keys[i] for i in places]
-                strays = misplaced(of_it, int(partition), self.partitions, self.key_suffix_bytes)
+                strays = self.keyspace.misplaced(of_it, int(partition))
                 belongs[places[strays]] = False
             yield batch.filter(pa.array(belongs))
 

@@ -15,6 +15,7 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.keyspace import Keyspace
 from lastword.replicas.topic.protection import ProtectionSeen, protection_seen
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
@@ -173,11 +174,10 @@ class SnapshotJob:
                     uri=self._location.snapshots,
                     base_version=None if plan.base is None else plan.base.version,
                     partition=partition,
-                    partitions=topic_state.partitions,
+                    keyspace=Keyspace(topic_state.partitions, self._key.suffix_bytes),
                     first_offset=topic_state.starts[partition]
                     if topic_state.deletes_old_segments
                     else 0,
-                    key_suffix_bytes=self._key.suffix_bytes,
                     key_codec=self._key.name,
                     value_codec=self._value.name,
                     count=partial(count, partition),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lastword.keyspace import Keyspace
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -23,9 +25,8 @@ class SnapshotTask:
     uri: str
     base_version: int | None
     partition: int
-    partitions: int
+    keyspace: Keyspace
     first_offset: int
-    key_suffix_bytes: int
     key_codec: str
     value_codec: str
     count: Callable[[int, int], None]
@@ -39,7 +40,7 @@ class SnapshotTask:
         for batch in batches:
             latest.add(batch)
         self.count(latest.records, latest.bytes)
-        changes = latest.changes(self.partition, self.partitions, self.key_suffix_bytes)
+        changes = latest.changes(self.partition, self.keyspace)
         base = None
         if self.base_version is not None:
             base = read_rows(self.uri, self.base_version, self.partition)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lastword.clock import Clock
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.reader import read_range
+from lastword.keyspace import Keyspace
 from lastword.records import Batch, Record
 from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
@@ -44,21 +45,26 @@ class KeyHistoryReader:
         topic: str,
         location: Location | None,
         *,
-        key_suffix_bytes: int,
+        keyspace: Keyspace,
         clock: Clock,
     ) -> None:
         self._admin = admin
         self._topic = topic
         self._location = location
-        self._suffix = key_suffix_bytes
+        self._keyspace = keyspace
         self._clock = clock
 
-    def read(self, partition: int, key: bytes) -> KeyHistory:
-        """All that is known of ``key``, which is at home in ``partition``."""
+    def read(self, key: bytes) -> KeyHistory:
+        """All that is known of ``key``."""
+        partition = self._keyspace.partition_of(key)
         topic_state = read_topic_state(self._admin, self._topic, self._clock.now_ms())
         now = protection_seen(topic_state, self._clock.now_ms())
         known = read_past_sources(
-            self._admin.connection, self._location, topic_state, now, key_suffix_bytes=self._suffix
+            self._admin.connection,
+            self._location,
+            topic_state,
+            now,
+            key_suffix_bytes=self._keyspace.suffix_bytes,
         )
         start, end = topic_state.starts[partition], topic_state.stable_ends[partition]
         changes: list[Record] = []

@@ -85,7 +85,7 @@ class TimeTravel:
             self._location,
             topic_state,
             now,
-            key_suffix_bytes=self._filter.key_suffix_bytes,
+            key_suffix_bytes=self._filter.keyspace.suffix_bytes,
             seen=self._seen(topic_state),
         )
         target = known.resolve(self._topic, moment)

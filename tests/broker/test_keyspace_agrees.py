@@ -6,14 +6,14 @@ from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.kafka.partitioner import misplaced, partition_for, partitions_of
+from lastword.keyspace import Keyspace
 
-PARTITIONS = 7
+KEYSPACE = Keyspace(7)
 
 
 def test_keys_go_where_librdkafka_puts_them(broker: EmbeddedBroker, topic_name: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic_name, PARTITIONS, 1)])[topic_name].result(60)
+    admin.create_topics([NewTopic(topic_name, KEYSPACE.partitions, 1)])[topic_name].result(60)
     chance = random.Random(6)
     keys = [chance.randbytes(chance.randrange(1, 40)) for _ in range(500)]
     keys += [b"user-%d" % n for n in range(500)]
@@ -32,7 +32,7 @@ def test_keys_go_where_librdkafka_puts_them(broker: EmbeddedBroker, topic_name: 
     assert producer.flush(30) == 0
 
     expected = [partition_of[key] for key in keys]
-    assert set(expected) == set(range(PARTITIONS))
-    assert partitions_of(keys, PARTITIONS).tolist() == expected
-    assert [partition_for(key, PARTITIONS) for key in keys] == expected
-    assert misplaced(keys, 0, PARTITIONS).tolist() == [i for i, p in enumerate(expected) if p != 0]
+    assert set(expected) == set(range(KEYSPACE.partitions))
+    assert KEYSPACE.partitions_of(keys).tolist() == expected
+    assert [KEYSPACE.partition_of(key) for key in keys] == expected
+    assert KEYSPACE.misplaced(keys, 0).tolist() == [i for i, p in enumerate(expected) if p != 0]

@@ -1,7 +1,7 @@
-"""Which partition a key belongs to: murmur2 exactly as Java's producer does it.
+"""Which partition a key belongs to: murmur2 exactly as Java's producer computes it.
 
-A table may only be trusted when every record of a key is in one partition, so each batch that
-is read is judged. A call per key would take longer than reading the record, hence the batch form:
+A table is correct only when every record of a key is in one partition, so each batch that is
+read is checked. One call per key would take longer than reading the record, hence the batch form:
 numpy mixes one four-byte word of *all* keys at a time, straight out of the joined bytes.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -43,43 +44,45 @@ def murmur2(data: bytes) -> int:
     return h - (1 << 32) if h & 0x80000000 else h
 
 
-def partition_for(key: bytes, partitions: int, suffix_bytes: int = 0) -> int:
-    """The partition of one key, as Java's producer and ``murmur2_random`` choose it.
+@dataclass(frozen=True, slots=True)
+class Keyspace:
+    """How a topic's keys are spread over its partitions, as ``murmur2_random`` does it.
 
-    The last ``suffix_bytes`` (the times of a window) have no say in it; a key shorter than that
-    has no such suffix and counts as a whole.
+    The last ``suffix_bytes`` of a key do not decide its partition: 8 for windowed and 16 for
+    session keys, which follow their inner key. A key shorter than that counts as a whole.
 
-    >>> partition_for(b"user-1", 3)
+    >>> Keyspace(3).partition_of(b"user-1")
     2
     """
-    if suffix_bytes and len(key) >= suffix_bytes:
-        key = key[:-suffix_bytes]
-    return (murmur2(key) & 0x7FFFFFFF) % partitions
 
+    partitions: int
+    suffix_bytes: int = 0
 
-def partitions_of(
-    keys: Sequence[bytes], partitions: int, suffix_bytes: int = 0
-) -> npt.NDArray[np.int64]:
-    """The partition of each key, as ``partition_for`` gives it, but for many at once."""
-    lengths = np.fromiter(map(len, keys), np.int64, len(keys))
-    starts = np.cumsum(lengths) - lengths
-    hashed = np.where(lengths >= suffix_bytes, lengths - suffix_bytes, lengths)
-    hashes = _murmur2_columns(b"".join(keys), starts, np.minimum(hashed, _LONGEST_IN_COLUMNS))
-    for i in np.flatnonzero(hashed > _LONGEST_IN_COLUMNS).tolist():
-        hashes[i] = murmur2(keys[i][: hashed[i]]) & _MASK
-    return (hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % partitions
+    def partition_of(self, key: bytes) -> int:
+        """The partition of one key."""
+        if self.suffix_bytes and len(key) >= self.suffix_bytes:
+            key = key[: -self.suffix_bytes]
+        return (murmur2(key) & 0x7FFFFFFF) % self.partitions
 
+    def partitions_of(self, keys: Sequence[bytes]) -> npt.NDArray[np.int64]:
+        """The partition of each key, for many at once."""
+        lengths = np.fromiter(map(len, keys), np.int64, len(keys))
+        starts = np.cumsum(lengths) - lengths
+        suffix = self.suffix_bytes
+        hashed = np.where(lengths >= suffix, lengths - suffix, lengths)
+        hashes = _murmur2_columns(b"".join(keys), starts, np.minimum(hashed, _LONGEST_IN_COLUMNS))
+        for i in np.flatnonzero(hashed > _LONGEST_IN_COLUMNS).tolist():
+            hashes[i] = murmur2(keys[i][: hashed[i]]) & _MASK
+        return (hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % self.partitions
 
-def misplaced(
-    keys: Sequence[bytes], partition: int, partitions: int, suffix_bytes: int = 0
-) -> npt.NDArray[np.int64]:
-    """The indexes of the keys that do not belong to ``partition``, in ascending order."""
-    if partitions == 1:
-        return np.empty(0, np.int64)
-    if len(keys) < _FEW_KEYS:
-        homes = [partition_for(key, partitions, suffix_bytes) for key in keys]
-        return np.array([i for i, home in enumerate(homes) if home != partition], np.int64)
-    return np.flatnonzero(partitions_of(keys, partitions, suffix_bytes) != partition)
+    def misplaced(self, keys: Sequence[bytes], partition: int) -> npt.NDArray[np.int64]:
+        """The indexes of the keys that do not belong to ``partition``, in ascending order."""
+        if self.partitions == 1:
+            return np.empty(0, np.int64)
+        if len(keys) < _FEW_KEYS:
+            homes = [self.partition_of(key) for key in keys]
+            return np.array([i for i, home in enumerate(homes) if home != partition], np.int64)
+        return np.flatnonzero(self.partitions_of(keys) != partition)
 
 
 def _murmur2_columns(
