@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.programs import BUILD
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.service import TokenFile
 
 MOUNT = "/users"

@@ -4,8 +4,9 @@ LastwordError                      .retriable  .hint
   ConfigError                      a setting or an argument is wrong
   ConnectionFailedError*           the cluster does not answer
   JavaError                        no usable Java, or a jar that is missing or not the one expected
-  BrokerError                      the embedded broker does not start, run or stop
-    PortTakenError                 something else listens on the broker's port
+  ServerProcessError               a server that Lastword starts does not start, run or stop
+    BrokerError                    the embedded broker does not
+    PortTakenError                 something else listens on the port it was to have
   TopicError
     TopicNotFoundError             there is no such topic
     TopicExistsError               there is one already
@@ -67,12 +68,16 @@ class JavaError(LastwordError):
     """No usable Java was found, or a jar cannot be had or is not the one expected."""
 
 
-class BrokerError(LastwordError):
+class ServerProcessError(LastwordError):
+    """A server that Lastword starts on this machine does not start, run or stop as asked."""
+
+
+class BrokerError(ServerProcessError):
     """The embedded broker does not start, run or stop as asked."""
 
 
-class PortTakenError(BrokerError):
-    """Something else listens on the port the broker was to have."""
+class PortTakenError(ServerProcessError):
+    """Something else listens on the port that a server was to have."""
 
 
 class TopicError(LastwordError):

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 from lastword.broker.runtime import KafkaRuntime
 from lastword.errors import ConfigError, ConnectionFailedError, LastwordError
+from lastword.jvm.java_server import JavaProgram
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.admin.transactions import open_transactions
@@ -70,13 +71,17 @@ def ask_with_java(
     runtime: KafkaRuntime, servers: str, client_properties: Path
 ) -> subprocess.CompletedProcess[str]:
     """Kafka's own tool, with a Java client, as Kafka's users run it."""
-    command = runtime.java.command(
-        *("-cp", runtime.class_path, "kafka.admin.ConfigCommand"),
-        *("--bootstrap-server", servers, "--command-config", str(client_properties)),
-        *("--describe", "--entity-type", "brokers", "--entity-name", "1", "--all"),
+    program = JavaProgram(
+        runtime.java,
+        "kafka.admin.ConfigCommand",
+        class_path=runtime.class_path,
+        arguments=(
+            *("--bootstrap-server", servers, "--command-config", str(client_properties)),
+            *("--describe", "--entity-type", "brokers", "--entity-name", "1", "--all"),
+        ),
     )
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=JAVA_TIMEOUT_SECONDS, check=False
+        program.command(), capture_output=True, text=True, timeout=JAVA_TIMEOUT_SECONDS, check=False
     )
 
 

@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from lastword.broker.info import find_running
-from lastword.broker.ports import free_ports
 from lastword.broker.runtime import KafkaRuntime
+from lastword.jvm.ports import free_ports
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 

@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.ports import free_ports
 from lastword.codecs.windowed import WindowedKey, windowed
+from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.service import Mount, Service, ServiceConfig, TokenFile

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.service import Mount, Service, ServiceConfig, TokenFile
 from lastword.service.api.interface import OPERATIONS

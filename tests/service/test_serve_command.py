@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.testing import wait_until
 
 LASTWORD = Path(sys.executable).with_name("lastword")

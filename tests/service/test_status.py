@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.kafka.connection import Connection
 from lastword.service import Limits, Mount, Service, ServiceConfig, TokenFile
 from lastword.table.table import Table

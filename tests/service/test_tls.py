@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lastword.broker.ports import free_ports
 from lastword.errors import ConfigError, ServiceError
+from lastword.jvm.ports import free_ports
 from lastword.service import Service, ServiceConfig, TlsFiles
 from lastword.service.http.config import is_loopback
 from lastword.testing.certificates import make_certificates

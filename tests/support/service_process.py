@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.service.http.tokens import Scope, TokenFile
 from lastword.testing import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from lastword.broker import ports
+from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent

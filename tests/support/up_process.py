@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lastword.broker import ports
+from lastword.jvm import ports
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 TIMEOUT_S = 180.0

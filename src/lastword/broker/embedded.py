@@ -12,13 +12,13 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from lastword.broker import ports
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
 from lastword.broker.login import make_login, write_login
 from lastword.broker.node import START_SECONDS, BrokerNode
 from lastword.broker.runtime import KafkaRuntime
 from lastword.broker.settings import check_settings, default_settings, node_settings
 from lastword.errors import BrokerError
+from lastword.jvm import ports
 from lastword.jvm.file_lock import locked
 
 
@@ -132,12 +132,7 @@ class EmbeddedBroker:
 
     def _prepare(self) -> None:
         for node in self.nodes:
-            if (pid := node.pid) is not None:
-                raise BrokerError(
-                    f"a broker runs in {self._directory} already (process {pid})",
-                    hint="Use that one, or stop it first: lastword broker stop",
-                )
-            node.require_free_ports()
+            node.require_startable()
         _check_size(self._directory, len(self.nodes))
         # Another process may have formatted the directory since this object was made.
         self.info = replace(self.info, cluster_id=_cluster_id(self._directory))

@@ -11,13 +11,14 @@ from lastword.broker.data_files import Segment
 from lastword.broker.login import Login, client_properties, read_login
 from lastword.broker.metrics import Sample, scrape
 from lastword.broker.metrics_agent import read_metrics_password
-from lastword.broker.ports import LOOPBACK
-from lastword.broker.process import NodeProcess
 from lastword.errors import BrokerError
+from lastword.jvm.child_process import ChildProcess, ServerKind
+from lastword.jvm.ports import LOOPBACK
 from lastword.private_files import make_private_directory, write_private
 
 CLIENT_LISTENER = "PLAINTEXT"
 """Its name since the first version; what is spoken there depends on whether it is secure."""
+BROKER = ServerKind("broker", stop_command="lastword broker stop", error=BrokerError)
 _FILE = "broker.json"
 
 
@@ -54,9 +55,9 @@ class NodeInfo(msgspec.Struct, frozen=True):
         return Path(self.directory, "broker.log")
 
     @property
-    def process(self) -> NodeProcess:
+    def process(self) -> ChildProcess:
         """The process of this node, whoever started it."""
-        return NodeProcess(Path(self.directory))
+        return ChildProcess(BROKER, Path(self.directory))
 
     def metrics(self) -> list[Sample]:
         """What this node measures now, its log cleaner above all; see ``broker.metrics``."""

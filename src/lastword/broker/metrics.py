@@ -18,8 +18,8 @@ from base64 import b64encode
 from typing import NamedTuple
 
 from lastword.broker.metrics_agent import METRICS_USER
-from lastword.broker.ports import LOOPBACK
 from lastword.errors import BrokerError
+from lastword.jvm.ports import LOOPBACK
 
 _LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from lastword.broker import ports
+from lastword.jvm import ports
 from lastword.private_files import make_private_directory, write_private
 
 METRICS_USER = "lastword"

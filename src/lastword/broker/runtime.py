@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ class KafkaRuntime:
     """A Java and verified jars; everything needed to start brokers, offline."""
 
     java: Java
-    class_path: str
+    class_path: tuple[Path, ...]
     metrics_agent: Path
 
     @classmethod
@@ -44,5 +43,4 @@ class KafkaRuntime:
         java = find_java(environ)
         jars = KAFKA_JARS.resolve(home, java, ivy_settings=ivy_settings, progress=progress)
         (agent,) = [jar for jar in jars if jar.name.startswith(_AGENT)]
-        class_path = os.pathsep.join(str(jar) for jar in jars if jar != agent)
-        return cls(java, class_path, agent)
+        return cls(java, tuple(jar for jar in jars if jar != agent), agent)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from lastword.broker.info import CLIENT_LISTENER, NodeInfo
 from lastword.broker.login import MECHANISM, PROTOCOL, Login
-from lastword.broker.ports import LOOPBACK
 from lastword.errors import ConfigError
+from lastword.jvm.ports import LOOPBACK
 
 _CONTROLLER_LISTENER = "CONTROLLER"
 

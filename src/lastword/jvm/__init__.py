@@ -1,1 +1,1 @@
-"""Finds Java, resolves and verifies jars."""
+"""Finds Java, resolves and verifies jars, starts and watches Java processes."""

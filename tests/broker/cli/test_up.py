@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lastword.broker import ports
 from lastword.broker.info import find_running
 from lastword.broker.runtime import KafkaRuntime
+from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
 from tests.support.listening import beyond_loopback
 from tests.support.up_process import TIMEOUT_S, Up

@@ -19,9 +19,9 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from lastword.broker import ports
 from lastword.broker.info import BrokerInfo, find_running
 from lastword.broker.runtime import KafkaRuntime
+from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
 from tests.support.listening import beyond_loopback, descendants
 from tests.support.up_process import LASTWORD, TIMEOUT_S, Up

@@ -9,8 +9,8 @@ import http.client
 
 import pytest
 
-from lastword.broker.ports import free_ports
 from lastword.cli.support.metrics_endpoint import metrics_endpoint
+from lastword.jvm.ports import free_ports
 from lastword.metrics import Metrics
 
 

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.ports import free_ports
+from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.service import Limits, Mount, Service, ServiceConfig, TokenFile

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import httpx
 import pytest
 
-from lastword.broker import ports
 from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.errors import ConfigError, ServiceError
+from lastword.jvm import ports
 from lastword.metric_names import HELP, kind_of
 from lastword.pipelines.api.state import TRANSITIONS, PipelineLife, PipelineState
 from lastword.pipelines.operators.events import Tally

@@ -10,12 +10,12 @@ import click
 from lastword.broker import handshake
 from lastword.broker.info import BrokerInfo, NodeInfo, find_running, read_info
 from lastword.broker.login import Login
-from lastword.broker.ports import LOOPBACK
 from lastword.cli.settings.local_broker import kafka_runtime, local_broker, running_broker
 from lastword.cli.subcommands.broker_log import log
 from lastword.cli.support.context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.errors import BrokerError, ConfigError
+from lastword.jvm.ports import LOOPBACK
 
 _ANSWER_SECONDS = 2.0
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from lastword.broker.ports import free_ports, is_free, listener_of, require_free
 from lastword.errors import PortTakenError
+from lastword.jvm.ports import free_ports, is_free, listener_of, require_free
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Free ports for the broker, and who has a port that is not free."""
+"""Free ports for servers of this machine, and who has a port that is not free."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import socket
 from collections.abc import Collection
 from pathlib import Path
 
-from lastword.errors import BrokerError, PortTakenError
+from lastword.errors import PortTakenError, ServerProcessError
 
 LOOPBACK = "127.0.0.1"
 
 # Below the range from which the system takes ports for outgoing connections (32768 and up on
-# Linux): a broker that is restarted must not find its port lent to some client meanwhile.
+# Linux): a server that is restarted must not find its port lent to some client meanwhile.
 _LOWEST, _HIGHEST = 20_000, 32_767
 _ATTEMPTS = 1000
 
@@ -30,7 +30,7 @@ def free_ports(count: int, *, besides: Collection[int] = ()) -> list[int]:
         candidate = random.randint(_LOWEST, _HIGHEST)  # noqa: S311
         if candidate not in besides and is_free(candidate):
             found.add(candidate)
-    raise BrokerError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")
+    raise ServerProcessError(f"no {count} free ports between {_LOWEST} and {_HIGHEST}")
 
 
 def is_free(port: int) -> bool:

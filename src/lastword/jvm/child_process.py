@@ -1,7 +1,7 @@
-"""One Kafka process and the lock that says whether it lives, for its starter and for others.
+"""One child process and the lock that says whether it lives, for its starter and for others.
 
 The lock, not the pid file, is the truth: the kernel releases it when the process ends in any
-way, so a pid file left by a crash is never mistaken for a running broker, and a pid
+way, so a pid file left by a crash is never mistaken for a running server, and a pid
 that meanwhile belongs to another program is never signalled.
 """
 
@@ -12,32 +12,53 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import BrokerError
+from lastword.errors import ServerProcessError
 from lastword.jvm.file_lock import acquire, is_locked
 
 _log = logging.getLogger(__name__)
 
-_GUARD = Path(__file__).with_name("guard.py")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 _LOCK_SECONDS = 1.0  # longer than another process takes to look whether the lock is free
-_GUARD_SECONDS = 20.0
+_LAUNCHER_SECONDS = 20.0
 _KILL_SECONDS = 10.0
 _PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 
 
-class NodeProcess:
-    """The Kafka process of one node directory, whoever started it."""
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """What messages call a server, how a user stops one, and which error it raises."""
 
-    def __init__(self, directory: Path) -> None:
+    name: str
+    stop_command: str
+    error: type[ServerProcessError]
+
+    def already_running(self, directory: Path, pid: int | None) -> ServerProcessError:
+        """The error that names the process that holds ``directory``."""
+        return self.error(
+            f"a {self.name} runs in {directory} already (process {pid})",
+            hint=f"Use that one, or stop it first: {self.stop_command}",
+        )
+
+
+class ChildProcess:
+    """The process of one directory, whoever started it.
+
+    The directory has its lock and its pid file: at most one process of a directory runs.
+    """
+
+    def __init__(self, kind: ServerKind, directory: Path) -> None:
+        self._kind = kind
         self._directory = directory
         self._lock = directory / "lock"
         self._pid_file = directory / "pid"
-        self._guard: subprocess.Popen[bytes] | None = None
+        self._launcher: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -53,44 +74,50 @@ class NodeProcess:
         """Whether the process lives; a paused one does, a crashed one does not."""
         return is_locked(self._lock)
 
-    def launch(self, command: Sequence[str], console: Path, *, detached: bool) -> None:
+    def launch(
+        self,
+        command: Sequence[str],
+        console: Path,
+        *,
+        detached: bool,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         """Start ``command`` with its output in ``console``.
 
-        Unless ``detached``, it ends when this process ends, however that happens.
+        Unless ``detached``, it ends when this process ends, however that happens. ``environ`` is
+        its whole environment; without one it has that of this process.
         """
         try:
             lock_fd = acquire(self._lock, _LOCK_SECONDS)
         except TimeoutError:
-            raise BrokerError(
-                f"a broker runs in {self._directory} already (process {self.pid})",
-                hint="Use that one, or stop it first: lastword broker stop",
-            ) from None
+            raise self._kind.already_running(self._directory, self.pid) from None
         try:
             self._pid_file.unlink(missing_ok=True)
             parent = "0" if detached else str(os.getpid())
-            guard = [sys.executable, "-I", "-S", str(_GUARD)]
+            launcher = [sys.executable, "-I", "-S", str(_LAUNCHER)]
             arguments = [parent, str(lock_fd), str(self._pid_file), str(console)]
-            self._guard = subprocess.Popen(  # noqa: S603 - this Python and our own script
-                [*guard, *arguments, *command],
+            self._launcher = subprocess.Popen(  # noqa: S603 - this Python and our own script
+                [*launcher, *arguments, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 pass_fds=(lock_fd,),
-                start_new_session=True,  # Ctrl-C is for this process; it stops the broker itself
+                env=environ,
+                start_new_session=True,  # Ctrl-C is for this process; it stops the server itself
             )
         finally:
             os.close(lock_fd)
-        assert self._guard.stdout is not None  # noqa: S101 - a pipe was asked for
-        with self._guard.stdout as said:
+        assert self._launcher.stdout is not None  # noqa: S101 - a pipe was asked for
+        with self._launcher.stdout as said:
             started = said.readline()
         if detached or not started:
             self._reap()
         if not started:
-            raise BrokerError(f"{command[0]} could not be started")
+            raise self._kind.error(f"{command[0]} could not be started")
 
     def send(self, which: signal.Signals) -> None:
-        """Send a signal; BrokerError when there is no process to send it to."""
+        """Send a signal; an error of its kind when there is no process to send it to."""
         if not self._signalled(which):
-            raise BrokerError(f"no broker runs in {self._directory}")
+            raise self._kind.error(f"no {self._kind.name} runs in {self._directory}")
 
     def pause(self) -> None:
         """Freeze it, and return once every thread stands still.
@@ -101,7 +128,7 @@ class NodeProcess:
         deadline = SYSTEM_CLOCK.monotonic() + _PAUSE_SECONDS
         while (pid := self.pid) is not None and not _stands_still(pid):
             if SYSTEM_CLOCK.monotonic() > deadline:
-                raise BrokerError(f"the broker in {self._directory} does not pause")
+                raise self._kind.error(f"the {self._kind.name} in {self._directory} does not pause")
             SYSTEM_CLOCK.sleep(_POLL_SECONDS)
 
     def ask_to_stop(self) -> None:
@@ -119,7 +146,9 @@ class NodeProcess:
         """End it at once, as a crash would; nothing happens when it does not run."""
         self._signalled(signal.SIGKILL)
         if not self._ends_within(_KILL_SECONDS):
-            raise BrokerError(f"the broker in {self._directory} (process {self.pid}) does not die")
+            raise self._kind.error(
+                f"the {self._kind.name} in {self._directory} (process {self.pid}) does not die"
+            )
 
     def _signalled(self, which: signal.Signals) -> bool:
         if (pid := self.pid) is None:
@@ -140,9 +169,9 @@ class NodeProcess:
         return True
 
     def _reap(self) -> None:
-        if self._guard is not None:
-            self._guard.wait(_GUARD_SECONDS)
-            self._guard = None
+        if self._launcher is not None:
+            self._launcher.wait(_LAUNCHER_SECONDS)
+            self._launcher = None
 
 
 def _stands_still(pid: int) -> bool:

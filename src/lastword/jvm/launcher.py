@@ -1,10 +1,10 @@
-"""Starts one Kafka process and, unless it is to outlive its parent, ends it with its parent.
+"""Starts one Java process and, unless it is to outlive its parent, ends it with its parent.
 
 Run as a script of its own between the parent and Java:
 
-    python -I -S guard.py PARENT LOCK_FD PID_FILE CONSOLE java ...
+    python -I -S launcher.py PARENT LOCK_FD PID_FILE CONSOLE java ...
 
-PARENT is the process id to live with, or 0 for a broker that stays when its starter leaves.
+PARENT is the process id to live with, or 0 for a server that stays when its starter leaves.
 A parent that was killed cannot clean up; this script notices that it has been given to
 another parent (on Linux and macOS alike) and stops Java. Linux's parent-death signal would
 be shorter, but it fires when the *thread* that started the child ends, and macOS has none.
@@ -28,11 +28,11 @@ _STOP_SECONDS = 10.0
 def main(arguments: list[str]) -> int:
     """Start Java, say its process id, and stay with it if it has a parent to live with."""
     parent, lock_fd, pid_file, console, *command = arguments
-    os.umask(0o077)  # the records of all topics are among what Java writes
+    os.umask(0o077)  # a broker's files hold the records of all topics, for one
     with open(console, "wb") as output:  # noqa: PTH123 - pathlib would double the start-up time
-        # The lock on the node's directory goes to Java and to nobody else: it is held for
+        # The lock on the server's directory goes to Java and to nobody else: it is held for
         # exactly as long as Java lives, however Java ends.
-        java = subprocess.Popen(  # noqa: S603 - the command comes from the broker package
+        java = subprocess.Popen(  # noqa: S603 - the command comes from JavaProgram
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
