@@ -25,7 +25,7 @@ from arena.programs import BUILD
 from arena.report import console, median, spread
 from arena.rounds import Results, play, start_again, start_empty
 
-from lastword.broker.home import default_home
+from lastword.home import default_home
 from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -125,9 +125,7 @@ def incremental(keys: int, servers: str) -> dict[str, Any]:
 @contextmanager
 def snapshot_job(topic: str, servers: str, root: Path) -> Iterator[SnapshotJob]:
     """On a Spark of its own, which ends with it: nothing else may run beside the contestants."""
-    spark = build_session(
-        "bootstrap", home=default_home(os.environ), java=find_java(os.environ), delta=True
-    )
+    spark = build_session("bootstrap", home=default_home(), java=find_java(os.environ), delta=True)
     try:
         connection = Connection(bootstrap_servers=servers)
         yield SnapshotJob(spark, connection, Location(str(root), topic), value="bytes")

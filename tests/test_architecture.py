@@ -31,6 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "metric_names",
             "exposition",
             "private_files",
+            "home",
             "host_names",
         }
     ),
@@ -68,6 +69,7 @@ STRANGERS: dict[str, frozenset[str]] = {"writer": frozenset({"replicas"})}
 
 # part -> why it may look at the environment although only the command line should.
 ENVIRONMENT_READERS: dict[str, str] = {
+    "home": "the one rule for where everything lives: LASTWORD_HOME",
     "cli": "turns LASTWORD_* into settings",
     "testing": "a test session is started by a person, not by our command line",
     "spark": "PySpark is told by the environment alone which Java and which Python to start",

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.home import default_home
+from lastword.home import default_home
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
@@ -73,7 +73,7 @@ class Terminal:
 @pytest.fixture
 def terminal(broker: EmbeddedBroker, tmp_path: Path, request: pytest.FixtureRequest) -> Terminal:
     """With the jars that are on this machine already: downloads are not what is shown."""
-    home = request.config.getoption("--lastword-home") or default_home(os.environ)
+    home = request.config.getoption("--lastword-home") or default_home()
     (home / "jars").mkdir(parents=True, exist_ok=True)
     return Terminal(tmp_path, broker.bootstrap_servers, home / "jars")
 

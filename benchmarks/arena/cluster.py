@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from arena.programs import BUILD
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.home import default_home
 from lastword.broker.runtime import KafkaRuntime
+from lastword.home import default_home
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def cluster(bootstrap_servers: str | None) -> Iterator[str]:
         return
     directory = BUILD / "broker"
     shutil.rmtree(directory, ignore_errors=True)
-    runtime = KafkaRuntime.prepare(default_home(os.environ), os.environ)
+    runtime = KafkaRuntime.prepare(default_home(), os.environ)
     try:
         with EmbeddedBroker(directory, runtime) as broker:
             yield broker.bootstrap_servers

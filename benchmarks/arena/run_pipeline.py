@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from arena.events import KINDS, WINDOW_MS
-from lastword.broker.home import default_home
+from lastword.home import default_home
 from lastword.jvm.java import find_java
 from lastword.pipelines import Pipeline, tumbling
 from lastword.spark.session import build_session
@@ -22,7 +22,7 @@ from lastword.spark.session import build_session
 def main() -> None:
     arguments = _arguments()
     started = time.perf_counter()
-    spark = build_session("benchmark", home=default_home(os.environ), java=find_java(os.environ))
+    spark = build_session("benchmark", home=default_home(), java=find_java(os.environ))
     session_s = time.perf_counter() - started
     if arguments.follow:
         app = declare(arguments, f"{arguments.application_id}-0")

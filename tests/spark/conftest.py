@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.home import default_home
+from lastword.home import default_home
 from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -21,7 +21,7 @@ from tests.support.pipelines import Bench
 @pytest.fixture(scope="session")
 def home(request: pytest.FixtureRequest) -> Path:
     """Where jars are kept."""
-    return Path(request.config.getoption("--lastword-home") or default_home(os.environ))
+    return Path(request.config.getoption("--lastword-home") or default_home())
 
 
 @pytest.fixture(scope="session")

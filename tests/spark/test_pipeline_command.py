@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lastword.cli.main import lastword
 from lastword.keyspace import Keyspace
+from lastword.pipelines import Pipeline
 from tests.support.pipelines import Bench
 from tests.support.tables import write_raw
 
@@ -102,3 +103,14 @@ def test_what_is_no_pipeline_is_refused(
     answer = run(bench, target.format(module=module))
     assert answer.exit_code == 2
     assert message in answer.stderr
+
+
+def test_a_pipeline_without_a_state_directory_keeps_its_stores_below_the_home(
+    bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LASTWORD_HOME", str(bench.directory / "home"))
+    app = Pipeline(f"app-{bench.source}", connection=bench.connection)
+    app.stream(bench.source).group_by_key().count("counts")
+    bench.write([("a", {}, 1)])
+    app.run(once=True)
+    assert (bench.directory / "home" / "state" / f"app-{bench.source}" / "counts").is_dir()

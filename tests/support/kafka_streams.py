@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from lastword.broker.home import default_home
+from lastword.home import default_home
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet
 from lastword.jvm.java import find_java
@@ -53,7 +53,7 @@ class KafkaStreams:
 
     def __init__(self, classes: Path) -> None:
         self._java = find_java(os.environ)
-        jars = JARS.resolve(default_home(os.environ), self._java)
+        jars = JARS.resolve(default_home(), self._java)
         class_path = os.pathsep.join(map(str, jars))
         (compiler,) = (str(jar) for jar in jars if jar.name.startswith("ecj-"))
         source = str(JAVA / "StreamsCases.java")

@@ -12,6 +12,7 @@ from lastword.broker.login import Login, client_properties, read_login
 from lastword.broker.metrics import Sample, scrape
 from lastword.broker.metrics_agent import read_metrics_password
 from lastword.errors import BrokerError
+from lastword.home import HomeFolder
 from lastword.jvm.child_process import ChildProcess, ServerKind
 from lastword.jvm.ports import LOOPBACK
 from lastword.private_files import make_private_directory, write_private
@@ -140,5 +141,5 @@ def read_info(directory: Path) -> BrokerInfo | None:
 
 def find_running(home: Path) -> BrokerInfo | None:
     """The broker of ``home`` that runs now, started by ``lastword broker start`` or ``up``."""
-    info = read_info(home / "broker")
+    info = read_info(home / HomeFolder.BROKER)
     return info if info is not None and info.running_nodes() else None

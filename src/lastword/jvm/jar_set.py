@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lastword.errors import JavaError
+from lastword.home import HomeFolder
 from lastword.jvm import ivy, verification
 from lastword.jvm.file_lock import locked
 from lastword.jvm.ivy import Coordinate
@@ -47,14 +48,14 @@ class JarSet:
 
         Safe to call from several processes at once: the others wait for the first.
         """
-        directory = home / "jars" / self.name
+        directory = home / HomeFolder.JARS / self.name
         expected = verification.read_checksums(
             (self.listed_in or CHECKSUMS) / f"{self.name}.sha256"
         )
         if verification.missing(directory, expected):
             report = _Steps(len(expected), progress or _no_progress)
             try:
-                with locked(home / "jars" / f"{self.name}.lock", _LOCK_TIMEOUT_SECONDS):
+                with locked(home / HomeFolder.JARS / f"{self.name}.lock", _LOCK_TIMEOUT_SECONDS):
                     if verification.missing(directory, expected):  # nobody else brought them
                         self._download(directory, expected, java, ivy_settings, report)
             except TimeoutError as error:

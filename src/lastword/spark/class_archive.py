@@ -20,6 +20,7 @@ import pyspark
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import JavaError
+from lastword.home import HomeFolder
 from lastword.jvm.jar_set import Progress
 from lastword.jvm.java import Java
 from lastword.private_files import make_private_directory
@@ -50,7 +51,7 @@ class ClassArchive:
     @classmethod
     def of(cls, home: Path, java: Java, jars: Iterable[Path]) -> ClassArchive:
         """Where it is, once it was made."""
-        directory = home / "spark-classes"
+        directory = home / HomeFolder.SPARK_CLASSES
         executable = java.executable.resolve()
         parts = [str(executable), str(java.version)]
         base = directory / f"java-{_digest(parts)}.jsa"

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from lastword.broker.home import default_home
+from lastword.home import HomeFolder, default_home
 from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
@@ -142,7 +142,7 @@ def session_for(
     else:
         spark = build_session(
             application_id,
-            home=home or default_home(os.environ),
+            home=home or default_home(),
             java=find_java(os.environ),
             master=master,
             delta_at=delta_at,
@@ -264,7 +264,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 def java_home_for_spark(java: Java, home: Path) -> Path:
     """Where Spark finds a bin/java that leaves out one argument."""
-    wrapper = home / "spark-java" / "bin" / "java"
+    wrapper = home / HomeFolder.SPARK_JAVA / "bin" / "java"
     if java.executable.resolve() == wrapper.resolve():
         return wrapper.parent.parent  # JAVA_HOME leads here already; it must not run itself
     make_private_directory(wrapper.parent)
@@ -276,7 +276,7 @@ def java_home_for_spark(java: Java, home: Path) -> Path:
 
 
 def _log_option(home: Path) -> str:
-    directory = home / "logs"
+    directory = home / HomeFolder.LOGS
     make_private_directory(directory)
     path = directory / "spark-log4j2.properties"
     path.write_text(_LOG4J.format(directory=directory), encoding="utf-8")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-
-import platformdirs
 
 from lastword.clock import Clock
 from lastword.kafka.connection import Connection
@@ -33,8 +30,3 @@ class TableConfig:
     snapshots: Location | None
     keep: Keep | None
     clock: Clock
-
-
-def default_state_dir() -> Path:
-    """A directory that survives reboots; never the system's temporary one."""
-    return Path(platformdirs.user_data_dir("lastword", appauthor=False)) / "state"

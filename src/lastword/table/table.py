@@ -10,6 +10,7 @@ from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
@@ -25,7 +26,6 @@ from lastword.stores.factory import StoreSpec, store_factory
 from lastword.table.config import (
     DEFAULT_APPLICATION_ID,
     TableConfig,
-    default_state_dir,
 )
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Change, Entry

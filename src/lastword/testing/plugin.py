@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.home import default_home
 from lastword.broker.runtime import KafkaRuntime
+from lastword.home import default_home
 
 if TYPE_CHECKING:
     from lastword.testing.secure_broker import SecureBroker
@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def kafka_runtime(request: pytest.FixtureRequest) -> KafkaRuntime:
     """Java and the broker's jars; downloads them when they are not there yet."""
-    home = request.config.getoption("--lastword-home") or default_home(os.environ)
+    home = request.config.getoption("--lastword-home") or default_home()
     return KafkaRuntime.prepare(home, os.environ)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lastword.broker.home import tighten_home
 from lastword.cli.support.context import AppContext
+from lastword.home import tighten_home
 from lastword.jvm.file_lock import locked
 from lastword.private_files import make_private_directory, write_private
 from tests.broker.cli.conftest import Lastword

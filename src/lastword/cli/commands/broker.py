@@ -15,6 +15,7 @@ from lastword.cli.subcommands.broker_log import log
 from lastword.cli.support.context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.errors import BrokerError, ConfigError
+from lastword.home import HomeFolder
 from lastword.jvm.ports import LOOPBACK
 
 _ANSWER_SECONDS = 2.0
@@ -130,7 +131,7 @@ def status(app: AppContext) -> None:
 
     The exit status is 0 when every broker answers, else 3.
     """
-    last = read_info(app.home / "broker")
+    last = read_info(app.home / HomeFolder.BROKER)
     if last is None:
         app.output.line("no local broker was ever started", {"running": False})
         app.output.note("start one: lastword broker start")

@@ -12,6 +12,7 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.support.context import AppContext
 from lastword.cli.support.progress import progress_bar
 from lastword.errors import BrokerError
+from lastword.home import HomeFolder
 
 
 def kafka_runtime(app: AppContext) -> KafkaRuntime:
@@ -33,7 +34,7 @@ def local_broker(
     """The broker of this machine, not started yet; ``properties`` go over the settings file's."""
     given = app.settings.section("broker")
     return EmbeddedBroker(
-        app.home / "broker",
+        app.home / HomeFolder.BROKER,
         kafka_runtime(app),
         brokers=int(str(given["brokers"])),
         port=int(str(given["port"])),

@@ -11,6 +11,7 @@ from lastword.cli.settings.table_making import make_table
 from lastword.cli.support.context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.errors import ConfigError
+from lastword.home import HomeFolder
 from lastword.metrics import Metrics
 from lastword.service import Mount, Service, ServiceConfig, TlsFiles, TokenFile
 from lastword.service.http.tokens import EVERY_TABLE
@@ -99,7 +100,7 @@ def _listed(value: object) -> tuple[str, ...]:
 
 
 def _tokens_path(app: AppContext) -> Path:
-    return app.home / "service" / "tokens.json"
+    return app.home / HomeFolder.SERVICE / "tokens.json"
 
 
 def _local_brokers(app: AppContext, cluster_id: str) -> Sequence[NodeInfo]:

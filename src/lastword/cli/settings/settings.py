@@ -33,9 +33,7 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "home", Path, None, "where broker data, jars and state are kept; default: the platform's"
-    ),
+    Setting("home", Path, None, "where everything is kept; default: the platform's directory"),
     Setting("state_dir", Path, None, "where tables keep their stores; default: HOME/state"),
     Setting("application_id", str, "lastword", "names what shares the local state of a table"),
     Setting(

@@ -7,13 +7,14 @@ import importlib.util
 from lastword.cli.support.context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.errors import ConfigError
+from lastword.home import HomeFolder
 from lastword.snapshots.catalog.location import Location
 
 
 def snapshot_root(app: AppContext) -> str:
     """The place of all snapshots."""
     given = app.settings["snapshots.location"]
-    return str(given) if given else str(app.home / "snapshots")
+    return str(given) if given else str(app.home / HomeFolder.SNAPSHOTS)
 
 
 def snapshot_location(app: AppContext, spec: TableSpec, flag: str | None = None) -> Location:

@@ -15,6 +15,7 @@ from lastword.cli.support.context import AppContext, with_app
 from lastword.cli.support.output import printable
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
+from lastword.home import HomeFolder
 
 _LOOK_SECONDS = 0.2
 
@@ -37,7 +38,7 @@ def log(app: AppContext, lines: int, follow: bool, number: int) -> None:
     The log cleaner writes there when it has compacted a partition:
     lastword broker log -n 1000 | grep -A3 "cleaned log"
     """
-    path = _log_file(app.home / "broker", number)
+    path = _log_file(app.home / HomeFolder.BROKER, number)
     written = path.read_bytes()
     end = written.rfind(b"\n") + 1  # a line that is being written comes later
     try:

@@ -54,10 +54,10 @@ class AppContext:
     @cached_property
     def home(self) -> Path:
         """The directory of everything kept on this machine, closed to its other users."""
-        from lastword.broker.home import default_home, tighten_home
+        from lastword.home import default_home, tighten_home
 
         given = self.settings["home"]
-        home = Path(str(given)) if given else default_home(os.environ)
+        home = Path(str(given)).absolute() if given else default_home()
         tighten_home(home)
         return home
 
@@ -72,8 +72,10 @@ class AppContext:
     @property
     def state_dir(self) -> Path:
         """The directory of the tables' stores."""
+        from lastword.home import HomeFolder
+
         given = self.settings["state_dir"]
-        return Path(str(given)) if given else self.home / "state"
+        return Path(str(given)) if given else self.home / HomeFolder.STATE
 
     @property
     def application_id(self) -> str:

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.broker.home import default_home
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
+from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
 from lastword.pipelines.api.folds import Field, check_field
@@ -198,7 +198,7 @@ class Pipeline:
     ) -> Driver:
         settings = RunSettings(
             connection=self._cluster(connection),
-            state_dir=Path(self._state_dir or state_dir or default_home({}) / "state"),
+            state_dir=Path(self._state_dir or state_dir or default_state_dir()),
             replication=self._replication,
             commit_interval_ms=self._commit_interval_ms,
             max_records_per_batch=self._max_records,
