@@ -182,7 +182,9 @@ class PartitionNotHereError(QueryError):
 
     retriable = True
 
-    def __init__(self, message: str, *, partition: int, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, partition: int | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.partition = partition
 
