@@ -129,7 +129,7 @@ def test_a_fill_that_was_cut_short_is_started_over(
     """What a killed process leaves behind: rows, and no checkpoint that anybody understands."""
     topic.produce(*((b"key-%d" % n, b"%d" % n) for n in range(100)))
     table = tables.open(topic.name, **RAW, store="rocksdb")
-    follower = table._lifecycle.parts.tailer.followers[0]
+    follower = table._lifecycle.parts.replicas.at(0).follower
     follower.store.apply({b"from a broken snapshot": b"row"}, (), b"being filled")
     follower._written_caught_up_ms = follower.soundness.caught_up_at_ms  # no more is written
     table.close()

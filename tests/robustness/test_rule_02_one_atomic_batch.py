@@ -10,9 +10,9 @@ import pytest
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.replicas import tailer
 from lastword.replicas.apply.checkpoint import CHECKPOINT_FORMAT, decode_checkpoint
 from lastword.replicas.apply.rows import ROW_FORMAT, offset_of
+from lastword.replicas.tail import housekeeping
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import RecordingStore
@@ -60,7 +60,7 @@ def test_the_checkpoint_names_cluster_topic_partitions_place_epoch_time_and_rete
 def test_an_idle_table_keeps_refreshing_the_time_in_its_checkpoint(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tailer, "HOUSEKEEPING_S", 0.1)
+    monkeypatch.setattr(housekeeping, "HOUSEKEEPING_S", 0.1)
     table = tables.open(topic.name, store="rocksdb", **RAW)
     table.put(b"key", b"value")
     store = table._lifecycle.parts.stores[0]

@@ -118,7 +118,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     assert store.waiting.wait(60)
-    looks = table._lifecycle.parts.tailer._inbox
+    looks = table._lifecycle.parts.replicas._following.inbox
     stop = threading.Event()
 
     def write_on() -> None:
@@ -128,7 +128,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     writer = threading.Thread(target=write_on)
     writer.start()
     try:
-        wait_until(lambda: topic.end() > 20 and looks.qsize() > 1, "looks at a log that grows")
+        wait_until(lambda: topic.end() > 20 and len(looks) > 1, "looks at a log that grows")
         store.gate.set()
         wait_until(lambda: table.state is TableState.RUNNING, "ready while others write")
         assert table.progress()[0].end == 20

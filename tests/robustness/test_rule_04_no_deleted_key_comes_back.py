@@ -118,16 +118,16 @@ def test_sweeps_are_a_minute_apart_and_reads_are_marked_stale_until_one_is_done(
     topic = make_topic(settings={"delete.retention.ms": "100"})
     clock = ShiftedClock()
     table = tables.open(topic.name, clock=clock, **RAW)
-    tailer = table._lifecycle.parts.tailer
+    replicas = table._lifecycle.parts.replicas
 
     def sweeps() -> int:
         return caplog.text.count("swept partition")
 
     def look_twice() -> None:
-        seen = tailer.topic_state.at_ms
+        seen = replicas.topic_state.at_ms
         for _ in range(2):
             seen = wait_until(
-                lambda past=seen: tailer.topic_state.at_ms > past and tailer.topic_state.at_ms,
+                lambda past=seen: replicas.topic_state.at_ms > past and replicas.topic_state.at_ms,
                 "a look",
             )
 

@@ -43,17 +43,17 @@ def test_a_watcher_that_joins_while_the_table_loses_its_place_is_refused(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = tables.open(topic.name, **RAW)
-    tailer = table._lifecycle.parts.tailer
-    join = tailer.feed.join
+    replicas = table._lifecycle.parts.replicas
+    subscribe = replicas.subscribe
 
-    def lose_place_and_join(subscription: feed.Subscription) -> None:
-        tailer._place_lost(PlaceLost(0, "overtaken"))
-        join(subscription)
+    def lose_place_and_subscribe() -> feed.Subscription:
+        replicas._following.reaction.place_lost(PlaceLost(0, "overtaken"))
+        return subscribe()
 
-    monkeypatch.setattr(tailer.feed, "join", lose_place_and_join)
+    monkeypatch.setattr(replicas, "subscribe", lose_place_and_subscribe)
     with pytest.raises(NotReadyError):
         table.watch()
-    assert len(tailer.feed) == 0
+    assert len(replicas.feed) == 0
 
 
 def test_waiting_for_a_position_ends(topic: RealTopic, tables: Tables) -> None:
@@ -105,7 +105,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     assert store.waiting.wait(60)
-    sweeping = table._lifecycle.parts.tailer._sweeps
+    sweeping = table._lifecycle.parts.replicas._following.sweeps
     broker.pause()
     try:
         store.gate.set()

@@ -73,7 +73,7 @@ def _read(
     for batch in read_range(connection, topic, {follower.partition: (start, until)}):
         follower.accept(batch, gather=True)
         records += len(batch)
-        if follower.gathered_bytes >= budget:
+        if follower.gathered.size_bytes >= budget:
             follower.commit()
     # The last offsets may be transaction markers, which are read but never handed over.
     follower.advance(until)

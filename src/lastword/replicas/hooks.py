@@ -1,4 +1,4 @@
-"""What a follower tells the table it belongs to."""
+"""What a replica set tells the table it belongs to."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 from lastword.records import Batch
 from lastword.replicas.progress import RestoreListener
-from lastword.stores.base import Store
+from lastword.replicas.replica import Replica
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What the table wants to hear of; all are called on the tailing thread.
 
-    ``keep_to_capacity`` gets each batch that a store with a capacity took while ready.
+    ``on_readiness`` gets whether every replica is ready and, if not, whether that is only because
+    partitions were gained. ``on_restored`` gets a replica that is about to be ready, and
+    ``keep_to_capacity`` each batch that a store with a capacity took since, with its lock held.
     """
 
-    on_ready: Callable[[bool], None]
+    on_readiness: Callable[[bool, bool], None]
     on_failure: Callable[[Exception], None]
-    keep_to_capacity: Callable[[Batch, Store], None]
+    on_restored: Callable[[Replica], None]
+    keep_to_capacity: Callable[[Replica, Batch], None]
     listener: RestoreListener | None = None

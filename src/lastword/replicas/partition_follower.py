@@ -1,37 +1,30 @@
 """The life of one partition's store: begin, restore to the captured end, live, swept when due.
 
-No threads and no Kafka in here: the tailer feeds it batches and facts, on one thread.
+No threads and no Kafka in here: whoever owns a follower feeds it batches and looks at the topic,
+on one thread.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 from lastword.clock import Clock
-from lastword.kafka.admin.offsets import LogEnd
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
-from lastword.replicas.apply.checkpoint import (
-    Checkpoint,
-    decode_checkpoint,
-    encode_checkpoint,
-)
+from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
+from lastword.replicas.apply.gathered import GatheredRows
+from lastword.replicas.apply.log_offsets import LogOffsets
 from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.apply.rebuild_reason import why_rebuild
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.replicas.apply.rows import offset_of
+from lastword.replicas.sweep.dead_rows import SweepProgress
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S, Currency, Soundness
 from lastword.replicas.topic.topic_state import TopicState
+from lastword.replicas.versions.recorder import NoVersions, VersionRecorder
 from lastword.stores.base import Store
-
-log = logging.getLogger(__name__)
-
-TOMBSTONE_BYTES = 128
-"""What a gathered tombstone takes beside its key: a bytes object and its place in a set. Rows are
-counted by what they hold, for there that is most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +38,41 @@ class StartPoint:
 
 
 class PartitionFollower:
-    """Applies one partition of a log to a store and knows how far and how sound it is.
+    """Applies one partition of a log to a store.
 
-    ``position`` is what readers see; ``gathered`` runs ahead of it while a restore collects a
-    large batch. ``soundness`` knows whether deletes may have been missed.
+    ``offsets`` knows how far it is, and ``soundness`` whether deletes may have been missed.
+    ``gathered`` holds what a restore collects for one large apply. ``recorder`` keeps the past of
+    the keys where that is wanted. Others say
+    that the topic was deleted (``topic_gone``), and how far a sweep under way is (``sweep``).
     """
 
     def __init__(
-        self, partition: int, store: Store, record_filter: RecordFilter, clock: Clock
+        self,
+        partition: int,
+        store: Store,
+        record_filter: RecordFilter,
+        clock: Clock,
+        recorder: VersionRecorder | None = None,
     ) -> None:
         self.partition = partition
         self.store = store
-        self.position = 0
-        self.gathered = 0
-        self.gathered_bytes = 0
-        self.start = 0
-        self.target = 0
-        self.live = False
-        self.topic_gone = False
+        self.recorder: VersionRecorder = NoVersions(store) if recorder is None else recorder
+        self.offsets = LogOffsets()
         self.soundness = Soundness(clock)
         self.quarantine = Quarantine()
+        self.gathered = GatheredRows()
+        self.live = False
+        self.topic_gone = False
+        self.sweep: SweepProgress | None = None
         self._filter = record_filter
         self._clock = clock
         self._topic_state: TopicState | None = None
-        self._epoch = -1
-        self._gap_end = 0
-        self._unreached: tuple[int, int] | None = None
         self._written_caught_up_ms = 0
-        self._puts: dict[bytes, bytes] = {}
-        self._deletes: set[bytes] = set()
+
+    @property
+    def position(self) -> int:
+        """The offset after the last record that is in the store."""
+        return self.offsets.position
 
     @property
     def sweep_due(self) -> bool:
@@ -102,34 +101,11 @@ class PartitionFollower:
         return Currency(self.unsound or self.topic_gone or age_s > CONTACT_MAX_S, age_s)
 
     @property
-    def stale(self) -> bool:
-        """The first half of that."""
-        return self.currency.stale
-
-    @property
-    def at_end_ms(self) -> int:
-        """The last moment of which everything that was then in the log is known to be here."""
-        return self.soundness.at_end_ms
-
-    @property
     def keyspace(self) -> Keyspace:
         """Which keys belong here."""
         return self._filter.keyspace
 
-    @property
-    def gathering(self) -> bool:
-        """Whether something was taken in that is not in the store yet."""
-        return bool(self._puts or self._deletes)
-
-    @property
-    def finished(self) -> bool:
-        """Whether everything below the captured end has been read."""
-        return self.read_up_to >= self.target
-
-    @property
-    def read_up_to(self) -> int:
-        """Up to here every record has been read, or there is none."""
-        return max(self.gathered, self._gap_end)
+    # -- beginning -------------------------------------------------------------------------
 
     def begin(self, topic_state: TopicState) -> StartPoint:
         """Decide between going on from the checkpoint and starting over; capture the end."""
@@ -147,8 +123,8 @@ class PartitionFollower:
 
     def rebuild(self, topic_state: TopicState, reason: str) -> StartPoint:
         """Forget everything and start at the beginning of the log."""
+        self.live = False
         self.store.clear()
-        self._reset(topic_state)
         self.quarantine = Quarantine()
         # An empty store has missed nothing yet: its age counts from here.
         self.soundness.begin(
@@ -157,73 +133,52 @@ class PartitionFollower:
             at_end_ms=topic_state.at_ms,
         )
         start = topic_state.starts[self.partition]
-        return self._start_at(start, -1, topic_state, reason, from_scratch=True)
+        self._start_at(start, -1, topic_state)
+        self.recorder.start_over(topic_state, start)
+        return StartPoint(start, -1, reason, from_scratch=True)
 
     def adopt(self, checkpoint: Checkpoint) -> None:
         """The store was filled from elsewhere: this is what it holds."""
-        self.store.apply({}, (), encode_checkpoint(checkpoint))
+        self.store.apply({}, (), encode_checkpoint(self.recorder.adopted(checkpoint)))
 
     def _resume(self, checkpoint: Checkpoint, topic_state: TopicState) -> StartPoint:
-        self._reset(topic_state)
+        self.live = False
         self.quarantine = Quarantine.unpack(checkpoint.quarantined)
         self.soundness.begin(
             caught_up_at_ms=checkpoint.caught_up_at_ms,
             retention_ms=min(checkpoint.delete_retention_ms, topic_state.delete_retention_ms),
             at_end_ms=topic_state.at_ms,
         )
-        return self._start_at(
-            checkpoint.next_offset,
-            checkpoint.leader_epoch,
-            topic_state,
-            "going on from the checkpoint",
-            from_scratch=False,
-        )
+        offset, epoch = checkpoint.next_offset, checkpoint.leader_epoch
+        self._start_at(offset, epoch, topic_state)
+        self.recorder.resume(checkpoint, topic_state)
+        return StartPoint(offset, epoch, "going on from the checkpoint", from_scratch=False)
 
-    def _start_at(
-        self, offset: int, epoch: int, topic_state: TopicState, reason: str, *, from_scratch: bool
-    ) -> StartPoint:
-        self.start = self.position = self.gathered = offset
-        self.target = topic_state.ends[self.partition]
-        self._epoch = epoch
-        return StartPoint(offset, epoch, reason, from_scratch)
-
-    def _reset(self, topic_state: TopicState) -> None:
+    def _start_at(self, offset: int, epoch: int, topic_state: TopicState) -> None:
         self._topic_state = topic_state
-        self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
-        self._gap_end, self._unreached = 0, None
-        self.live = False
+        self.gathered = GatheredRows()
+        self.offsets.begin(offset, epoch, topic_state.ends[self.partition])
+
+    # -- reading ---------------------------------------------------------------------------
 
     def accept(self, batch: Batch, *, gather: bool) -> FilteredBatch:
         """Take a batch in; apply it at once, or with ``gather`` later by ``commit``."""
+        self.recorder.take(batch, self.offsets.next_offset)
         filtered = self._filter.filtered(batch)
-        self.gathered = max(self.gathered, batch.next_offset)
-        self._epoch = max(self._epoch, batch.leader_epoch)
+        self.offsets.read(batch.next_offset, batch.leader_epoch)
         self.quarantine.release(chain(filtered.puts, filtered.deletes))
         self.quarantine.add(filtered.quarantined)
-        if self._puts or self._deletes or gather:
-            self._merge(filtered)
+        if self.gathered or gather:
+            self.gathered.add(filtered)
             if not gather:
                 self.commit()
         else:
             self._write(filtered.puts, filtered.deletes)
         return filtered
 
-    def _merge(self, filtered: FilteredBatch) -> None:
-        for key in filtered.deletes:
-            self._puts.pop(key, None)
-        self._deletes.difference_update(filtered.puts)
-        self._deletes.update(filtered.deletes)
-        self._puts.update(filtered.puts)
-        self.gathered_bytes += sum(map(len, filtered.puts.values()))
-        self.gathered_bytes += sum(map(len, filtered.puts))
-        self.gathered_bytes += sum(map(len, filtered.deletes))
-        self.gathered_bytes += len(filtered.deletes) * TOMBSTONE_BYTES
-
     def commit(self) -> None:
         """Apply what was gathered, with the checkpoint, in one atomic batch."""
-        puts, deletes = self._puts, self._deletes
-        self._puts, self._deletes, self.gathered_bytes = {}, set(), 0
-        self._write(puts, deletes)
+        self._write(*self.gathered.take())
 
     def advance(self, offset: int, leader_epoch: int = -1) -> None:
         """The log was read up to ``offset``, though no record may have come from there.
@@ -231,23 +186,10 @@ class PartitionFollower:
         What lies between the last record and ``offset`` may be of a later leader: a position
         with the epoch of the record would look as if the log had been truncated.
         """
-        self.gathered = max(self.gathered, offset)
-        self._epoch = max(self._epoch, leader_epoch)
-        if not (self._puts or self._deletes):
-            self.position = self.gathered
-
-    @property
-    def where_reading_got_to(self) -> LogEnd:
-        """The place at which the log can be read on."""
-        return LogEnd(self.gathered, self._epoch)
-
-    def end_in_gap(self) -> None:
-        """Nothing is left before the captured end: the last offsets of the log are empty.
-
-        The position stays where reading got to. Should the verdict be wrong, whatever comes is
-        still applied, and a restart still begins before it.
-        """
-        self._gap_end = self.target
+        self.recorder.pass_by(offset, self.offsets.next_offset)
+        self.offsets.read(offset, leader_epoch)
+        if not self.gathered:
+            self.offsets.applied()
 
     def go_live(self) -> None:
         """The captured end is reached: apply everything and judge how long it took.
@@ -260,28 +202,28 @@ class PartitionFollower:
         self.live = True
         self.commit()
 
+    # -- what is known of the topic --------------------------------------------------------
+
     def note_topic_state(self, topic_state: TopicState) -> None:
         """A new look at the topic; when live, it proves until when nothing was missed."""
         self._topic_state = topic_state
-        sound, end = self.soundness, topic_state.ends[self.partition]
-        sound.retention_ms = min(sound.retention_ms, topic_state.delete_retention_ms)
-        if self.partition in topic_state.unanswered:
-            return
-        sound.answered(topic_state.at_ms)
-        # A high watermark never falls, unless the log lost its tail: what is gone cannot be read.
-        self.target = min(self.target, end)
-        if not self.live:
-            return
-        ahead = self._unreached
-        if self.read_up_to >= end:
-            sound.reach(topic_state.at_ms, topic_state.delete_retention_ms)
-            self._unreached = None
-        elif ahead is None:
-            self._unreached = (end, topic_state.at_ms)
-        elif self.read_up_to >= ahead[0]:
-            # A busy table is behind this look and still at the end of an earlier one.
-            sound.reach(ahead[1], topic_state.delete_retention_ms)
-            self._unreached = (end, topic_state.at_ms)
+        sound, retention_ms = self.soundness, topic_state.delete_retention_ms
+        sound.retention_ms = min(sound.retention_ms, retention_ms)
+        if self.partition not in topic_state.unanswered:
+            end, at_ms = topic_state.ends[self.partition], topic_state.at_ms
+            sound.answered(at_ms)
+            self.offsets.ended(end)
+            if self.live:
+                sound.look(end, at_ms, self.offsets.read_up_to, retention_ms)
+        if self.recorder.look(topic_state):
+            self.commit()
+        if self.partition not in topic_state.unanswered:
+            self.look_back(topic_state.ends[self.partition], topic_state.at_ms)
+
+    def look_back(self, end: int, at_ms: int | None = None) -> None:
+        """The log ended at ``end`` at that time, or now; of no use while the store is behind."""
+        if not self.gathered:
+            self.recorder.look_back(end, at_ms, self.offsets.next_offset)
 
     def check_lag(self) -> None:
         """Notice that a live store has been behind for too long, also when nobody answers."""
@@ -289,17 +231,22 @@ class PartitionFollower:
             self.soundness.check_lag()
 
     def refresh_checkpoint(self) -> None:
-        """Write the time in the checkpoint of an idle store, so that a restart finds it young."""
+        """Keep the time in the checkpoint of an idle store young, and the pasts of keys short."""
         persistent = self.store.capabilities.persistent
         written = self.soundness.caught_up_at_ms == self._written_caught_up_ms
         if persistent and self.live and not written:
             self._write({}, ())
+        if self.live and self.recorder.expire():
+            self._write({}, ())
+
+    # -- sweeping --------------------------------------------------------------------------
 
     def drop(self, doomed: Collection[tuple[bytes, int]]) -> list[bytes]:
         """Remove rows found dead by a pass over the log, unless they changed since.
 
         A key's last good row stays while a newer, quarantined record of the key is in the log.
         """
+        self.recorder.dropping(doomed, self._known_topic_state.starts[self.partition])
         rows = self.store.get_many([key for key, _ in doomed])
         quarantined = len(self.quarantine)
         dropped: list[bytes] = []
@@ -327,15 +274,15 @@ class PartitionFollower:
             cluster_id=topic_state.cluster_id,
             topic_id=topic_state.topic_id,
             partitions=topic_state.partitions,
-            next_offset=self.gathered,
-            leader_epoch=self._epoch,
+            next_offset=self.offsets.next_offset,
+            leader_epoch=self.offsets.leader_epoch,
             caught_up_at_ms=self.soundness.caught_up_at_ms,
             delete_retention_ms=self.soundness.retention_ms,
             quarantined=self.quarantine.packed(),
             key_suffix_bytes=self.keyspace.suffix_bytes,
         )
-        self._apply(puts, deletes, checkpoint)
-        self.position = self.gathered
+        self.recorder.apply(puts, deletes, checkpoint)
+        self.offsets.applied()
         self._written_caught_up_ms = self.soundness.caught_up_at_ms
 
     @property
@@ -343,8 +290,3 @@ class PartitionFollower:
         if self._topic_state is None:
             raise RuntimeError("a follower works only after begin()")
         return self._topic_state
-
-    def _apply(
-        self, puts: Mapping[bytes, bytes], deletes: Collection[bytes], checkpoint: Checkpoint
-    ) -> None:
-        self.store.apply(puts, deletes, encode_checkpoint(checkpoint))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lastword.replicas.partition_follower import PartitionFollower
-from lastword.replicas.sweep.dead_rows import SweepProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +34,29 @@ class RestoreProgress:
         return self.position >= self.end
 
 
-def progress_of(
-    follower: PartitionFollower, records: int, blocked: bool, sweep: SweepProgress | None
-) -> RestoreProgress:
+def progress_of(follower: PartitionFollower, records: int, *, blocked: bool) -> RestoreProgress:
     """How far the follower has come, after that many records."""
+    offsets, sweep = follower.offsets, follower.sweep
     return RestoreProgress(
         partition=follower.partition,
-        start=follower.start,
-        position=follower.gathered,
-        end=follower.target,
+        start=offsets.start,
+        position=offsets.next_offset,
+        end=offsets.target,
         records=records,
         blocked=blocked,
         sweep_offsets=0 if sweep is None else sweep.end - sweep.start,
         swept_offsets=0 if sweep is None else sweep.position - sweep.start,
         swept_rows=0 if sweep is None else sweep.rows,
     )
+
+
+def still_to_do(progress: Iterable[RestoreProgress]) -> str:
+    """The same in words, for an error."""
+    unread = unswept = 0
+    for each in progress:
+        unread += max(0, each.end - each.position)
+        unswept += each.sweep_offsets - each.swept_offsets
+    return f"{unread} offsets are unread" + (f", {unswept} are to be swept" if unswept else "")
 
 
 def offsets_done(progress: Iterable[RestoreProgress]) -> tuple[int, int]:

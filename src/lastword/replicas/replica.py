@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from threading import Lock
+import threading
+from collections.abc import Sequence
 
 from lastword.errors import NotReadyError, PartitionNotHereError, StoreError
 from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.progress import RestoreProgress, progress_of, still_to_do
 from lastword.replicas.sweep.soundness import Currency, Soundness
 from lastword.replicas.versions.keeper import VersionKeeper
-from lastword.replicas.versions.versioned_follower import VersionedFollower
 from lastword.stores.base import Scan, Store
+
+WAIT_OR_STALE = "wait_ready() waits; query.get(..., allow_stale=True) answers at once"
 
 
 class Replica:
     """The copy of one partition. Safe to read from any thread.
 
-    ``lock`` is held while a batch is applied to the store and published. To see several
-    partitions as of one moment, use ``ReplicaSet.one_moment``.
+    ``lock`` is held while a batch is applied to the store and published. To see several partitions
+    as of one moment, use ``ReplicaSet.one_moment``. ``preparing`` is held by the thread that
+    prepares the store before its log is read.
+
+    ``following`` says that the log is being read: then, and only then, the tailing thread uses the
+    ``follower``. ``records`` counts what the restore has brought in. A replica that is ``lost`` has
+    left the set, and its store is closed.
     """
 
-    def __init__(
-        self, topic: str, follower: PartitionFollower, lock: Lock, is_ready: Callable[[], bool]
-    ) -> None:
+    def __init__(self, topic: str, follower: PartitionFollower) -> None:
+        self.topic = topic
         self.partition = follower.partition
+        self.follower = follower
         self.store: Store = follower.store
-        self.lock = lock
+        self.lock = threading.Lock()
+        self.preparing = threading.Lock()
+        self.ready = False
+        self.following = False
         self.lost = False
-        self._topic = topic
-        self._follower = follower
-        self._is_ready = is_ready
+        self.gained = False
+        self.beginnings = 0
+        self.records = 0
 
     # -- rows ------------------------------------------------------------------------------
 
@@ -73,74 +83,71 @@ class Replica:
     @property
     def position(self) -> int:
         """The offset after the last record that reads reflect."""
-        return self._follower.position
+        return self.follower.position
 
     @property
     def complete_at_ms(self) -> int:
         """A moment at which the log held nothing beyond the position and no delete was missed."""
-        return self._follower.complete_at_ms
+        return self.follower.complete_at_ms
 
     @property
     def at_end_ms(self) -> int:
         """The last moment of which everything that was then in the log is known to be here."""
-        return self._follower.at_end_ms
+        return self.follower.soundness.at_end_ms
 
     @property
     def topic_id(self) -> str:
         """Kafka's id of the topic that the rows are of."""
-        return self._follower.topic_id
+        return self.follower.topic_id
 
     @property
     def live(self) -> bool:
         """Whether the captured end was reached; a first sweep may still be under way."""
-        return self._follower.live
+        return self.follower.live
 
     @property
     def currency(self) -> Currency:
         """Whether a read may be out of date, and how long ago the cluster last answered."""
-        return self._follower.currency
+        return self.follower.currency
 
     @property
     def unsound(self) -> bool:
         """Whether the rows may be wrong: deletes may have been missed, or are not read yet."""
-        return self._follower.unsound
+        return self.follower.unsound
 
     @property
     def soundness(self) -> Soundness:
         """Until when this copy has certainly missed no delete."""
-        return self._follower.soundness
+        return self.follower.soundness
 
     @property
     def quarantine(self) -> Quarantine:
         """The bad records that were not applied."""
-        return self._follower.quarantine
+        return self.follower.quarantine
 
     @property
     def versions(self) -> VersionKeeper | None:
         """What is known of the past of the keys; None where no versions are kept."""
-        follower = self._follower
-        return follower.versions if isinstance(follower, VersionedFollower) else None
+        return self.follower.recorder.keeper
+
+    def progress(self, *, blocked: bool = False) -> RestoreProgress:
+        """How far the restore has come; ``blocked`` where its log seems to end too early."""
+        return progress_of(self.follower, self.records, blocked=blocked)
 
     # -- readiness -------------------------------------------------------------------------
-
-    @property
-    def ready(self) -> bool:
-        """Whether reads of this partition are served."""
-        return self._is_ready()
 
     def ensure_ready(self) -> None:
         """Raise NotReadyError unless reads of this partition are served."""
         if not self.ready:
-            unread = max(0, self._follower.target - self._follower.gathered)
             raise NotReadyError(
-                f"partition {self.partition} of {self._topic} is being restored, "
-                f"{unread} offsets are unread",
-                hint="wait_ready() waits; query.get(..., allow_stale=True) answers at once",
+                f"partition {self.partition} of {self.topic} is being restored, "
+                + still_to_do([self.progress()]),
+                hint=WAIT_OR_STALE,
             )
 
     def explained(self, error: StoreError) -> StoreError | PartitionNotHereError:
         """The error to raise for one of the store: the partition may have left meanwhile."""
-        return not_here(self._topic, self.partition) if self.lost else error
+        return not_here(self.topic, self.partition) if self.lost else error
 
 
 def not_here(topic: str, partition: int) -> PartitionNotHereError:

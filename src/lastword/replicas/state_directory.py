@@ -62,13 +62,18 @@ class StateDirectory:
         lock.write(msgspec.json.encode(holder))
         lock.flush()
         self._locks[partition] = lock
-        return directory / STORE_DIRECTORY
+        return self.store_path(partition)
 
-    def release(self) -> None:
-        """Let go of every partition; idempotent."""
-        while self._locks:
-            _, lock = self._locks.popitem()
-            lock.close()
+    def store_path(self, partition: int) -> Path:
+        """Where the store of a partition lives; ``acquire`` locks it."""
+        return self.path / str(partition) / STORE_DIRECTORY
+
+    def release(self, partition: int | None = None) -> None:
+        """Let go of a partition, or of every one; idempotent."""
+        for each in [*self._locks] if partition is None else [partition]:
+            lock = self._locks.pop(each, None)
+            if lock is not None:
+                lock.close()
 
 
 def holder_of(partition_directory: Path) -> Holder | None:

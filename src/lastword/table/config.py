@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from lastword.clock import Clock
@@ -30,3 +31,5 @@ class TableConfig:
     snapshots: Location | None
     keep: Keep | None
     clock: Clock
+    partitions: Collection[int] | None = None
+    """Those to hold from the beginning; None for all. The set gains and loses others later."""

@@ -16,11 +16,10 @@ from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 from lastword.replicas.hooks import Hooks
-from lastword.replicas.partition_views import currency_of
-from lastword.replicas.progress import OnProgress, RestoreListener
+from lastword.replicas.progress import OnProgress, RestoreListener, still_to_do
+from lastword.replicas.replica import WAIT_OR_STALE, Replica
 from lastword.snapshots.travel.moments import Moment
 from lastword.snapshots.travel.time_travel import Progress, TimeTravel
-from lastword.stores.base import Store
 from lastword.table.config import TableConfig
 from lastword.table.listening import ListenerThread
 from lastword.table.parts import Parts, assemble
@@ -29,7 +28,7 @@ from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.stall import explain_stall
 from lastword.table.state import StateListener, StateMachine, TableState
-from lastword.table.version_reads import VersionReads, look_back, refuse_foreign
+from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 
@@ -116,11 +115,17 @@ class Lifecycle:
                     f"the table {self._config.name} was started before",
                     hint=_OPEN_AGAIN,
                 )
-            hooks = Hooks(self._on_ready, self._on_failure, self._keep_to_capacity, self._listener)
+            hooks = Hooks(
+                self._on_readiness,
+                self._on_failure,
+                self._on_restored,
+                self._keep_to_capacity,
+                self._listener,
+            )
             self._parts = parts = assemble(self._config, self._metrics, hooks)
             # All there before anything runs: a listener that hears RUNNING may read and write.
             self._queries = Queries(
-                parts.tailer,
+                parts.replicas,
                 parts.decoder,
                 parts.record_filter.keyspace,
                 self._metrics,
@@ -132,21 +137,21 @@ class Lifecycle:
                 self._version_reads = VersionReads(
                     parts, self._config.topic, self._config.clock, self.ensure_ready
                 )
-            followers = parts.tailer.followers.values()
-            self._metrics.gauge("contact_age_seconds", lambda: currency_of(followers).contact_age_s)
+            replicas = parts.replicas
+            self._metrics.gauge("contact_age_seconds", lambda: replicas.currency().contact_age_s)
             self.machine.move(TableState.RESTORING)
             try:
-                parts.tailer.start()
+                parts.replicas.start()
             except Exception as error:
                 self._on_failure(error)
                 raise
 
     def wait_ready(self, stall_timeout_s: float, on_progress: OnProgress | None = None) -> None:
         """Wait while the restore moves; raises NotReadyError once it has stood still that long."""
-        clock, tailer = self._config.clock, self.parts.tailer
-        last, since = tailer.progress(), clock.monotonic()
+        clock, replicas = self._config.clock, self.parts.replicas
+        last, since = replicas.progress(), clock.monotonic()
         while self.machine.wait_while(_ON_THE_WAY, _LOOK_S) in _ON_THE_WAY:
-            now = tailer.progress()
+            now = replicas.progress()
             if on_progress is not None:
                 on_progress(now)
             if now != last:
@@ -167,13 +172,10 @@ class Lifecycle:
                 for partition in partitions:
                     self.parts.replicas.at(partition).ensure_ready()
                 return
-            progress = self.parts.tailer.progress()
-            unread = sum(max(0, p.end - p.position) for p in progress)
-            unswept = sum(p.sweep_offsets - p.swept_offsets for p in progress)
             raise NotReadyError(
-                f"the table {self._config.name} is being restored, {unread} offsets are unread"
-                + (f", {unswept} are to be swept" if unswept else ""),
-                hint="wait_ready() waits; query.get(..., allow_stale=True) answers at once",
+                f"the table {self._config.name} is being restored, "
+                + still_to_do(self.parts.replicas.progress()),
+                hint=WAIT_OR_STALE,
             )
         raise self._closed()
 
@@ -182,7 +184,7 @@ class Lifecycle:
         self.ensure_ready()
         parts = self.parts
         watch = Watch(
-            parts.tailer, self._config.connection, parts.decoder, parts.record_filter, start
+            parts.replicas, self._config.connection, parts.decoder, parts.record_filter, start
         )
         try:
             # One that joins just after a rebuild has cut everybody off would miss what it brings.
@@ -200,7 +202,9 @@ class Lifecycle:
         self._failure = TableClosedError(
             f"{what}: nothing keeps it up to date here", hint="open the table after the fork"
         )
-        self._parts.tailer.feed.after_fork(WatchLostError(what, hint="watch in the parent process"))
+        self._parts.replicas.feed.after_fork(
+            WatchLostError(what, hint="watch in the parent process")
+        )
         never_free(self._parts)
         self._parts = self._queries = self._raw = self._version_reads = self._writes = None
         self._listening = None
@@ -210,14 +214,14 @@ class Lifecycle:
     def as_of(self, moment: Moment, progress: Progress) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
-        refuse_foreign(moment, parts.tailer.topic_state.topic_id)
+        refuse_foreign(moment, parts.replicas.topic_state.topic_id)
         travel = TimeTravel(
             parts.admin,
             config.topic,
             parts.record_filter,
             config.snapshots,
             clock=config.clock,
-            seen=parts.tailer.looks.of,
+            seen=parts.replicas.looks.of,
         )
         return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.keyspace)
 
@@ -247,33 +251,26 @@ class Lifecycle:
             )
         return TableClosedError(f"{table} is closed", hint=_OPEN_AGAIN)
 
-    def _on_ready(self, ready: bool) -> None:
-        if ready:
-            self._evict_what_the_restore_brought_in()
-            look_back(self.parts, self._config.topic)
-        self.machine.move(TableState.RUNNING if ready else TableState.RESTORING)
+    def _on_readiness(self, ready: bool, gaining: bool) -> None:
+        unready = TableState.REBALANCING if gaining else TableState.RESTORING
+        self.machine.move(TableState.RUNNING if ready else unready)
 
     def _on_failure(self, error: Exception) -> None:
         self._failure = error
         self.machine.move(TableState.ERROR)
 
-    def _evict_what_the_restore_brought_in(self) -> None:
-        tailer = self.parts.tailer
-        evicting = [
-            follower.store
-            for follower in tailer.followers.values()
-            if follower.store.capabilities.capacity is not None
-        ]
-        if evicting:
+    def _on_restored(self, replica: Replica) -> None:
+        """Evict what the restore brought in."""
+        if replica.store.capabilities.capacity is not None:
             self.parts.writer.connect()  # not while readers wait for the lock
-        for store in evicting:
-            with tailer.lock:
-                self._evict(store)
+            with replica.lock:
+                self._evict(replica)
 
-    def _keep_to_capacity(self, batch: Batch, store: Store) -> None:
+    def _keep_to_capacity(self, replica: Replica, batch: Batch) -> None:
         if self.parts.fence is not None:
             self.parts.fence.check(batch)
-        self._evict(store)
+        self._evict(replica)
 
-    def _evict(self, store: Store) -> None:
-        self.parts.writer.evict(store.evict(), self.parts.tailer.position())
+    def _evict(self, replica: Replica) -> None:
+        at = Position({replica.partition: replica.position}, replica.topic_id)
+        self.parts.writer.evict(replica.store.evict(), at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
@@ -10,10 +10,8 @@ from lastword.errors import ConfigError, LastwordError
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
 from lastword.records import Position
-from lastword.replicas.partition_follower import PartitionFollower
-from lastword.replicas.partition_views import currency_of, position_of
-from lastword.replicas.sweep.soundness import Currency
-from lastword.replicas.tailer import Tailer
+from lastword.replicas.partition_views import currency_of
+from lastword.replicas.replica_set import ReplicaSet
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Entry
 from lastword.table.scan import Scan, key_bounds
@@ -21,6 +19,9 @@ from lastword.table.scan import Scan, key_bounds
 T = TypeVar("T")
 
 AT_LEAST_TIMEOUT_S = 10.0
+
+EnsureReady = Callable[[Collection[int] | None], None]
+"""Raises unless these partitions, None for all, may be read and written."""
 
 
 class Queries:
@@ -32,16 +33,15 @@ class Queries:
 
     def __init__(
         self,
-        tailer: Tailer,
+        replicas: ReplicaSet,
         decoder: Decoder,
         keyspace: Keyspace,
         metrics: Metrics,
-        ensure_ready: Callable[[], None],
+        ensure_ready: EnsureReady,
     ) -> None:
-        self._tailer = tailer
+        self._replicas = replicas
         self._decoder = decoder
         self._ensure_ready = ensure_ready
-        self._followers = tailer.followers
         self._keyspace = keyspace
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")
@@ -57,29 +57,29 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[Entry | None]:
         """The key's entry, or None when there is no such key."""
-        unready = self._admit(at_least, timeout_s, allow_stale)
-        started_ns = perf_counter_ns()
         raw = self._decoder.key.encode(key)
-        partition = self._keyspace.partition_of(raw)
-        follower = self._followers[partition]
+        partition = self._partition(raw)
+        unready = self._admit(at_least, timeout_s, allow_stale, [partition])
+        started_ns = perf_counter_ns()
+        replica = self._replicas.at(partition)
         # Read before the row: the row may be newer than this, never older.
-        complete_at_ms, position = follower.complete_at_ms, follower.position
-        stale, age_s = follower.currency
-        row = follower.store.get(raw)
+        complete_at_ms, position = replica.complete_at_ms, replica.position
+        stale, age_s = replica.currency
+        row = replica.get(raw)
         entry = None if row is None else self._decoder.entry(partition, raw, row)
         if entry is not None:
             position = max(position, entry.version.offset + 1)
-        at = Position({partition: position}, follower.topic_id, complete_at_ms)
+        at = Position({partition: position}, replica.topic_id, complete_at_ms)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(entry, at, unready or stale, age_s)
 
     def value(self, key: Any, default: Any) -> Any:
         """Only the key's value, which most reads are about: half the cost of a whole answer."""
-        self._ensure_ready()
-        started_ns = perf_counter_ns()
         raw = self._decoder.key.encode(key)
-        partition = self._keyspace.partition_of(raw)
-        row = self._followers[partition].store.get(raw)
+        partition = self._partition(raw)
+        self._ensure_ready((partition,))
+        started_ns = perf_counter_ns()
+        row = self._replicas.at(partition).get(raw)
         value = default if row is None else self._decoder.row_value(partition, row, default)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return value
@@ -105,15 +105,16 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[dict[Any, Entry]]:
         """The entries of those keys that exist, all as of one moment."""
-        unready = self._admit(at_least, timeout_s, allow_stale)
-        started_ns = perf_counter_ns()
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
             raw = self._decoder.key.encode(key)
-            wanted.setdefault(self._keyspace.partition_of(raw), []).append(raw)
-        with self._tailer.lock:
-            position, currency = self._now()
-            rows = {p: self._followers[p].store.get_many(raws) for p, raws in wanted.items()}
+            wanted.setdefault(self._partition(raw), []).append(raw)
+        unready = self._admit(at_least, timeout_s, allow_stale, wanted)
+        started_ns = perf_counter_ns()
+        with self._replicas.one_moment(wanted) as replicas:
+            position = self._replicas.position()
+            currency = currency_of(replicas.values())
+            rows = {p: replicas[p].get_many(raws) for p, raws in wanted.items()}
         found: dict[Any, Entry] = {}
         for partition, raws in wanted.items():
             for raw, row in zip(raws, rows[partition], strict=True):
@@ -133,8 +134,8 @@ class Queries:
         """The number of keys."""
         unready = self._admit(at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
-        position, currency = self._now()
-        rows = sum(follower.store.count() for follower in self._followers.values())
+        position, currency = self._replicas.position(), self._replicas.currency()
+        rows = sum(replica.count() for replica in self._replicas.held.values())
         self._count_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(rows, position, unready or currency.stale, currency.contact_age_s)
 
@@ -152,7 +153,7 @@ class Queries:
         """Entries in key order: ``start <= key < end``, or those that begin with ``prefix``."""
         unready = self._admit(at_least, timeout_s, allow_stale)
         bounds = key_bounds(self._decoder.key, start, end, prefix)
-        return self._scan(self._followers, bounds, reverse, self._decoder.entry, unready)
+        return self._scan(None, bounds, reverse, self._decoder.entry, unready)
 
     def pairs(
         self, start: Any = None, end: Any = None, *, prefix: Any = None, reverse: bool = False
@@ -165,7 +166,7 @@ class Queries:
             return None if entry is None else (entry.key, entry.value)
 
         return self._scan(
-            self._followers, key_bounds(self._decoder.key, start, end, prefix), reverse, pair, False
+            None, key_bounds(self._decoder.key, start, end, prefix), reverse, pair, False
         )
 
     def windows(
@@ -185,58 +186,70 @@ class Queries:
                 f"a table with {codec.name} keys has no windows",
                 hint="open it with key=windowed(...) or key=session(...)",
             )
-        unready = self._admit(at_least, timeout_s, allow_stale)
         start, end = codec.time_bounds(key, from_ms, until_ms)
-        home = self._keyspace.partition_of(start)
+        home = [self._partition(start)]
+        unready = self._admit(at_least, timeout_s, allow_stale, home)
 
         def same_key(partition: int, raw: bytes, row: bytes) -> Entry | None:
             return self._decoder.entry(partition, raw, row) if len(raw) == len(start) else None
 
-        followers = {home: self._followers[home]}
-        return self._scan(followers, (start, end), False, same_key, unready)
+        return self._scan(home, (start, end), False, same_key, unready)
 
     def _scan(
         self,
-        followers: Mapping[int, PartitionFollower],
+        partitions: Collection[int] | None,
         bounds: tuple[bytes | None, bytes | None],
         reverse: bool,
         shape: Callable[[int, bytes, bytes], T | None],
         unready: bool,
     ) -> Scan[T]:
         started_ns = perf_counter_ns()
-        with self._tailer.lock:
-            position = position_of(followers, self._tailer.topic_state.topic_id)
-            currency = currency_of(followers.values())
-            scans = {
-                p: follower.store.scan(*bounds, reverse=reverse)
-                for p, follower in followers.items()
-            }
+        with self._replicas.one_moment(partitions) as replicas:
+            position = self._replicas.position(partitions)
+            currency = currency_of(replicas.values())
+            scans = {p: each.scan(*bounds, reverse=reverse) for p, each in replicas.items()}
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         currency = currency._replace(stale=unready or currency.stale)
-        return Scan(scans, shape, reverse=reverse, position=position, currency=currency)
+        return Scan(
+            scans,
+            shape,
+            reverse=reverse,
+            position=position,
+            currency=currency,
+            explain=lambda partition, error: replicas[partition].explained(error),
+        )
 
-    def _now(self) -> tuple[Position, Currency]:
-        return self._tailer.position(), currency_of(self._followers.values())
+    def _partition(self, raw: bytes) -> int:
+        return self._keyspace.partition_of(raw)
 
-    def _admit(self, at_least: Position | None, timeout_s: float, allow_stale: bool) -> bool:
-        """Raise unless this read may be answered; returns whether the table is not ready."""
+    def _admit(
+        self,
+        at_least: Position | None,
+        timeout_s: float,
+        allow_stale: bool,
+        partitions: Collection[int] | None = None,
+    ) -> bool:
+        """Raise unless a read of these partitions, by default of all, may be answered.
+
+        Returns whether they are not ready.
+        """
         unready = False
         try:
-            self._ensure_ready()
+            self._ensure_ready(partitions)
         except LastwordError:
             if not allow_stale:
                 raise
             unready = True
         if at_least is not None:
-            if not at_least.offsets.keys() <= self._followers.keys():
+            if max(at_least.offsets, default=0) >= self._keyspace.partitions:
                 raise ConfigError(
-                    f"the position {at_least} names partitions that {self._tailer.topic} has not",
+                    f"the position {at_least} names partitions that {self._replicas.topic} has not",
                     hint="a position comes from an answer, or from the version of a write",
                 )
-            if at_least.is_foreign_to(self._tailer.topic_state.topic_id):
+            if at_least.is_foreign_to(self._replicas.topic_state.topic_id):
                 raise ConfigError(
-                    f"the position {at_least} is of a topic that {self._tailer.topic} replaced",
+                    f"the position {at_least} is of a topic that {self._replicas.topic} replaced",
                     hint="read without at_least, and go on from the position of that answer",
                 )
-            self._tailer.wait_for(at_least, timeout_s)
+            self._replicas.wait_for(at_least, timeout_s)
         return unready

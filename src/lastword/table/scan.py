@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from lastword.codecs.base import KeyCodec, prefix_bounds
-from lastword.errors import ConfigError
+from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import Currency
 from lastword.stores.base import Scan as StoreScan
@@ -18,6 +18,14 @@ T = TypeVar("T")
 
 Row = tuple[bytes, bytes, int]
 """(key, row, partition)"""
+
+
+Explain = Callable[[int, StoreError], LastwordError]
+"""(partition, error of its store) -> the error to raise: the partition may have left."""
+
+
+def _as_it_is(_partition: int, error: StoreError) -> LastwordError:
+    return error
 
 
 class Scan(Generic[T]):
@@ -35,11 +43,13 @@ class Scan(Generic[T]):
         reverse: bool,
         position: Position,
         currency: Currency,
+        explain: Explain = _as_it_is,
     ) -> None:
         self.position = position
         self.stale, self.contact_age_s = currency
         self._scans = scans
         self._shape = shape
+        self._explain = explain
         self._rows = self._merged(reverse)
 
     def __iter__(self) -> Iterator[T]:
@@ -71,15 +81,17 @@ class Scan(Generic[T]):
             scan.close()
 
     def _merged(self, reverse: bool) -> Iterator[Row]:
-        streams = [_with_partition(scan, p) for p, scan in self._scans.items()]
+        streams = [self._with_partition(scan, p) for p, scan in self._scans.items()]
         if len(streams) == 1:
             return streams[0]
         return heapq.merge(*streams, key=itemgetter(0), reverse=reverse)
 
-
-def _with_partition(scan: StoreScan, partition: int) -> Iterator[Row]:
-    for key, row in scan:
-        yield key, row, partition
+    def _with_partition(self, scan: StoreScan, partition: int) -> Iterator[Row]:
+        try:
+            for key, row in scan:
+                yield key, row, partition
+        except StoreError as error:
+            raise self._explain(partition, error) from error
 
 
 def key_bounds(

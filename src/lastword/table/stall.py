@@ -15,14 +15,13 @@ def explain_stall(
     connection: Connection, parts: Parts, waited_s: float, now_ms: int
 ) -> NotReadyError:
     """The error for a restore that has not moved for ``waited_s``."""
-    tailer = parts.tailer
-    progress = tailer.progress()
+    progress = parts.replicas.progress()
     waiting = [each for each in progress if not each.done]
     sweeping = [each for each in progress if each.sweep_offsets]
     places = [*(_where(each, parts) for each in waiting), *map(_where_sweeping, sweeping)]
     where = "; ".join(places) or _ALL_READ
     blockers = _blockers(connection, parts, [p.partition for p in waiting if p.blocked], now_ms)
-    message = f"{tailer.topic} has not moved for {waited_s:.0f} s: {where}"
+    message = f"{parts.replicas.topic} has not moved for {waited_s:.0f} s: {where}"
     if blockers:
         return NotReadyError(
             f"{message}; blocked by {blockers}",
@@ -32,8 +31,8 @@ def explain_stall(
 
 
 def _where(progress: RestoreProgress, parts: Parts) -> str:
-    stable = parts.tailer.topic_state.stable_ends.get(progress.partition)
-    trouble = parts.tailer.troubles.of(progress.partition)
+    stable = parts.replicas.topic_state.stable_ends.get(progress.partition)
+    trouble = parts.replicas.troubles.of(progress.partition)
     return (
         f"partition {progress.partition} is at {progress.position} of {progress.end}"
         f" (last stable offset {stable})" + (f": {trouble}" if trouble else "")
@@ -51,7 +50,7 @@ def _blockers(connection: Connection, parts: Parts, partitions: list[int], now_m
     if not partitions:
         return ""
     try:
-        found = open_transactions(connection, parts.tailer.topic, partitions)
+        found = open_transactions(connection, parts.replicas.topic, partitions)
     except LastwordError as error:
         return f"an open transaction (which one could not be found out: {error})"
     return "; ".join(transaction.describe(now_ms) for transaction in found)

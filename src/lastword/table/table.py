@@ -15,7 +15,6 @@ from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Headers, Position, Version
 from lastword.replicas.apply.checkpoint import Quarantined
-from lastword.replicas.partition_views import currency_of
 from lastword.replicas.progress import OnProgress, RestoreListener, RestoreProgress
 from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.versions.versions import keep_of
@@ -143,25 +142,25 @@ class Table:
 
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the end captured at the start."""
-        return self._lifecycle.parts.tailer.progress()
+        return self._lifecycle.parts.replicas.progress()
 
     def position(self) -> Position:
         """What reads reflect now."""
-        return self._lifecycle.parts.tailer.position()
+        return self._lifecycle.parts.replicas.position()
 
     def lag(self) -> dict[int, int]:
         """Offsets between each partition and the end of the log at the last look."""
-        return self._lifecycle.parts.tailer.lag()
+        return self._lifecycle.parts.replicas.lag()
 
     def contact_age_s(self) -> float:
         """How long ago the cluster last answered, in seconds; reads are stale after ten."""
-        return currency_of(self._lifecycle.parts.tailer.followers.values()).contact_age_s
+        return self._lifecycle.parts.replicas.currency().contact_age_s
 
     def quarantined(self) -> list[Quarantined]:
         """The bad records that were not applied, by partition and offset."""
-        followers = self._lifecycle.parts.tailer.followers.values()
+        replicas = self._lifecycle.parts.replicas.held.values()
         return sorted(
-            (bad for follower in followers for bad in follower.quarantine),
+            (bad for replica in replicas for bad in replica.quarantine),
             key=lambda bad: (bad.partition, bad.offset),
         )
 

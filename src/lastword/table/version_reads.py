@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError, LastwordError, MomentGoneError, NotReadyError
+from lastword.errors import ConfigError, MomentGoneError, NotReadyError
 from lastword.records import Position, Record, Version
+from lastword.replicas.replica import Replica
+from lastword.replicas.versions.keeper import VersionKeeper
 from lastword.replicas.versions.known_past import Unknown, version_at
-from lastword.replicas.versions.versioned_follower import VersionedFollower
 from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.parts import Parts
-from lastword.table.queries import AT_LEAST_TIMEOUT_S
+from lastword.table.queries import AT_LEAST_TIMEOUT_S, EnsureReady
 from lastword.table.raw import RawEntry, raw_entry
-
-log = logging.getLogger(__name__)
-
-
-def look_back(parts: Parts, topic: str) -> None:
-    """Ask once where the log ends, so that the past is known from here on at once.
-
-    On the tailing thread. Without an answer the next look at the topic will do.
-    """
-    unsure = [each for each in _versioned(parts).values() if each.versions.note.unsure_at_ms]
-    if not unsure:
-        return
-    try:
-        ends = parts.admin.end_offsets(topic, [each.partition for each in unsure])
-    except LastwordError as error:
-        log.info("the past of %s is not known yet: %s", topic, error)
-        return
-    for follower in unsure:
-        follower.look_back(ends[follower.partition])
-
-
-def _versioned(parts: Parts) -> dict[int, VersionedFollower]:
-    followers = parts.tailer.followers.items()
-    return {p: each for p, each in followers if isinstance(each, VersionedFollower)}
 
 
 def refuse_foreign(moment: Moment, topic_id: str) -> None:
@@ -57,12 +32,9 @@ def refuse_foreign(moment: Moment, topic_id: str) -> None:
 class VersionReads:
     """Answers for one key at a past moment. Safe to use from any thread."""
 
-    def __init__(
-        self, parts: Parts, topic: str, clock: Clock, ensure_ready: Callable[[], None]
-    ) -> None:
-        self._followers = _versioned(parts)
+    def __init__(self, parts: Parts, topic: str, clock: Clock, ensure_ready: EnsureReady) -> None:
+        self._replicas = parts.replicas
         self._keyspace = parts.record_filter.keyspace
-        self._tailer = parts.tailer
         self._admin = parts.admin
         self._decoder: Decoder = parts.decoder
         self._topic = topic
@@ -82,22 +54,22 @@ class VersionReads:
 
     def changes(self, key: Any) -> list[Change]:
         """Every version of the key that is kept, the oldest first."""
-        self._ensure_ready()
+        self._ensure_ready(None)
         raw = self._decoder.key.encode(key)
-        follower = self._follower(raw)
-        row, stored = follower.versions.store.versions([raw])[0]
+        replica, keeper = self._home(raw)
+        row, stored = keeper.store.versions([raw])[0]
         kept = versions_of(row, decode_past(stored))
-        found = (self._change(follower.partition, raw, version) for version in kept)
+        found = (self._change(replica.partition, raw, version) for version in kept)
         return [change for change in found if change is not None]
 
     def _row(self, raw: bytes, moment: Moment) -> tuple[int, bytes | None]:
         """Partition and row; raises MomentGoneError, or NotReadyError where a retry may help."""
-        self._ensure_ready()
-        follower = self._follower(raw)
-        cut = self._cut(moment, follower)
-        with self._tailer.lock:
-            row, stored = follower.versions.store.versions([raw])[0]
-            note, stale = follower.versions.note, follower.unsound
+        self._ensure_ready(None)
+        replica, keeper = self._home(raw)
+        cut = self._cut(moment, replica)
+        with self._replicas.one_moment([replica.partition]):
+            row, stored = keeper.store.versions([raw])[0]
+            note, stale = keeper.note, replica.unsound
         if stale:
             raise NotReadyError(
                 f"{self._topic} may hold deleted keys until a sweep has finished",
@@ -110,11 +82,14 @@ class VersionReads:
             )
         version = version_at(cut, note, row, decode_past(stored))
         if isinstance(version, Unknown):
-            raise self._gone(raw, moment, follower.partition, version)
-        return follower.partition, None if version is None else version.row
+            raise self._gone(raw, moment, replica.partition, version)
+        return replica.partition, None if version is None else version.row
 
-    def _follower(self, raw: bytes) -> VersionedFollower:
-        return self._followers[self._keyspace.partition_of(raw)]
+    def _home(self, raw: bytes) -> tuple[Replica, VersionKeeper]:
+        replica = self._replicas.at(self._keyspace.partition_of(raw))
+        if replica.versions is None:
+            raise RuntimeError("a table that keeps versions has them in every partition")
+        return replica, replica.versions
 
     def _change(self, partition: int, raw: bytes, version: KeyVersion) -> Change | None:
         if version.row is None:
@@ -127,12 +102,12 @@ class VersionReads:
             entry.key, entry.value, False, entry.version, entry.timestamp_ms, entry.headers
         )
 
-    def _cut(self, moment: Moment, follower: VersionedFollower) -> Cut:
+    def _cut(self, moment: Moment, replica: Replica) -> Cut:
         """The moment in the log of the key's partition; waits until that is read."""
-        partition = follower.partition
+        partition = replica.partition
         if isinstance(moment, Version):
             moment = Position.after(moment)
-        refuse_foreign(moment, follower.topic_id)
+        refuse_foreign(moment, replica.topic_id)
         if isinstance(moment, Position):
             if partition not in moment.offsets:
                 raise ConfigError(
@@ -140,16 +115,16 @@ class VersionReads:
                     hint="give a position of all partitions, a version of this key, or a time",
                 )
             below = moment.offsets[partition]
-            self._tailer.wait_for(Position({partition: below}), AT_LEAST_TIMEOUT_S)
+            self._replicas.wait_for(Position({partition: below}), AT_LEAST_TIMEOUT_S)
             return Cut(below=below)
         time_ms = as_milliseconds(moment)
         if time_ms > self._clock.now_ms():
             raise ConfigError(
                 f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
             )
-        if time_ms >= follower.at_end_ms:
+        if time_ms >= replica.at_end_ms:
             end = self._admin.stable_offsets(self._topic, [partition])
-            self._tailer.wait_for(Position(end), AT_LEAST_TIMEOUT_S)
+            self._replicas.wait_for(Position(end), AT_LEAST_TIMEOUT_S)
         return Cut(until_ms=time_ms)
 
     def _gone(

@@ -11,8 +11,14 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.log.reader import read_range
 from lastword.records import Batch, Position, Record
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.tailer import Tailer
-from lastword.replicas.watch.feed import Dropped, Subscription
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.replicas.watch.feed import (
+    Dropped,
+    FeedItem,
+    PartitionGained,
+    PartitionLost,
+    partition_left,
+)
 from lastword.replicas.watch.resume import refuse_what_is_gone, refuse_what_may_be_missing
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Change
@@ -30,23 +36,21 @@ class Watch:
 
     def __init__(
         self,
-        tailer: Tailer,
+        replicas: ReplicaSet,
         connection: Connection,
         decoder: Decoder,
         record_filter: RecordFilter,
         start: Position | None,
     ) -> None:
-        self._tailer = tailer
+        self._replicas = replicas
         self._decoder = decoder
         self._filter = record_filter
         self._ready: deque[Record | bytes] = deque()  # bytes: a swept key
         asked = {} if start is None else dict(start.offsets)
         self._start = start or Position()
-        refuse_what_is_gone(self._start, tailer.topic_state, tailer.followers)
-        with tailer.lock:
-            joined = tailer.position()
-            self._subscription = Subscription(tailer.feed, joined)
-            tailer.feed.join(self._subscription)
+        refuse_what_is_gone(self._start, replicas.topic_state, replicas.held)
+        self._subscription = replicas.subscribe()
+        joined = self._subscription.position
         self._offsets = dict(joined.offsets) | asked
         self._joined = joined
         self._complete_at_ms = joined.complete_at_ms
@@ -57,7 +61,7 @@ class Watch:
         missed = {p: (offset, joined.offsets[p]) for p, offset in asked.items()}
         self._closed = threading.Event()
         self._reading = threading.Lock()
-        self._missed = read_range(connection, tailer.topic, missed, stopping=self._closed.is_set)
+        self._missed = read_range(connection, replicas.topic, missed, stopping=self._closed.is_set)
 
     @property
     def position(self) -> Position:
@@ -106,36 +110,46 @@ class Watch:
     def _refill(self, timeout_s: float) -> bool:
         """Fetch the next batch: first what was missed, from the log, then what comes in."""
         with self._reading:
-            batch: Batch | Dropped | None = next(self._missed, None)
-        if batch is None:
+            item: FeedItem | None = next(self._missed, None)
+        if item is None:
             self._end_replay()
-            batch = self._live(timeout_s)
-        if batch is None:
+            item = self._live(timeout_s)
+        if item is None:
             return False
-        if isinstance(batch, Dropped):
-            self._ready.extend(batch.keys)
+        if isinstance(item, Batch):
+            self._ready.extend(self._filter.records_of_table(item))
+        elif isinstance(item, Dropped):
+            self._ready.extend(item.keys)
         else:
-            self._ready.extend(self._filter.records_of_table(batch))
+            self._follow_the_set(item)
         return True
+
+    def _follow_the_set(self, item: PartitionGained | PartitionLost) -> None:
+        if isinstance(item, PartitionGained):
+            self._offsets[item.partition] = item.offset
+            return
+        del self._offsets[item.partition]
+        self._subscription.close()
+        raise partition_left(self._replicas.topic, item)
 
     def _end_replay(self) -> None:
         """Everything before the moment of joining is taken: was all of it still in the log?"""
         if self._replaying and not self._closed.is_set():
             self._replaying = False
-            refuse_what_may_be_missing(self._start, self._tailer.followers)
+            refuse_what_may_be_missing(self._start, self._replicas.held)
             self._complete_at_ms = self._joined.complete_at_ms
 
-    def _live(self, timeout_s: float) -> Batch | Dropped | None:
+    def _live(self, timeout_s: float) -> FeedItem | None:
         """What the table has published and was not taken yet."""
         item = self._subscription.take(timeout_s)
         if item is not None:
             self._complete_at_ms = self._subscription.complete_at_ms
             return item
         # With the lock nothing is being published: what is not waiting does not exist.
-        with self._tailer.lock:
+        with self._replicas.one_moment():
             item = self._subscription.take(0)
             if item is None:
-                self._complete_at_ms = self._tailer.position().complete_at_ms
+                self._complete_at_ms = self._replicas.position().complete_at_ms
         return item
 
     def _taken(self, item: Record | bytes) -> Change | None:

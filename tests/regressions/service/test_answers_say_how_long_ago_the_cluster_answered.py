@@ -18,7 +18,7 @@ def test_reads_status_and_metrics_of_a_table_without_contact(serve: Serve) -> No
         fresh = client.get("/table/a")
         assert float(fresh.headers["lastword-contact-age"]) < CONTACT_MAX_S
         assert "lastword-stale" not in fresh.headers
-        serving.table._lifecycle.parts.tailer._monitor.stop()
+        serving.table._lifecycle.parts.replicas._following.monitor.stop()
         clock.shift_s = 2 * CONTACT_MAX_S
         for path, status in (("/table/a", 200), ("/table/nobody", 404)):
             answer = client.get(path)

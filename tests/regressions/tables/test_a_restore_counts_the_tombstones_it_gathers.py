@@ -17,6 +17,6 @@ def test_gathered_tombstones_have_a_size() -> None:
     follower.begin(topic.look(COUNT))
     follower.accept(batch_of([(b"key-%d" % n, None) for n in range(COUNT)]), gather=True)
     # As an object and a place in a set, a key takes far more than its bytes.
-    assert follower.gathered_bytes > 100 * COUNT
+    assert follower.gathered.size_bytes > 100 * COUNT
     follower.commit()
-    assert follower.gathered_bytes == 0
+    assert follower.gathered.size_bytes == 0

@@ -70,12 +70,12 @@ def resume(follower: PartitionFollower, start: Position, topic_state: TopicState
 def test_deletes_that_a_sweep_found_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with running_lab(FakeClock(), monkeypatch) as lab:
         follower = lagging(lab)
-        before = position_of({0: follower})  # it may still hold deleted keys
+        before = position_of({0: follower}, follower.topic_id)  # it may still hold deleted keys
         sweep(lab, follower)
         assert lab.rows() == {}
         with pytest.raises(WatchLostError, match="a sweep found deletes"):
             resume(follower, before, lab.topic.topic_state)
-        resume(follower, position_of({0: follower}), lab.topic.topic_state)
+        resume(follower, position_of({0: follower}, follower.topic_id), lab.topic.topic_state)
 
 
 def sweep(lab: Lab, follower: PartitionFollower) -> None:
@@ -88,7 +88,7 @@ def test_keys_that_expired_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     with running_lab(FakeClock(), monkeypatch) as lab:
         lab.topic.look(delete_retention_ms=24 * 3600_000)
         follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
-        before = position_of({0: follower})
+        before = position_of({0: follower}, follower.topic_id)
         resume(follower, before, lab.topic.topic_state)
         follower.note_topic_state(lab.topic.look(2, starts={0: 1}))
         sweep(lab, follower)
@@ -97,14 +97,14 @@ def test_keys_that_expired_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> 
             resume(follower, before, lab.topic.topic_state)
         lab.clock.advance(seconds=120)
         follower.note_topic_state(lab.topic.look(2))
-        resume(follower, position_of({0: follower}), lab.topic.topic_state)
+        resume(follower, position_of({0: follower}, follower.topic_id), lab.topic.topic_state)
 
 
 def test_a_position_is_too_old_after_the_retention_and_in_time_before() -> None:
     topic = OfflineTopic(FakeClock())
     topic.look(delete_retention_ms=RETENTION_MS)
     follower = topic.live_follower([(b"a", b"1")])
-    start = position_of({0: follower})
+    start = position_of({0: follower}, follower.topic_id)
     topic.clock.advance(seconds=RETENTION_MS / 1000 / 2)
     resume(follower, start, topic.topic_state)
     topic.clock.advance(seconds=RETENTION_MS / 1000 / 2)

@@ -38,9 +38,9 @@ class Restoring:
 
     def go_on(self) -> None:
         """After looks at the log that nobody leads."""
-        looks = self.table._lifecycle.parts.tailer._inbox
-        before = looks.qsize()
-        wait_until(lambda: looks.qsize() > before + 1, "looks at a silent leader")
+        looks = self.table._lifecycle.parts.replicas._following.inbox
+        before = len(looks)
+        wait_until(lambda: len(looks) > before + 1, "looks at a silent leader")
         self.store.gate.set()
 
 

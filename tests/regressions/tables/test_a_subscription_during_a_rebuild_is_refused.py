@@ -19,14 +19,14 @@ def test_who_joins_just_after_everybody_was_cut_off_is_told(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = tables.open(topic.name, **RAW)
-    tailer = table.raw.parts.tailer
-    join = tailer.feed.join
+    replicas = table.raw.parts.replicas
+    subscribe = replicas.subscribe
 
-    def lose_place_and_join(subscription: Subscription) -> None:
-        tailer._place_lost(PlaceLost(0, "overtaken"))
-        join(subscription)
+    def lose_place_and_subscribe() -> Subscription:
+        replicas._following.reaction.place_lost(PlaceLost(0, "overtaken"))
+        return subscribe()
 
-    monkeypatch.setattr(tailer.feed, "join", lose_place_and_join)
+    monkeypatch.setattr(replicas, "subscribe", lose_place_and_subscribe)
     with pytest.raises(NotReadyError):
         table.raw.subscribe()
-    assert len(tailer.feed) == 0
+    assert len(replicas.feed) == 0

@@ -29,7 +29,7 @@ class Reading:
     """Holds up what a live table reads, while everything else of it goes on."""
 
     def __init__(self, table: Table) -> None:
-        self._tailer = table._lifecycle.parts.tailer
+        self._following = table._lifecycle.parts.replicas._following
         self._place = [TopicPartition(table.topic, 0)]
 
     def pause(self) -> None:
@@ -43,10 +43,10 @@ class Reading:
         done = threading.Event()
 
         def called() -> None:
-            do(self._tailer._reader._consumer)
+            do(self._following.reader._consumer)
             done.set()
 
-        self._tailer._inbox.put(called)
+        self._following.inbox.post(called)
         assert done.wait(60)
 
 
@@ -70,7 +70,7 @@ def test_keys_overwritten_beyond_the_position_are_never_absent_and_never_told_as
     topic.produce(*((key, b"old") for key in KEYS), (b"deleted", b"1"))
     clock = ShiftedClock()
     table = tables.open(topic.name, clock=clock, **RAW)
-    looks = table._lifecycle.parts.tailer
+    looks = table._lifecycle.parts.replicas
     with table.watch() as watch:
         reading = Reading(table)
         reading.pause()
@@ -99,13 +99,15 @@ def test_a_pass_that_ran_while_the_table_fell_behind_drops_nothing_before_it_has
     topic.produce(*((key, b"old") for key in KEYS), (b"deleted", b"1"))
     clock = ShiftedClock()
     table = tables.open(topic.name, clock=clock, **RAW)
-    tailer = table._lifecycle.parts.tailer
-    reading, sweeps = Reading(table), tailer._sweeps
+    replicas = table._lifecycle.parts.replicas
+    reading, sweeps = Reading(table), replicas._following.sweeps
     reading.pause()
     overwrite_beyond(table, topic)
-    follower = tailer.followers[0]
+    follower = replicas.at(0).follower
     # As if the table had fallen behind just after the pass began.
-    tailer._inbox.put(lambda: sweeps._begin(follower, 0, follower.position, expiry=False))
+    replicas._following.inbox.post(
+        lambda: sweeps._begin(follower, 0, follower.position, expiry=False)
+    )
     wait_until(lambda: waits_for_an_end(sweeps), "the pass is done and an end is captured")
     assert set(KEYS) <= set(table)
     reading.resume()

@@ -37,7 +37,7 @@ def test_a_corrupt_batch_is_named_by_the_log_and_by_the_error(
     ):
         table = tables.make(topic.name, **RAW)
         table.start()
-        troubles = table._lifecycle.parts.tailer.troubles
+        troubles = table._lifecycle.parts.replicas.troubles
         wait_until(lambda: troubles.of(0), "the corrupt batch is met")
         with pytest.raises(NotReadyError, match="the batch at offset 1 is corrupt"):
             table.wait_ready(stall_timeout_s=2)
@@ -57,7 +57,7 @@ def test_a_deleted_topic_is_said_and_its_rows_are_stale_until_it_is_there_again(
         wait_until(lambda: table.query.get(b"a").stale, "the rows are marked")
     assert table[b"a"] == b"1"
     assert f"{topic.name} was deleted" in caplog.text
-    troubles = table._lifecycle.parts.tailer.troubles
+    troubles = table._lifecycle.parts.replicas.troubles
     assert troubles.of(0) == "the topic was deleted"
     topic.create()
     topic.produce((b"b", b"2"))

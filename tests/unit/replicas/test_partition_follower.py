@@ -108,13 +108,13 @@ def test_another_partition_count_is_refused_and_the_store_left_alone(topic: Offl
 def test_an_empty_partition_is_finished_before_anything_is_read(topic: OfflineTopic) -> None:
     follower = topic.follower()
     follower.begin(topic.look(0))
-    assert follower.finished
+    assert follower.offsets.finished
 
 
 def test_a_log_whose_records_have_all_expired_is_finished_too(topic: OfflineTopic) -> None:
     follower = topic.follower()
     follower.begin(topic.look(7, starts={0: 7}))
-    assert follower.finished
+    assert follower.offsets.finished
 
 
 def test_the_end_is_the_one_captured_at_the_start_however_the_log_grows(
@@ -124,7 +124,7 @@ def test_the_end_is_the_one_captured_at_the_start_however_the_log_grows(
     follower.begin(topic.look(2))
     follower.note_topic_state(topic.look(1_000))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
-    assert follower.finished
+    assert follower.offsets.finished
 
 
 def test_an_end_of_log_event_finishes_what_ends_in_a_transaction_marker(
@@ -133,9 +133,9 @@ def test_an_end_of_log_event_finishes_what_ends_in_a_transaction_marker(
     follower = topic.follower()
     follower.begin(topic.look(3))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
-    assert not follower.finished
+    assert not follower.offsets.finished
     follower.advance(3)
-    assert follower.finished
+    assert follower.offsets.finished
     assert follower.position == 3
 
 
@@ -145,8 +145,8 @@ def test_a_log_that_ends_in_a_gap_is_finished_without_claiming_to_have_read_it(
     follower = topic.follower()
     follower.begin(topic.look(4))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
-    follower.end_in_gap()
-    assert follower.finished
+    follower.offsets.end_in_gap()
+    assert follower.offsets.finished
     follower.go_live()
     assert checkpoint_of(topic).next_offset == 2
     clock.advance(seconds=HOUR_S)
@@ -162,7 +162,7 @@ def test_a_log_that_loses_its_tail_during_the_restore_is_not_waited_for(
     follower.begin(topic.look(10))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
     follower.note_topic_state(topic.look(2))
-    assert follower.finished
+    assert follower.offsets.finished
 
 
 def test_what_is_gathered_becomes_visible_with_its_checkpoint_in_one_step(
@@ -172,7 +172,7 @@ def test_what_is_gathered_becomes_visible_with_its_checkpoint_in_one_step(
     follower.begin(topic.look(4))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=True)
     follower.accept(batch_of([(b"a", None), (b"c", b"3")], first=2), gather=True)
-    assert (follower.position, follower.gathered) == (0, 4)
+    assert (follower.position, follower.offsets.next_offset) == (0, 4)
     assert rows_of(topic) == {}
     assert topic.store.checkpoint() is None
     follower.commit()

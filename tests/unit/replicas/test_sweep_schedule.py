@@ -17,7 +17,7 @@ def test_a_pass_drops_what_is_gone_and_the_partition_is_trusted_again(lab: Lab) 
     assert lab.rows() == {b"a": b"1", b"b": b"2"}
     lab.reach_and_drop()
     assert lab.rows() == {b"b": b"2"}
-    assert not follower.stale
+    assert not follower.currency.stale
 
 
 def test_a_partition_that_is_sound_is_not_swept(lab: Lab) -> None:
@@ -86,7 +86,7 @@ def test_a_live_table_catches_up_before_it_is_swept(lab: Lab) -> None:
     lab.clock.advance(seconds=RETENTION_MS / 1000)
     follower.note_topic_state(lab.topic.look(5))
     lab.consider(follower)
-    assert lab.schedule.progress(0) is None
+    assert follower.sweep is None
 
 
 def test_only_one_pass_is_under_way_for_a_partition(lab: Lab) -> None:
@@ -105,7 +105,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     lab.failure = ConnectionFailedError("the broker is away")
     lab.consider(follower, first=True)
     lab.carry_out(posts=1)
-    assert follower.stale
+    assert follower.currency.stale
     assert lab.schedule.first_pending == {0}
     lab.failure = None
     lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
@@ -113,7 +113,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     follower.note_topic_state(lab.topic.look(2))
     lab.consider(follower)
     lab.carry_out(posts=1)
-    assert not follower.stale
+    assert not follower.currency.stale
     assert lab.schedule.first_pending == set()
 
 
@@ -146,7 +146,7 @@ def test_rows_that_expired_before_are_not_looked_for_again(lab: Lab) -> None:
     follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
     expire(lab, follower, below=1)
     lab.consider(follower)
-    assert lab.schedule.progress(0) is None
+    assert follower.sweep is None
 
 
 def expire(lab: Lab, follower: PartitionFollower, *, below: int) -> None:
@@ -155,4 +155,4 @@ def expire(lab: Lab, follower: PartitionFollower, *, below: int) -> None:
     lab.consider(follower)
     lab.carry_out(posts=2)
     lab.reach_and_drop()
-    assert not follower.stale
+    assert not follower.currency.stale

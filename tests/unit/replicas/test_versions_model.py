@@ -9,8 +9,9 @@ from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.apply.rows import decode_row
+from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.known_past import Unknown, version_at
-from lastword.replicas.versions.versioned_follower import VersionedFollower
+from lastword.replicas.versions.recorder import KeptVersions
 from lastword.replicas.versions.versions import Cut, Keep, decode_past
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -48,8 +49,10 @@ class World:
         action()
 
     def restart(self) -> None:
-        self.follower = VersionedFollower(
-            0, self.store, RecordFilter(Keyspace(1)), self.clock, self.keep
+        recorder = KeptVersions(self.store, RecordFilter(Keyspace(1)), self.keep, self.clock)
+        self.keeper = recorder.keeper
+        self.follower = PartitionFollower(
+            0, self.store, RecordFilter(Keyspace(1)), self.clock, recorder
         )
         topic_state = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
         self.at = self.follower.begin(topic_state).offset
@@ -133,7 +136,7 @@ class World:
                 cuts.append((Cut(until_ms=time_ms), next(later, len(self.log))))
         for key, (row, past) in zip(KEYS, self.store.versions(KEYS), strict=True):
             for cut, at in cuts:
-                answer = version_at(cut, self.follower.versions.note, row, decode_past(past))
+                answer = version_at(cut, self.keeper.note, row, decode_past(past))
                 if isinstance(answer, Unknown):
                     answers["refused"] += 1
                     continue

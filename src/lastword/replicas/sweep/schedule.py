@@ -26,7 +26,7 @@ from lastword.replicas.sweep.dead_rows import (
     find_dead,
 )
 from lastword.replicas.sweep.retention import LIVE_FLOOR_MS, SWEEP_INTERVAL_MS
-from lastword.replicas.sweep.sweeper import Sweeper
+from lastword.replicas.tail.step_thread import StepThread
 from lastword.replicas.topic.topic_state import TopicState
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class SweepSchedule:
         self._sweeps: dict[int, _Sweep] = {}
         self._next_at_s: dict[int, float] = {}
         self._expired_below: dict[int, int] = {}
-        self._sweeper = Sweeper()
+        self._sweeper = StepThread("sweeper")
 
         def read_log(partition: int, start: int, end: int) -> Iterator[Batch]:
             stopping = self._sweeper.stopping
@@ -105,11 +105,6 @@ class SweepSchedule:
     def stop(self) -> None:
         """Give up what is under way."""
         self._sweeper.stop()
-
-    def progress(self, partition: int) -> SweepProgress | None:
-        """How far the sweep of a partition has come; None when there is none."""
-        sweep = self._sweeps.get(partition)
-        return None if sweep is None else sweep.progress
 
     def consider(
         self, follower: PartitionFollower, topic_state: TopicState, *, first: bool
@@ -142,7 +137,7 @@ class SweepSchedule:
         """Go on with the sweeps whose captured end has been reached."""
         for sweep in list(self._sweeps.values()):
             end = sweep.to_reach
-            if end is None or sweep.follower.read_up_to < end.offset:
+            if end is None or sweep.follower.offsets.read_up_to < end.offset:
                 continue
             sweep.to_reach = None
             in_time = self._clock.monotonic() - end.at_s <= REACH_WITHIN_S
@@ -153,7 +148,7 @@ class SweepSchedule:
 
         ``start`` is where its log starts if the store begins with nothing.
         """
-        self._sweeps.pop(partition, None)
+        self._end(partition)
         self._next_at_s.pop(partition, None)
         self.first_pending.discard(partition)
         if start is not None:
@@ -192,6 +187,7 @@ class SweepSchedule:
         job = SweepJob(follower.partition, follower.store, start, below, bad_records)
         sweep = _Sweep(job, follower, self._clock.now_ms(), expiry=expiry)
         self._sweeps[follower.partition] = sweep
+        follower.sweep = sweep.progress
         if not expiry:
             follower.soundness.sweep_begins(sweep.at_ms)
         self._submit(sweep, self._find)
@@ -226,7 +222,7 @@ class SweepSchedule:
         if not self._is_current(sweep):
             return
         partition = sweep.job.partition
-        del self._sweeps[partition]
+        self._end(partition)
         self.first_pending.discard(partition)
         if sweep.dropped and sweep.job.log_start > self._expired_below.get(partition, 0):
             sweep.follower.soundness.note_expiry()
@@ -238,11 +234,16 @@ class SweepSchedule:
         log.info("swept partition %d: %d keys dropped, %d ms", *what)
         sweep.follower.swept(sweep.at_ms, sweep.duration_ms, sweep.dropped)
 
+    def _end(self, partition: int) -> None:
+        sweep = self._sweeps.pop(partition, None)
+        if sweep is not None:
+            sweep.follower.sweep = None
+
     def _fail(self, sweep: _Sweep, error: Exception) -> None:
         if not self._is_current(sweep):
             return
         partition = sweep.job.partition
-        del self._sweeps[partition]
+        self._end(partition)
         unexpected = None if isinstance(error, LastwordError) else error
         log.warning(
             "sweeping partition %d failed, will retry: %s", partition, error, exc_info=unexpected

@@ -49,6 +49,7 @@ class Soundness:
         self._contact_s = 0.0
         self._swept_from_ms: int | None = None
         self._longest_lag_ms = 0
+        self._unreached: tuple[int, int] | None = None
 
     def begin(self, *, caught_up_at_ms: int, retention_ms: int, at_end_ms: int) -> None:
         """A restore begins, with an end of the log that was captured at ``at_end_ms``."""
@@ -56,7 +57,7 @@ class Soundness:
         self.caught_up_at_ms = caught_up_at_ms
         self.retention_ms = retention_ms
         self.at_end_ms = at_end_ms
-        self._swept_from_ms = None
+        self._swept_from_ms = self._unreached = None
         self.answered(at_end_ms)
 
     @property
@@ -89,6 +90,19 @@ class Soundness:
         self.at_end_ms = at_ms
         if not self.sweep_due:
             self._trust(retention_ms)
+
+    def look(self, end: int, at_ms: int, read_up_to: int, retention_ms: int) -> None:
+        """The log of a live store ended at ``end`` at that time; so far is it read."""
+        ahead = self._unreached
+        if read_up_to >= end:
+            self.reach(at_ms, retention_ms)
+            self._unreached = None
+        elif ahead is None:
+            self._unreached = (end, at_ms)
+        elif read_up_to >= ahead[0]:
+            # A busy table is behind this look and still at the end of an earlier one.
+            self.reach(ahead[1], retention_ms)
+            self._unreached = (end, at_ms)
 
     def note_expiry(self) -> None:
         """Rows have gone that no tombstone deleted.

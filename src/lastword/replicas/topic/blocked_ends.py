@@ -70,11 +70,11 @@ class BlockedEnds:
         self, topic_state: TopicState, followers: Mapping[int, PartitionFollower], reader: LogReader
     ) -> None:
         """Take note of a new look at the topic, and do what follows from it."""
-        targets = {p: follower.target for p, follower in followers.items()}
+        targets = {p: follower.offsets.target for p, follower in followers.items()}
         for partition in self.tail_gaps(topic_state, targets):
-            followers[partition].end_in_gap()
+            followers[partition].offsets.end_in_gap()
         for partition in self.suspects(topic_state, targets):
-            place = followers[partition].where_reading_got_to
+            place = followers[partition].offsets.place
             reader.release(partition)
             reader.assign(partition, place.offset, place.leader_epoch)
 

@@ -27,7 +27,7 @@ _WARN_EVERY = 60
 
 
 class TopicMonitor:
-    """Posts ``TopicFacts`` each interval, or None when the cluster could not be asked.
+    """Posts a ``TopicState`` each interval, or None when the cluster could not be asked.
 
     A failed look is never taken for a deleted topic: it only proves nothing. ``topic_gone`` is
     True once brokers have said several times in a row that there is no such topic.
@@ -43,6 +43,7 @@ class TopicMonitor:
         self._known: TopicState | None = None
         self._not_found = 0
         self.looks = ProtectionLog()
+        self._looking = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"monitor-{topic}", daemon=True)
 
@@ -56,6 +57,16 @@ class TopicMonitor:
         self._known = known
         self._thread.start()
 
+    def look_now(self) -> TopicState:
+        """Look at once and post it; raises ConnectionFailedError or TopicNotFoundError.
+
+        Looks are posted in their order: an older one never undoes what a newer one has shown.
+        """
+        with self._looking:
+            topic_state = self._read(settings=False)
+            self._post(topic_state)
+        return topic_state
+
     def stop(self) -> None:
         """Stop looking; returns within one request."""
         self._stopping.set()
@@ -66,27 +77,32 @@ class TopicMonitor:
         failures = looks = 0
         while not self._stopping.wait(INTERVAL_S):
             looks += 1
-            topic_state, problem = self._look(settings=failures > 0 or looks % _SETTINGS_EVERY == 1)
+            with self._looking:
+                settings = failures > 0 or looks % _SETTINGS_EVERY == 1
+                topic_state, problem = self._look(settings=settings)
+                if not self._stopping.is_set():
+                    self._post(topic_state)
             failures = failures + 1 if problem else 0
             if problem and failures % _WARN_EVERY == 1:
                 log.warning("%s cannot be looked at: %s", self._topic, problem)
-            if not self._stopping.is_set():
-                self._post(topic_state)
 
     def _look(self, *, settings: bool) -> tuple[TopicState | None, object]:
         """What was seen, and what could not be."""
-        now_ms = self._clock.now_ms()
         try:
-            topic_state = read_topic_state(
-                self._admin, self._topic, now_ms, before=self._known, settings=settings
-            )
+            topic_state = self._read(settings=settings)
         except LastwordError as error:
             self._not_found = self._not_found + 1 if isinstance(error, TopicNotFoundError) else 0
             return None, error
-        self._known, self._not_found = topic_state, 0
         if topic_state.unanswered:
             silent = ", ".join(map(str, sorted(topic_state.unanswered)))
             return topic_state, f"no answer from the leader of partition {silent}"
         if settings:
             self.looks.note(topic_state, self._clock.now_ms())
         return topic_state, None
+
+    def _read(self, *, settings: bool) -> TopicState:
+        topic_state = read_topic_state(
+            self._admin, self._topic, self._clock.now_ms(), before=self._known, settings=settings
+        )
+        self._known, self._not_found = topic_state, 0
+        return topic_state

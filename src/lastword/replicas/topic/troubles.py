@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from lastword.clock import Clock
 from lastword.kafka.log.reader import Unreadable
-from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.topic.topic_state import TopicState
 
 log = logging.getLogger(__name__)
@@ -22,16 +20,18 @@ class Troubles:
     ``of`` has the partitions that cannot be followed, and why.
     """
 
-    def __init__(
-        self, topic: str, followers: Mapping[int, PartitionFollower], clock: Clock
-    ) -> None:
+    def __init__(self, topic: str, clock: Clock) -> None:
         self._topic = topic
-        self._followers = followers
         self._clock = clock
         self._corrupt: dict[int, str] = {}
         self._silent: frozenset[int] = frozenset()
         self._gone = False
         self._say_again_at = 0.0
+
+    @property
+    def topic_gone(self) -> bool:
+        """Whether the topic was deleted and is not there again."""
+        return self._gone
 
     def of(self, partition: int) -> str | None:
         """Why the partition is not followed at the moment; None when it is."""
@@ -63,5 +63,3 @@ class Troubles:
                     "%s was deleted: the table keeps its rows and marks its answers stale",
                     self._topic,
                 )
-            for follower in self._followers.values():
-                follower.topic_gone = topic_gone

@@ -23,6 +23,33 @@ class Dropped:
     keys: list[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionGained:
+    """From ``offset`` on, the changes of a partition that was not here follow."""
+
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLost:
+    """A partition left at ``offset``: nothing more of it follows."""
+
+    partition: int
+    offset: int
+
+
+def partition_left(topic: str, lost: PartitionLost) -> WatchLostError:
+    """What ends a watch that never skips a change in silence."""
+    return WatchLostError(
+        f"partition {lost.partition} of {topic} is no longer held here",
+        hint="watch again from the position reached, without that partition, or watch where it is",
+    )
+
+
+FeedItem = Batch | Dropped | PartitionGained | PartitionLost
+
+
 @dataclass(slots=True)
 class _Size:
     """What waits, in records and bytes; the bytes of a batch are there once for all watchers."""
@@ -31,7 +58,9 @@ class _Size:
     bytes: int = 0
 
     @classmethod
-    def of(cls, item: Batch | Dropped) -> _Size:
+    def of(cls, item: FeedItem) -> _Size:
+        if isinstance(item, PartitionGained | PartitionLost):
+            return cls(1, 0)
         if isinstance(item, Dropped):
             return cls(len(item.keys), sum(map(len, item.keys)))
         columns = (item.keys, item.values)
@@ -48,14 +77,14 @@ class Subscription:
         self.position = position
         self.complete_at_ms = position.complete_at_ms
         self._feed = feed
-        self._items: queue.SimpleQueue[tuple[Batch | Dropped, _Size, int] | WatchLostError] = (
+        self._items: queue.SimpleQueue[tuple[FeedItem, _Size, int] | WatchLostError] = (
             queue.SimpleQueue()
         )
         self._waiting = _Size()
         self._lock = threading.Lock()
         self._lost = False
 
-    def offer(self, item: Batch | Dropped, size: _Size, complete_at_ms: int) -> None:
+    def offer(self, item: FeedItem, size: _Size, complete_at_ms: int) -> None:
         """Called by the feed; never blocks the tailing thread."""
         with self._lock:
             if self._lost:
@@ -83,7 +112,7 @@ class Subscription:
                 self._items.put(reason)
         self._feed.leave(self)
 
-    def take(self, timeout_s: float) -> Batch | Dropped | None:
+    def take(self, timeout_s: float) -> FeedItem | None:
         """The next item, or None after ``timeout_s``; raises WatchLostError once cut off."""
         try:
             item = self._items.get(timeout=timeout_s)
@@ -125,7 +154,7 @@ class Feed:
         with self._lock:
             self._subscriptions = tuple(s for s in self._subscriptions if s is not subscription)
 
-    def publish(self, item: Batch | Dropped, complete_at_ms: int = 0) -> None:
+    def publish(self, item: FeedItem, complete_at_ms: int = 0) -> None:
         """Called by the tailing thread after ``item`` was applied.
 
         ``complete_at_ms`` is that of the table's position, which no item changes.

@@ -11,16 +11,19 @@ from collections.abc import Mapping
 
 from lastword.errors import WatchLostError
 from lastword.records import Position
-from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.replica import Replica, not_here
 from lastword.replicas.topic.topic_state import TopicState
 
 READ_AGAIN = "read the table, then watch from the position of that answer"
 
-Followers = Mapping[int, PartitionFollower]
+Replicas = Mapping[int, Replica]
 
 
-def refuse_what_is_gone(start: Position, topic_state: TopicState, followers: Followers) -> None:
-    """Raise WatchLostError unless every change since ``start`` can still be had."""
+def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Replicas) -> None:
+    """Raise WatchLostError unless every change since ``start`` can still be had.
+
+    Raises PartitionNotHereError where it may be had elsewhere.
+    """
     if not start.offsets:
         return
     if not start.topic_id:
@@ -36,20 +39,22 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, followers: Fol
             hint=READ_AGAIN,
         )
     for partition, offset in start.offsets.items():
-        if partition not in followers:
+        if partition >= topic_state.partitions:
             raise WatchLostError(
                 f"there is no partition {partition} to watch",
                 hint="a position names partitions of this table's topic",
             )
+        if partition not in replicas:
+            raise not_here("the topic", partition)
         if offset < topic_state.starts[partition]:
             raise WatchLostError(
                 f"partition {partition} starts at {topic_state.starts[partition]}, after {offset}",
                 hint=READ_AGAIN,
             )
-    refuse_what_may_be_missing(start, followers)
+    refuse_what_may_be_missing(start, replicas)
 
 
-def refuse_what_may_be_missing(start: Position, followers: Followers) -> None:
+def refuse_what_may_be_missing(start: Position, replicas: Replicas) -> None:
     """Raise WatchLostError if a delete since ``start`` may have left the log.
 
     Asked before the log is read from there and again after that. A position that is not known to
@@ -58,7 +63,10 @@ def refuse_what_may_be_missing(start: Position, followers: Followers) -> None:
     if not start.complete_at_ms:
         return
     for partition in start.offsets:
-        if followers[partition].soundness.may_have_lost_deletes_since(start.complete_at_ms):
+        replica = replicas.get(partition)
+        if replica is None:
+            raise not_here("the topic", partition)
+        if replica.soundness.may_have_lost_deletes_since(start.complete_at_ms):
             raise WatchLostError(
                 f"deletes in partition {partition} since {start} may have left the log, or never "
                 "had a record there: it is older than delete.retention.ms, keys have expired "

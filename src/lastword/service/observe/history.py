@@ -27,7 +27,7 @@ def read_history(
 ) -> History:
     """Read the key's partition from its start to its end as of now, or until time is up."""
     partition = served.raw.partition_of(key)
-    topic_state = served.raw.parts.tailer.topic_state
+    topic_state = served.raw.parts.replicas.topic_state
     start = topic_state.starts[partition]
     # What the table has read is there, and what follows an open transaction is not readable yet.
     end = max(topic_state.stable_ends[partition], served.raw.position().offsets[partition])

@@ -47,21 +47,21 @@ def _of_table(served: ServedTable) -> Iterator[Sample]:
     yield Sample("table_ready", table, is_ready(served))
     yield Sample("restore_offsets_done", table, done)
     yield Sample("restore_offsets_to_do", table, total)
-    tailer = served.raw.parts.tailer
-    topic_state, lags = tailer.topic_state, tailer.lag()
+    replicas = served.raw.parts.replicas
+    topic_state, lags = replicas.topic_state, replicas.lag()
     now_ms = topic_state.at_ms
-    for p, follower in tailer.followers.items():
+    for p, replica in replicas.held.items():
         labels: Labels = (*table, ("partition", str(p)))
-        yield Sample("keys", labels, follower.store.count())
-        yield Sample("store_bytes", labels, follower.store.size_bytes())
-        yield Sample("position", labels, follower.position)
+        yield Sample("keys", labels, replica.store.count())
+        yield Sample("store_bytes", labels, replica.store.size_bytes())
+        yield Sample("position", labels, replica.position)
         yield Sample("log_start_offset", labels, topic_state.starts[p])
         yield Sample("log_end_offset", labels, topic_state.ends[p])
         yield Sample("lag_records", labels, lags[p])
-        yield Sample("lag_seconds", labels, lag_seconds(lags[p], follower.at_end_ms, now_ms))
-        yield Sample("stale", labels, follower.stale)
-        yield Sample("quarantined_keys", labels, len(follower.quarantine))
-        for name, value in follower.store.stats().items():
+        yield Sample("lag_seconds", labels, lag_seconds(lags[p], replica.at_end_ms, now_ms))
+        yield Sample("stale", labels, replica.currency.stale)
+        yield Sample("quarantined_keys", labels, len(replica.quarantine))
+        for name, value in replica.store.stats().items():
             yield Sample(f"store_{name}", labels, value)
 
 

@@ -95,15 +95,14 @@ class Recorder:
         }
 
     def _local(self, now_ms: int) -> dict[str, float | None]:
-        tailer = self._served.raw.parts.tailer
-        lags = tailer.lag()
-        followers = tailer.followers
+        replicas = self._served.raw.parts.replicas
+        lags, held = replicas.lag(), replicas.held
         return {
-            "keys": sum(follower.store.count() for follower in followers.values()),
-            "store_bytes": sum(follower.store.size_bytes() for follower in followers.values()),
+            "keys": sum(replica.store.count() for replica in held.values()),
+            "store_bytes": sum(replica.store.size_bytes() for replica in held.values()),
             "lag_records": sum(lags.values()),
             "lag_seconds": max(
-                (lag_seconds(lags[p], f.at_end_ms, now_ms) for p, f in followers.items()),
+                (lag_seconds(lags[p], each.at_end_ms, now_ms) for p, each in held.items()),
                 default=0.0,
             ),
         }

@@ -96,27 +96,27 @@ def lag_seconds(lag: int, at_end_ms: int, now_ms: int) -> float:
 
 
 def _partitions(served: ServedTable, now_ms: int) -> list[PartitionStatus]:
-    tailer = served.raw.parts.tailer
-    topic_state, lags = tailer.topic_state, tailer.lag()
-    progress = {each.partition: each for each in tailer.progress()}
+    replicas = served.raw.parts.replicas
+    topic_state, lags = replicas.topic_state, replicas.lag()
+    progress = {each.partition: each for each in replicas.progress()}
     return [
         PartitionStatus(
             partition=p,
-            position=follower.position,
+            position=replica.position,
             log_start=topic_state.starts[p],
             log_end=topic_state.ends[p],
             lag=lags[p],
-            lag_seconds=lag_seconds(lags[p], follower.at_end_ms, now_ms),
-            keys=follower.store.count(),
-            store_bytes=follower.store.size_bytes(),
-            live=follower.live,
-            stale=follower.stale,
-            contact_age_seconds=round(follower.soundness.contact_age_s, 3),
-            quarantined=len(follower.quarantine),
-            trouble=tailer.troubles.of(p),
+            lag_seconds=lag_seconds(lags[p], replica.at_end_ms, now_ms),
+            keys=replica.store.count(),
+            store_bytes=replica.store.size_bytes(),
+            live=replica.live,
+            stale=replica.currency.stale,
+            contact_age_seconds=round(replica.soundness.contact_age_s, 3),
+            quarantined=len(replica.quarantine),
+            trouble=replicas.troubles.of(p),
             restore=_restore(progress[p]),
         )
-        for p, follower in tailer.followers.items()
+        for p, replica in replicas.held.items()
     ]
 
 

@@ -10,7 +10,13 @@ from msgspec import UNSET, Raw
 
 from lastword.errors import LastwordError
 from lastword.records import Batch, Position, Record, Version
-from lastword.replicas.watch.feed import Dropped
+from lastword.replicas.watch.feed import (
+    Dropped,
+    FeedItem,
+    PartitionGained,
+    PartitionLost,
+    partition_left,
+)
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import JSON_NULL, ChangeEvent, WatchStart
 from lastword.service.api.values import on_one_line
@@ -68,11 +74,12 @@ class EventEncoder:
         self._origin = position
 
     def chunks(
-        self, items: Iterable[Batch | Dropped], complete_at_ms: int | None = None
+        self, items: Iterable[FeedItem], complete_at_ms: int | None = None
     ) -> Iterator[Chunk]:
         """The events of these, one after the other; at least one chunk, if only of a position.
 
-        ``complete_at_ms`` is that of the position before them.
+        ``complete_at_ms`` is that of the position before them. Raises WatchLostError after the
+        events that come before a partition's departure.
         """
         if complete_at_ms is not None:
             self._origin = replace(self._origin, complete_at_ms=complete_at_ms)
@@ -82,7 +89,10 @@ class EventEncoder:
         for item in items:
             if isinstance(item, Batch):
                 timestamp_ms = item.timestamps[-1]
-            for event in self._swept(item) if isinstance(item, Dropped) else self._changes(item):
+            if isinstance(item, PartitionLost):
+                yield self._chunk(events, timestamp_ms)
+                raise partition_left(self._served.table.topic, item)
+            for event in self._events(item):
                 if events and size + len(event) > CHUNK_BYTES:
                     yield self._chunk(events, timestamp_ms)
                     events, size = [], 0
@@ -101,6 +111,14 @@ class EventEncoder:
 
     def _reached(self) -> Position:
         return replace(self._origin, offsets=dict(self._position))
+
+    def _events(self, item: Batch | Dropped | PartitionGained) -> Iterable[bytes]:
+        if isinstance(item, Batch):
+            return self._changes(item)
+        if isinstance(item, Dropped):
+            return self._swept(item)
+        self._position[item.partition] = item.offset
+        return ()
 
     def _changes(self, batch: Batch) -> Iterator[bytes]:
         """The events of a batch; while one is handed over, the position is the one before it."""

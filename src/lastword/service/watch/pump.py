@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from lastword.clock import Clock
 from lastword.errors import WatchLostError
-from lastword.records import Batch, Position
-from lastword.replicas.watch.feed import Dropped, Subscription
+from lastword.records import Position
+from lastword.replicas.watch.feed import FeedItem, Subscription
 from lastword.service.api.served import ServedTable
 from lastword.service.watch.events import Chunk, EventEncoder
 
@@ -83,7 +83,7 @@ class Pump:
         self._places.release()
         self._on_chunk(self, chunk)
 
-    def _gathered(self, first: Batch | Dropped) -> list[Batch | Dropped]:
+    def _gathered(self, first: FeedItem) -> list[FeedItem]:
         """``first`` and what follows it within a moment."""
         items = [first]
         deadline = self._clock.monotonic() + _GATHER_S

@@ -30,9 +30,9 @@ async def watch(call: Call) -> ASGIApp:
     asked = call.headers.get(b"last-event-id")
     text = asked.decode("latin-1") if asked is not None else query.since
     since = Position() if text is UNSET or not text else parse_position(text)
-    tailer = served.raw.parts.tailer
+    replicas = served.raw.parts.replicas
     require_partitions(served, since)
-    refuse_what_is_gone(since, tailer.topic_state, tailer.followers)
+    refuse_what_is_gone(since, replicas.topic_state, replicas.held)
     await wait_for_position(served, since, context.limits.at_least_s, context.clock)
     fanout, watcher = context.fanout(served), context.begin_watch()
     try:
@@ -42,7 +42,7 @@ async def watch(call: Call) -> ASGIApp:
         raise
     try:
         # A sweep may have dropped rows since the first look; from here on the watcher hears of it.
-        refuse_what_may_be_missing(since, tailer.followers)
+        refuse_what_may_be_missing(since, replicas.held)
     except WatchLostError:
         fanout.leave(watcher)
         fanout.closed()
@@ -76,4 +76,4 @@ def _missed(
     )
     for batch in batches:
         yield from encoder.chunks([batch])
-    refuse_what_may_be_missing(since, served.raw.parts.tailer.followers)
+    refuse_what_may_be_missing(since, served.raw.parts.replicas.held)

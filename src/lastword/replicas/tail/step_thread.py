@@ -1,4 +1,4 @@
-"""The thread that does what of a sweep takes long: it reads logs and stores and writes neither."""
+"""A thread for what would hold up the tailing thread: sweeps, and the preparation of stores."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 Step = Callable[[], None]
 
 
-class Sweeper:
+class StepThread:
     """Runs steps one by one. A step handles its own errors and gives up once ``stopping``."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         self._stopping = threading.Event()
         self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin waiting for steps."""

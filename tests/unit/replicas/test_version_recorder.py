@@ -8,8 +8,9 @@ from lastword.errors import ConfigError
 from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.apply.rows import decode_row
+from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.known_past import Unknown, version_at
-from lastword.replicas.versions.versioned_follower import VersionedFollower
+from lastword.replicas.versions.recorder import KeptVersions
 from lastword.replicas.versions.versions import VERSIONS_MAX, Cut, Keep, decode_past, keep_of
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -25,7 +26,9 @@ class Versioned:
         self.clock = clock
         self.store = VersionedStore(KeepingStore())
         self.topic = OfflineTopic(clock, store=self.store)  # type: ignore[arg-type]
-        self.follower = VersionedFollower(0, self.store, RecordFilter(Keyspace(1)), clock, keep)
+        recorder = KeptVersions(self.store, RecordFilter(Keyspace(1)), keep, clock)
+        self.keeper = recorder.keeper
+        self.follower = PartitionFollower(0, self.store, RecordFilter(Keyspace(1)), clock, recorder)
         self.follower.begin(self.topic.look(len(pairs)))
         self.follower.accept(batch_of(pairs), gather=False)
         self.follower.go_live()
@@ -35,7 +38,7 @@ class Versioned:
 
     def at(self, key: bytes, below: int) -> bytes | Unknown | None:
         row, past = self.store.versions([key])[0]
-        note = self.follower.versions.note
+        note = self.keeper.note
         found = version_at(Cut(below=below), note, row, decode_past(past))
         if found is None or isinstance(found, Unknown):
             return found

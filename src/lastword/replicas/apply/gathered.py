@@ -1,0 +1,39 @@
+"""The rows of several batches, collected while a restore builds one large apply."""
+
+from __future__ import annotations
+
+from lastword.replicas.apply.record_filter import FilteredBatch
+
+TOMBSTONE_BYTES = 128
+"""What a gathered tombstone takes beside its key: a bytes object and its place in a set. Rows are
+counted by what they hold, for there that is most of it."""
+
+
+class GatheredRows:
+    """Disjoint puts and deletes that are not in the store yet, and about how large they are."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self._puts: dict[bytes, bytes] = {}
+        self._deletes: set[bytes] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._puts or self._deletes)
+
+    def add(self, filtered: FilteredBatch) -> None:
+        """Take in a later batch."""
+        for key in filtered.deletes:
+            self._puts.pop(key, None)
+        self._deletes.difference_update(filtered.puts)
+        self._deletes.update(filtered.deletes)
+        self._puts.update(filtered.puts)
+        self.size_bytes += sum(map(len, filtered.puts.values()))
+        self.size_bytes += sum(map(len, filtered.puts))
+        self.size_bytes += sum(map(len, filtered.deletes))
+        self.size_bytes += len(filtered.deletes) * TOMBSTONE_BYTES
+
+    def take(self) -> tuple[dict[bytes, bytes], set[bytes]]:
+        """The puts and the deletes; nothing is left."""
+        puts, deletes = self._puts, self._deletes
+        self._puts, self._deletes, self.size_bytes = {}, set(), 0
+        return puts, deletes

@@ -1,0 +1,1 @@
+"""The thread that follows a topic, and the parts it is made of."""

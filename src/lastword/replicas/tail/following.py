@@ -1,0 +1,162 @@
+"""Puts together what follows one topic: the reader, the threads and the parts between them."""
+
+from __future__ import annotations
+
+from lastword.clock import Clock
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups.position_publisher import PositionPublisher
+from lastword.kafka.log.reader import LogReader
+from lastword.metrics import Metrics
+from lastword.replicas.held import HeldReplicas
+from lastword.replicas.hooks import Hooks
+from lastword.replicas.replica import Replica
+from lastword.replicas.restore_source import RestoreSource
+from lastword.replicas.sweep.schedule import SweepSchedule
+from lastword.replicas.tail.beginnings import Beginnings
+from lastword.replicas.tail.housekeeping import Housekeeping
+from lastword.replicas.tail.inbox import Inbox
+from lastword.replicas.tail.intake import Intake
+from lastword.replicas.tail.readiness import Readiness
+from lastword.replicas.tail.tailer import Tailer
+from lastword.replicas.topic.blocked_ends import BlockedEnds
+from lastword.replicas.topic.monitor import TopicMonitor
+from lastword.replicas.topic.reaction import TopicReaction
+from lastword.replicas.topic.topic_state import TopicState, read_topic_state
+from lastword.replicas.topic.troubles import Troubles
+
+
+class Following:
+    """Keeps the replicas in ``held`` up to date with their log, from ``start`` to ``stop``.
+
+    ``ended`` is True once the tailing thread has ended, for whatever reason.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        *,
+        admin: Admin,
+        clock: Clock,
+        metrics: Metrics,
+        group_id: str,
+        hooks: Hooks,
+        source: RestoreSource | None = None,
+    ) -> None:
+        self.topic = topic
+        self.ended = False
+        self.held = held = HeldReplicas(topic)
+        self.troubles = troubles = Troubles(topic, clock)
+        self._admin = admin
+        self._clock = clock
+        self.inbox = inbox = Inbox(topic)
+        self.reader = reader = LogReader(connection, topic)
+        self._blocked = blocked = BlockedEnds()
+        intake = Intake(
+            held, blocked=blocked, troubles=troubles, hooks=hooks, clock=clock, metrics=metrics
+        )
+        self.sweeps = sweeps = SweepSchedule(
+            connection,
+            topic,
+            clock=clock,
+            post=inbox.post,
+            drop=intake.drop,
+            end_of=self._stable_end,
+        )
+        self._beginnings = beginnings = Beginnings(
+            reader,
+            inbox.post,
+            sweeps,
+            blocked,
+            source=source,
+            listener=hooks.listener,
+            metrics=metrics,
+        )
+        readiness = Readiness(held, sweeps, blocked, hooks, self._end)
+        self.reaction = TopicReaction(
+            held,
+            reader,
+            beginnings,
+            readiness,
+            sweeps=sweeps,
+            blocked=blocked,
+            troubles=troubles,
+        )
+        self.monitor = TopicMonitor(admin, topic, clock, self._post_look)
+        publisher = PositionPublisher(connection, topic, group_id)
+        self._housekeeping = Housekeeping(held, publisher, clock)
+        self._tailer = self._make_tailer(intake, readiness, hooks)
+
+    def _make_tailer(self, intake: Intake, readiness: Readiness, hooks: Hooks) -> Tailer:
+        return Tailer(
+            self.topic,
+            self.reader,
+            self.inbox,
+            intake=intake,
+            place_lost=self.reaction.place_lost,
+            upkeep=(
+                self.sweeps.check,
+                lambda: readiness.check(self.topic_state),
+                self._housekeeping.check,
+            ),
+            on_failure=hooks.on_failure,
+            on_end=self._note_end,
+        )
+
+    def start(self) -> None:
+        """Look at the topic, begin every replica, and follow in the background."""
+        topic_state = read_topic_state(self._admin, self.topic, self._clock.now_ms())
+        self.monitor.looks.note(topic_state, self._clock.now_ms())
+        # What may take long is not waited for; otherwise an error is the caller's.
+        beginnings = self._beginnings
+        begin = beginnings.begin if beginnings.may_take_long else beginnings.begin_at_once
+        self.reaction.begin_all(topic_state, begin)
+        self._tailer.start()
+        beginnings.start()
+        self.monitor.start(topic_state)
+        self.sweeps.start()
+
+    def stop(self) -> None:
+        """Stop following and free what that took; idempotent. The stores stay open."""
+        self._tailer.stop()
+        self.monitor.stop()
+        self.sweeps.stop()
+        self._beginnings.stop()
+        self.reader.close()
+        self._housekeeping.close()
+        self.held.feed.break_off("the table was closed", "open it again to go on watching")
+
+    @property
+    def topic_state(self) -> TopicState:
+        """The last look at the topic."""
+        return self.reaction.topic_state
+
+    def look_now(self) -> TopicState:
+        """A look at the topic of this moment, which the tailing thread also gets."""
+        return self.monitor.look_now()
+
+    def gain(self, replica: Replica, timeout_s: float) -> None:
+        """Begin one more replica; raises what ``Inbox.call`` does."""
+        self.inbox.call(lambda: self.reaction.gain(replica), timeout_s)
+
+    def lose(self, replica: Replica, timeout_s: float) -> None:
+        """Follow a replica no longer; raises what ``Inbox.call`` does."""
+        self.inbox.call(lambda: self.reaction.lose(replica), timeout_s)
+
+    def is_blocked(self, partition: int) -> bool:
+        """Whether the log of a partition seems to end before the captured end."""
+        return partition in self._blocked
+
+    def _post_look(self, topic_state: TopicState | None) -> None:
+        self.inbox.post(lambda: self.reaction.look(topic_state, topic_gone=self.monitor.topic_gone))
+
+    def _end(self, partition: int) -> int:
+        return self._admin.end_offsets(self.topic, [partition])[partition]
+
+    def _stable_end(self, partition: int) -> int:
+        return self._admin.stable_offsets(self.topic, [partition])[partition]
+
+    def _note_end(self) -> None:
+        self.ended = True
+        self.held.moved()

@@ -1,0 +1,129 @@
+"""What a look at the topic changes: which log it is, where it ends, who has to begin again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from lastword.kafka.log.reader import LogReader, PlaceLost
+from lastword.replicas.apply.rebuild_reason import refuse_other_partitions
+from lastword.replicas.held import HeldReplicas
+from lastword.replicas.replica import Replica
+from lastword.replicas.sweep.schedule import SweepSchedule
+from lastword.replicas.tail.beginnings import Beginnings
+from lastword.replicas.tail.readiness import Readiness
+from lastword.replicas.topic.blocked_ends import BlockedEnds
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.replicas.topic.troubles import Troubles
+
+log = logging.getLogger(__name__)
+
+_AGAIN = "watch again once the table is ready"
+
+
+class TopicReaction:
+    """Keeps the last look at the topic and acts on each new one. On the tailing thread."""
+
+    def __init__(
+        self,
+        held: HeldReplicas,
+        reader: LogReader,
+        beginnings: Beginnings,
+        readiness: Readiness,
+        *,
+        sweeps: SweepSchedule,
+        blocked: BlockedEnds,
+        troubles: Troubles,
+    ) -> None:
+        self._held = held
+        self._reader = reader
+        self._beginnings = beginnings
+        self._readiness = readiness
+        self._sweeps = sweeps
+        self._blocked = blocked
+        self._troubles = troubles
+        self._topic_state: TopicState | None = None
+        self._lost: dict[int, str] = {}
+
+    @property
+    def topic_state(self) -> TopicState:
+        """The last look at the topic."""
+        if self._topic_state is None:
+            raise RuntimeError("the replica set has not been started")
+        return self._topic_state
+
+    def begin_all(
+        self, topic_state: TopicState, begin: Callable[[Replica, TopicState], None]
+    ) -> None:
+        """Begin every replica with the log that ``topic_state`` is of."""
+        self._topic_state = topic_state
+        self._lost.clear()
+        for replica in self._held.now.values():
+            begin(replica, topic_state)
+
+    def gain(self, replica: Replica) -> None:
+        """Take in one more replica and begin it."""
+        replica.gained = True
+        replica.follower.topic_gone = self._troubles.topic_gone
+        self._held.add(replica)
+        self._readiness.tell()
+        self._beginnings.begin(replica, self.topic_state)
+
+    def lose(self, replica: Replica) -> None:
+        """Follow it no longer; whoever reads, watches or waits for it is told."""
+        self._beginnings.release(replica)
+        self._lost.pop(replica.partition, None)
+        self._held.remove(replica)
+        self._troubles.note_read(replica.partition)  # nobody asks any more
+        self._held.moved()
+        self._readiness.tell()
+
+    def place_lost(self, lost: PlaceLost) -> None:
+        """Rebuild as soon as the monitor has looked again: the ends have changed too."""
+        replica = self._held.now.get(lost.partition)
+        if replica is None:
+            return
+        place = (replica.topic, lost.partition, lost.reason)
+        log.warning("%s, partition %d: %s: rebuilding", *place)
+        replica.following = False  # the reader has released it already
+        self._beginnings.release(replica)
+        self._lost[lost.partition] = lost.reason
+        self._readiness.withdraw(replica)
+        self._held.feed.break_off(
+            f"the log of {replica.topic} changed under the table: {lost.reason}", _AGAIN
+        )
+
+    def look(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
+        """A new look at the topic; None when the cluster could not be asked."""
+        self._troubles.note_look(topic_state, topic_gone=topic_gone)
+        for replica in self._held.now.values():
+            replica.follower.topic_gone = topic_gone
+        for replica in self._held.followed():
+            replica.follower.check_lag()
+        if topic_state is not None:
+            refuse_other_partitions(self._held.topic, self.topic_state, topic_state)
+            if topic_state.topic_id != self.topic_state.topic_id:
+                self._begin_again(topic_state)
+                return
+            self._topic_state = topic_state
+            self._take_in(topic_state)
+        for replica in self._held.followed():
+            self._sweeps.consider(replica.follower, self.topic_state, first=False)
+
+    def _take_in(self, topic_state: TopicState) -> None:
+        for partition in self._lost.keys() - topic_state.unanswered:
+            reason = self._lost.pop(partition)
+            self._beginnings.begin(self._held.now[partition], topic_state, lost=reason)
+        for replica in self._held.followed():
+            with replica.lock:
+                replica.follower.note_topic_state(topic_state)
+        followers = {each.partition: each.follower for each in self._held.followed()}
+        self._blocked.note_look(topic_state, followers, self._reader)
+
+    def _begin_again(self, topic_state: TopicState) -> None:
+        topic = self._held.topic
+        log.warning("%s was deleted and created again: rebuilding", topic)
+        for replica in self._held.now.values():
+            self._readiness.withdraw(replica)
+        self._held.feed.break_off(f"{topic} was deleted and created again", _AGAIN)
+        self.begin_all(topic_state, self._beginnings.begin)
