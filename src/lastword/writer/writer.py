@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from lastword.errors import NotUpToPositionError
+from lastword.errors import NotUpToPositionError, PartitionNotHereError
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.producer import Delivery, Outgoing, RecordProducer
 from lastword.keyspace import Keyspace
@@ -128,16 +128,35 @@ class Writer:
             if delivery.version is not None:
                 partition, offset = delivery.version
                 last[partition] = max(last.get(partition, 0), offset + 1)
-        if not last:
+        while last:
+            try:
+                self._wait_for(Position(last), APPLY_TIMEOUT_S)
+            except PartitionNotHereError as error:
+                # It left after the record was sent: only those of the others can be read here.
+                left = {error.partition} & last.keys() or set(last)
+                for delivery in deliveries:
+                    version = delivery.version
+                    if version is not None and version.partition in left:
+                        delivery.error = _unread_here(self._topic, version)
+                last = {p: offset for p, offset in last.items() if p not in left}
+                continue
+            except NotUpToPositionError as error:
+                reached = Position(error.reached)
+                for delivery in deliveries:
+                    version = delivery.version
+                    if version is None or version.partition not in last:
+                        continue
+                    if not reached.at_least(Position.after(version)):
+                        delivery.error = _unread(self._topic, version, reached)
             return
-        try:
-            self._wait_for(Position(last), APPLY_TIMEOUT_S)
-        except NotUpToPositionError as error:
-            reached = Position(error.reached)
-            for delivery in deliveries:
-                version = delivery.version
-                if version is not None and not reached.at_least(Position.after(version)):
-                    delivery.error = _unread(self._topic, version, reached)
+
+
+def _unread_here(topic: str, version: Version) -> NotUpToPositionError:
+    return NotUpToPositionError(
+        f"{topic}: the record is written as {version}, but its partition is no longer held here",
+        version=version,
+        hint="do not write it again; read it where the partition is held",
+    )
 
 
 def _unread(topic: str, version: Version, reached: Position) -> NotUpToPositionError:
