@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from lastword.records import Headers, Position, Version
+from lastword.replicas.apply.rows import decode_row
 
 T = TypeVar("T")
 
@@ -19,6 +20,22 @@ class Entry:
     version: Version
     timestamp_ms: int
     headers: Headers
+
+
+class RawEntry(NamedTuple):
+    """A key's current record, as it is stored."""
+
+    key: bytes
+    version: Version
+    timestamp_ms: int
+    headers: Headers
+    value: bytes
+
+
+def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
+    """What a store's row says."""
+    offset, timestamp_ms, headers, value = decode_row(row)
+    return RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)
 
 
 @dataclass(frozen=True, slots=True)

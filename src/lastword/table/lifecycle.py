@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
 
-from lastword.errors import (
-    ConfigError,
-    LastwordError,
-    NotReadyError,
-    TableClosedError,
-    WatchLostError,
-)
+from lastword.errors import LastwordError, TableClosedError, WatchLostError
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 from lastword.replicas.hooks import Hooks
-from lastword.replicas.progress import OnProgress, RestoreListener, still_to_do
-from lastword.replicas.replica import WAIT_OR_STALE, Replica
+from lastword.replicas.progress import OnProgress, RestoreListener
+from lastword.replicas.replica import Replica
 from lastword.snapshots.travel.moments import Moment
 from lastword.snapshots.travel.time_travel import Progress, TimeTravel
 from lastword.table.config import TableConfig
+from lastword.table.decoder import Decoder
 from lastword.table.listening import ListenerThread
+from lastword.table.partition_view import PartitionView, views_of
 from lastword.table.parts import Parts, assemble
 from lastword.table.past import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
+from lastword.table.serving import Serving
 from lastword.table.stall import explain_stall
 from lastword.table.state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
@@ -33,6 +29,7 @@ from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
+_OPEN = _ON_THE_WAY | {TableState.RUNNING}
 _LOOK_S = 0.5
 _OPEN_AGAIN = "make a new Table to open it again"
 
@@ -55,11 +52,15 @@ class Lifecycle:
         self._parts: Parts | None = None
         self._queries: Queries | None = None
         self._raw: RawTable | None = None
-        self._version_reads: VersionReads | None = None
         self._writes: Writes | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
         track(self)
+
+    @property
+    def decoder(self) -> Decoder:
+        """The codecs and the policy for bad records."""
+        return self._config.decoder
 
     @property
     def parts(self) -> Parts:
@@ -76,23 +77,6 @@ class Lifecycle:
         return self._queries
 
     @property
-    def version_reads(self) -> VersionReads | None:
-        """The reads of past moments that are kept here; None where none are."""
-        if self._parts is None:
-            raise self._closed()
-        return self._version_reads
-
-    def require_versions(self) -> VersionReads:
-        """The same; raises ConfigError where none are kept."""
-        reads = self.version_reads
-        if reads is None:
-            raise ConfigError(
-                f"the table {self._config.name} keeps no versions",
-                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
-            )
-        return reads
-
-    @property
     def raw(self) -> RawTable:
         """The reads and writes of a started table, in bytes."""
         if self._raw is None:
@@ -101,8 +85,7 @@ class Lifecycle:
 
     @property
     def writes(self) -> Writes:
-        """The writes of a table that is ready."""
-        self.ensure_ready()
+        """The writes of a started table."""
         if self._writes is None:
             raise self._closed()
         return self._writes
@@ -124,19 +107,9 @@ class Lifecycle:
             )
             self._parts = parts = assemble(self._config, self._metrics, hooks)
             # All there before anything runs: a listener that hears RUNNING may read and write.
-            self._queries = Queries(
-                parts.replicas,
-                parts.decoder,
-                parts.record_filter.keyspace,
-                self._metrics,
-                self.ensure_ready,
-            )
-            self._raw = RawTable(parts, self._config.connection, self._metrics, self.ensure_ready)
-            self._writes = Writes(parts.writer, parts.decoder, self._metrics)
-            if self._config.keep is not None:
-                self._version_reads = VersionReads(
-                    parts, self._config.topic, self._config.clock, self.ensure_ready
-                )
+            self._raw = raw = self._core(parts)
+            self._queries = Queries(raw, parts.decoder)
+            self._writes = Writes(raw, parts.decoder)
             replicas = parts.replicas
             self._metrics.gauge("contact_age_seconds", lambda: replicas.currency().contact_age_s)
             self.machine.move(TableState.RESTORING)
@@ -160,39 +133,23 @@ class Lifecycle:
                 raise explain_stall(
                     self._config.connection, self.parts, stall_timeout_s, clock.now_ms()
                 )
-        self.ensure_ready()
+        self.ensure_open()
 
-    def ensure_ready(self, partitions: Collection[int] | None = None) -> None:
-        """Raise unless reads and writes of these partitions, by default of all, may be served."""
-        state = self.machine.state
-        if state is TableState.RUNNING:
-            return
-        if state in _ON_THE_WAY:
-            if partitions is not None:
-                for partition in partitions:
-                    self.parts.replicas.at(partition).ensure_ready()
-                return
-            raise NotReadyError(
-                f"the table {self._config.name} is being restored, "
-                + still_to_do(self.parts.replicas.progress()),
-                hint=WAIT_OR_STALE,
-            )
-        raise self._closed()
+    def ensure_open(self) -> None:
+        """Raise unless the table is started, and neither closed nor failed."""
+        if self.machine.state not in _OPEN:
+            raise self._closed()
 
     def watch(self, start: Position | None) -> Watch:
-        """A new watcher; the table must be ready."""
-        self.ensure_ready()
-        parts = self.parts
-        watch = Watch(
-            parts.replicas, self._config.connection, parts.decoder, parts.record_filter, start
+        """A new watcher; every partition that is held must be ready."""
+        raw = self.raw
+        return Watch(
+            self._config.topic, raw.watch(start), self._config.decoder, raw.records_of_table
         )
-        try:
-            # One that joins just after a rebuild has cut everybody off would miss what it brings.
-            self.ensure_ready()
-        except LastwordError:
-            watch.close()
-            raise
-        return watch
+
+    def partitions(self) -> list[PartitionView]:
+        """Every partition that is held here, as it is now."""
+        return views_of(self.parts.replicas, self._config.clock.now_ms())
 
     def after_fork(self) -> None:
         """In a forked child nothing follows the topic: say so instead of serving old rows."""
@@ -206,7 +163,7 @@ class Lifecycle:
             WatchLostError(what, hint="watch in the parent process")
         )
         never_free(self._parts)
-        self._parts = self._queries = self._raw = self._version_reads = self._writes = None
+        self._parts = self._queries = self._raw = self._writes = None
         self._listening = None
         self._lock = threading.Lock()
         self.machine = StateMachine(None, TableState.ERROR)
@@ -235,6 +192,22 @@ class Lifecycle:
             self.machine.move(TableState.STOPPED)
         if self._listening is not None:
             self._listening.wait_for_the_last()
+
+    def _core(self, parts: Parts) -> RawTable:
+        config, keyspace = self._config, parts.record_filter.keyspace
+        serving = Serving(config.name, parts.replicas, keyspace, self.ensure_open)
+        past = None
+        if config.keep is not None:
+            past = VersionReads(parts.replicas, keyspace, parts.admin, serving, config.clock)
+        return RawTable(
+            parts.replicas,
+            parts.record_filter,
+            parts.writer,
+            admin=parts.admin,
+            serving=serving,
+            metrics=self._metrics,
+            past=past,
+        )
 
     def _closed(self) -> LastwordError:
         table = f"the table {self._config.name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from lastword.errors import ConfigError
@@ -12,9 +12,8 @@ from lastword.replicas.sweep.soundness import EXACT
 from lastword.snapshots.travel.time_travel import Past
 from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
-from lastword.table.entry import Entry
-from lastword.table.raw import RawEntry, raw_entry
-from lastword.table.scan import Scan, key_bounds
+from lastword.table.entry import Entry, RawEntry, raw_entry
+from lastword.table.scan import Scan, Shape, key_bounds
 
 T = TypeVar("T")
 
@@ -88,7 +87,7 @@ class PastTable:
     def _scan(
         self,
         bounds: tuple[bytes | None, bytes | None],
-        shape: Callable[[int, bytes, bytes], T | None],
+        shape: Shape[T],
         *,
         reverse: bool,
     ) -> Scan[T]:

@@ -1,163 +1,331 @@
-"""A table in bytes, for whoever passes keys and values on without looking into them."""
+"""The core of a table, in bytes: every read, write and watch, and how current each answer is.
+
+What is decoded is decoded around it: ``Queries``, ``Writes`` and ``Watch`` encode what they are
+given, ask here, and shape what they get.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import TypeVar
 
-from lastword.errors import LastwordError
-from lastword.kafka.connection import Connection
+from lastword.errors import ConfigError, LastwordError, StoreError
+from lastword.kafka.admin import Admin
 from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
-from lastword.records import Headers, Position, Version
-from lastword.replicas.apply.rows import decode_row
-from lastword.replicas.partition_views import currency_of
-from lastword.replicas.sweep.soundness import Currency
-from lastword.replicas.watch.feed import FeedItem, Subscription
-from lastword.table.parts import Parts
-from lastword.table.queries import EnsureReady
-from lastword.table.scan import Scan
+from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.apply.rows import offset_of
+from lastword.replicas.partition_views import currency_of, position_of
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.replicas.watch.missed import MissedChanges
+from lastword.table.entry import Answer, RawEntry, raw_entry
+from lastword.table.raw_watch import RawWatch
+from lastword.table.scan import Scan, Shape
+from lastword.table.serving import Serving
+from lastword.table.version_reads import VersionReads
+from lastword.writer.writer import Writer
 
+T = TypeVar("T")
 
-class RawEntry(NamedTuple):
-    """A key's current record, as it is stored."""
-
-    key: bytes
-    version: Version
-    timestamp_ms: int
-    headers: Headers
-    value: bytes
+AT_LEAST_TIMEOUT_S = 10.0
 
 
 class RawTable:
-    """Reads and writes in bytes, counted as the table's own. Safe to use from any thread.
+    """A table in bytes, for whoever passes keys and values on. Safe to use from any thread.
 
-    The caller judges the values: ``parts.decoder`` has the codecs and the policy for bad ones.
+    A read of one key needs only the partition of that key; a read of several partitions needs all
+    of them, as of one moment. A partition that is not here raises PartitionNotHereError, one that
+    is still being restored NotReadyError. A read takes ``at_least``, a position to wait for
+    (``timeout_s`` at most), and ``allow_stale``, to be answered before the end of the log is
+    reached. The three reads that take a ``shape`` are for those who want something else of each
+    row than a RawEntry.
+
+    ``admin`` and ``connection`` reach the topic itself. ``past`` has the reads of past moments,
+    None unless the table keeps versions.
     """
 
     def __init__(
         self,
-        parts: Parts,
-        connection: Connection,
+        replicas: ReplicaSet,
+        record_filter: RecordFilter,
+        writer: Writer,
+        *,
+        admin: Admin,
+        serving: Serving,
         metrics: Metrics,
-        ensure_ready: EnsureReady,
+        past: VersionReads | None = None,
     ) -> None:
-        self.parts = parts
-        self.connection = connection
-        self._replicas = parts.replicas
-        self._keyspace = parts.record_filter.keyspace
-        self._ensure_ready = ensure_ready
+        self.keyspace = record_filter.keyspace
+        self.admin = admin
+        self.connection = admin.connection
+        self.past = past
+        self._replicas = replicas
+        self._filter = record_filter
+        self._writer = writer
+        self._serving = serving
         self._get_latency = metrics.latency("get")
+        self._get_many_latency = metrics.latency("get_many")
         self._scan_latency = metrics.latency("scan")
+        self._count_latency = metrics.latency("count")
         self._put_latency = metrics.latency("put")
         self._delete_latency = metrics.latency("delete")
         self._put_many_latency = metrics.latency("put_many")
 
-    def partition_of(self, key: bytes) -> int:
-        """Where the records of ``key`` are."""
-        return self._keyspace.partition_of(key)
+    # -- reads of keys ---------------------------------------------------------------------
 
-    def get(self, key: bytes, *, allow_stale: bool = False) -> tuple[RawEntry | None, Currency]:
-        """The entry, or None when there is no such key; and how current that is."""
-        partition = self._keyspace.partition_of(key)
-        if not allow_stale:
-            self._ensure_ready([partition])
+    def row(self, key: bytes) -> tuple[int, bytes | None]:
+        """The key's partition and row: most reads are about no more, and it is half the cost."""
+        started_ns = perf_counter_ns()
+        self._serving.ensure_open()
+        partition = self.keyspace.partition_of(key)
+        replica = self._replicas.at(partition)
+        if not replica.ready:
+            replica.ensure_ready()
+        try:
+            row = replica.store.get(key)
+        except StoreError as error:
+            raise replica.explained(error) from error
+        self._get_latency.observe_ns(perf_counter_ns() - started_ns)
+        return partition, row
+
+    def get(
+        self,
+        key: bytes,
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[RawEntry | None]:
+        """The key's entry, or None when there is no such key."""
+        return self.read(
+            key, raw_entry, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
+        )
+
+    def read(
+        self,
+        key: bytes,
+        shape: Shape[T],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[T | None]:
+        """The same, as ``shape`` gives it."""
+        partition = self.keyspace.partition_of(key)
+        unready = self._serving.admit_read((partition,), at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
         replica = self._replicas.at(partition)
-        currency = replica.currency
+        # Read before the row: the row may be newer than this, never older.
+        complete_at_ms, position = replica.complete_at_ms, replica.position
+        stale, age_s = replica.currency
         row = replica.get(key)
-        entry = None if row is None else raw_entry(partition, key, row)
+        shaped = None
+        if row is not None:
+            shaped = shape(partition, key, row)
+            position = max(position, offset_of(row) + 1)
+        at = Position({partition: position}, replica.topic_id, complete_at_ms)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
-        return entry, currency
+        return Answer(shaped, at, unready or stale, age_s)
+
+    def get_many(
+        self,
+        keys: Iterable[bytes],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[list[RawEntry]]:
+        """The entries of those keys that exist, all as of one moment."""
+        return self.read_many(
+            keys, raw_entry, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
+        )
+
+    def read_many(
+        self,
+        keys: Iterable[bytes],
+        shape: Shape[T],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[list[T]]:
+        """The same, as ``shape`` gives them."""
+        started_ns = perf_counter_ns()
+        wanted: dict[int, list[bytes]] = {}
+        for key in keys:
+            wanted.setdefault(self.keyspace.partition_of(key), []).append(key)
+        unready = self._serving.admit_read(wanted, at_least, timeout_s, allow_stale)
+        with self._replicas.one_moment(wanted) as replicas:
+            position = position_of(replicas, self._replicas.topic_state.topic_id)
+            stale, age_s = currency_of(replicas.values())
+            rows = {p: replicas[p].get_many(of_it) for p, of_it in wanted.items()}
+        found: list[T] = []
+        for partition, of_it in wanted.items():
+            for key, row in zip(of_it, rows[partition], strict=True):
+                shaped = None if row is None else shape(partition, key, row)
+                if shaped is not None:
+                    found.append(shaped)
+        self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Answer(found, position, unready or stale, age_s)
+
+    # -- reads of partitions ---------------------------------------------------------------
 
     def scan(
         self,
         start: bytes | None = None,
         end: bytes | None = None,
         *,
-        partition: int | None = None,
         reverse: bool = False,
+        partitions: Collection[int] | None = None,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
         allow_stale: bool = False,
     ) -> Scan[RawEntry]:
-        """Entries with ``start <= key < end`` in the order of their bytes.
+        """Entries with ``start <= key < end`` in the order of their bytes, as of one moment.
 
-        ``partition`` is where all of them are, if that is known.
+        Of every partition of the topic, or of those named: one that is not here is never left
+        out in silence.
         """
-        partitions = None if partition is None else [partition]
-        if not allow_stale:
-            self._ensure_ready(partitions)
+        return self.walk(
+            (start, end),
+            raw_entry,
+            reverse=reverse,
+            partitions=partitions,
+            at_least=at_least,
+            timeout_s=timeout_s,
+            allow_stale=allow_stale,
+        )
+
+    def walk(
+        self,
+        bounds: tuple[bytes | None, bytes | None],
+        shape: Shape[T],
+        *,
+        reverse: bool = False,
+        partitions: Collection[int] | None = None,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Scan[T]:
+        """The same, as ``shape`` gives them."""
+        chosen = self._serving.covered(partitions)
+        unready = self._serving.admit_read(chosen, at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
-        with self._replicas.one_moment(partitions) as replicas:
-            position = self._replicas.position()
+        with self._replicas.one_moment(chosen) as replicas:
+            position = position_of(replicas, self._replicas.topic_state.topic_id)
             currency = currency_of(replicas.values())
-            scans = {p: each.scan(start, end, reverse=reverse) for p, each in replicas.items()}
+            scans = {p: each.scan(*bounds, reverse=reverse) for p, each in replicas.items()}
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         return Scan(
             scans,
-            raw_entry,
+            shape,
             reverse=reverse,
             position=position,
-            currency=currency,
-            explain=lambda home, error: replicas[home].explained(error),
+            currency=currency._replace(stale=unready or currency.stale),
+            explain=lambda partition, error: replicas[partition].explained(error),
         )
 
-    def put(self, key: bytes, value: bytes | None) -> Version:
+    def count(
+        self,
+        *,
+        partitions: Collection[int] | None = None,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[int]:
+        """The number of keys: of every partition of the topic, or of those named."""
+        chosen = self._serving.covered(partitions)
+        unready = self._serving.admit_read(chosen, at_least, timeout_s, allow_stale)
+        started_ns = perf_counter_ns()
+        replicas = {p: self._replicas.at(p) for p in chosen}
+        position = position_of(replicas, self._replicas.topic_state.topic_id)
+        stale, age_s = currency_of(replicas.values())
+        keys = sum(replica.count() for replica in replicas.values())
+        self._count_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Answer(keys, position, unready or stale, age_s)
+
+    # -- writes ----------------------------------------------------------------------------
+
+    def put(
+        self,
+        key: bytes,
+        value: bytes | None,
+        *,
+        headers: Headers = NO_HEADERS,
+        timestamp_ms: int | None = None,
+    ) -> Version:
         """Write a value, or a tombstone for None; readable here when it returns."""
-        self._ensure_ready([self.partition_of(key)])
+        self._serving.admit_write((key,))
         latency = self._delete_latency if value is None else self._put_latency
         started_ns = perf_counter_ns()
-        version = self.parts.writer.write_one(Outgoing(key, value))
+        version = self._writer.write_one(Outgoing(key, value, headers, timestamp_ms))
         latency.observe_ns(perf_counter_ns() - started_ns)
         return version
 
-    def put_many(self, records: Sequence[tuple[bytes, bytes | None]]) -> list[Delivery]:
-        """Write many at once, None deletes; one delivery per record, in order."""
-        self._ensure_ready(None)
+    def put_many(self, records: Sequence[Outgoing]) -> list[Delivery]:
+        """Write many at once, None deletes; one delivery per record, in order.
+
+        Nothing is written unless all their partitions are here and ready.
+        """
+        self._serving.admit_write(record.key for record in records)
         started_ns = perf_counter_ns()
-        deliveries = self.parts.writer.write([Outgoing(key, value) for key, value in records])
+        deliveries = self._writer.write(records)
         self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return deliveries
 
-    def position(self) -> Position:
-        """What reads reflect now."""
-        return self._replicas.position()
+    # -- watching --------------------------------------------------------------------------
 
-    def subscribe(self) -> Subscription:
-        """Every batch that is applied from now on; ``Subscription.position`` is where that is."""
-        self._ensure_ready(None)
-        subscription = self._replicas.subscribe()
+    def watch(self, start: Position | None = None) -> RawWatch:
+        """Every batch that is applied from now on, or from ``start`` (where it names a partition).
+
+        Every partition held must be ready.
+        """
+        self._serving.ensure_ready()
+        watch = RawWatch(self._replicas, self.missed(start or Position()))
         try:
             # One that joins just after a rebuild has cut everybody off would miss what it brings.
-            self._ensure_ready(None)
+            self._serving.ensure_ready()
         except LastwordError:
-            subscription.close()
+            watch.close()
             raise
-        return subscription
+        return watch
 
-    def take(self, subscription: Subscription, timeout_s: float) -> FeedItem | Position:
-        """What comes next; when nothing does within ``timeout_s``, where the subscription is.
+    def missed(self, since: Position) -> MissedChanges:
+        """What a watcher who has seen ``since`` can still be given; raises WatchLostError."""
+        return MissedChanges(self._replicas, self.connection, since)
 
-        That may be beyond the last record, for transaction markers take offsets too.
-        """
-        item = subscription.take(timeout_s)
-        if item is not None:
-            return item
-        # With the lock nothing is being published: what is not waiting does not exist.
-        with self._replicas.one_moment():
-            item = subscription.take(0)
-            return self._replicas.position() if item is None else item
+    def require_past(self) -> VersionReads:
+        """The reads of past moments; raises ConfigError where no versions are kept."""
+        if self.past is None:
+            raise ConfigError(
+                f"the table of {self._replicas.topic} keeps no versions",
+                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
+            )
+        return self.past
+
+    def records_of_table(self, batch: Batch) -> Iterator[Record]:
+        """The records of a batch that belong to the table, every change of a key among them."""
+        return self._filter.records_of_table(batch)
+
+    # -- how far ---------------------------------------------------------------------------
+
+    def position(self, partitions: Collection[int] | None = None) -> Position:
+        """What reads of these partitions, by default of all that are held here, reflect now."""
+        return self._replicas.position(partitions)
+
+    def readable_log(self, partition: int) -> tuple[int, int]:
+        """The first offset of a partition's log and the one after the last that can be read."""
+        topic_state, replica = self._replicas.topic_state, self._replicas.at(partition)
+        # What the table has read is there, and what follows an open transaction is not yet.
+        end = max(topic_state.stable_ends[partition], replica.position)
+        return topic_state.starts[partition], end
 
     def why_not_ready(self) -> LastwordError | None:
-        """The error that reads raise now, or None when they are served."""
+        """Why some partition that is held here serves no reads, or None when all do."""
         try:
-            self._ensure_ready(None)
+            self._serving.ensure_ready()
         except LastwordError as error:
             return error
         return None
-
-
-def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
-    """What a store's row says."""
-    offset, timestamp_ms, headers, value = decode_row(row)
-    return RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)

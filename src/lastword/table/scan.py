@@ -16,12 +16,14 @@ from lastword.stores.base import Scan as StoreScan
 
 T = TypeVar("T")
 
-Row = tuple[bytes, bytes, int]
-"""(key, row, partition)"""
-
+Shape = Callable[[int, bytes, bytes], T | None]
+"""(partition, key, row) -> what the reader wants of a row, or None to leave it out."""
 
 Explain = Callable[[int, StoreError], LastwordError]
-"""(partition, error of its store) -> the error to raise: the partition may have left."""
+"""(partition, error) -> the error to raise for one of that partition's store."""
+
+Row = tuple[bytes, bytes, int]
+"""(key, row, partition)"""
 
 
 def _as_it_is(_partition: int, error: StoreError) -> LastwordError:
@@ -32,13 +34,14 @@ class Scan(Generic[T]):
     """Iterates in key order; closed by exhaustion, ``close`` or ``with``.
 
     ``position``, ``stale`` and ``contact_age_s`` say what the scan sees, whatever is written
-    meanwhile.
+    meanwhile. It covers the partitions that the position names. When one of them leaves this
+    process, the scan raises PartitionNotHereError.
     """
 
     def __init__(
         self,
         scans: Mapping[int, StoreScan],
-        shape: Callable[[int, bytes, bytes], T | None],
+        shape: Shape[T],
         *,
         reverse: bool,
         position: Position,

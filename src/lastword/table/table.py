@@ -29,12 +29,12 @@ from lastword.table.config import (
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.lifecycle import Lifecycle
+from lastword.table.partition_view import PartitionView
 from lastword.table.past import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
 from lastword.table.state import StateListener, TableState
-from lastword.table.version_reads import VersionReads
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 from lastword.writer.outcome import Outcome
@@ -140,6 +140,11 @@ class Table:
         """Where the table is in its life."""
         return self._lifecycle.machine.state
 
+    @property
+    def decoder(self) -> Decoder:
+        """The codecs of keys and values, and the policy for records they cannot read."""
+        return self._lifecycle.decoder
+
     def progress(self) -> list[RestoreProgress]:
         """How far each partition has come on its way to the end captured at the start."""
         return self._lifecycle.parts.replicas.progress()
@@ -151,6 +156,13 @@ class Table:
     def lag(self) -> dict[int, int]:
         """Offsets between each partition and the end of the log at the last look."""
         return self._lifecycle.parts.replicas.lag()
+
+    def partitions(self) -> list[PartitionView]:
+        """Every partition that is held here: position, end, lag, readiness, size and troubles.
+
+        May take a moment: the first count of a RocksDB store walks through it.
+        """
+        return self._lifecycle.partitions()
 
     def contact_age_s(self) -> float:
         """How long ago the cluster last answered, in seconds; reads are stale after ten."""
@@ -176,11 +188,6 @@ class Table:
         """Reads and writes in bytes, for whoever passes values on without decoding them."""
         return self._lifecycle.raw
 
-    @property
-    def version_reads(self) -> VersionReads | None:
-        """Reads of past moments from what ``versions=`` keeps here; None without it."""
-        return self._lifecycle.version_reads
-
     def get(self, key: Any, default: Any = None, *, at: Moment | None = None) -> Any:
         """The value of ``key``, or ``default``; or the one it had ``at`` a past moment.
 
@@ -189,18 +196,18 @@ class Table:
         """
         if at is None:
             return self.query.value(key, default)
-        entry = self._lifecycle.require_versions().entry(key, at)
+        entry = self.query.entry_at(key, at)
         return default if entry is None else entry.value
 
     def entry(self, key: Any, *, at: Moment | None = None) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
         if at is None:
             return self.query.get(key).value
-        return self._lifecycle.require_versions().entry(key, at)
+        return self.query.entry_at(key, at)
 
     def versions(self, key: Any) -> list[Change]:
         """The versions of ``key`` that ``versions=`` keeps here, deletes included, oldest first."""
-        return self._lifecycle.require_versions().changes(key)
+        return self.query.versions(key)
 
     def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """The values of those keys that exist, all as of one moment."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypeVar
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError, MomentGoneError, NotReadyError
+from lastword.errors import ConfigError, MomentGoneError, NotReadyError, StoreError
+from lastword.kafka.admin import Admin
+from lastword.keyspace import Keyspace
 from lastword.records import Position, Record, Version
+from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.replica import Replica
+from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.versions.keeper import VersionKeeper
 from lastword.replicas.versions.known_past import Unknown, version_at
 from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
-from lastword.table.decoder import Decoder
-from lastword.table.entry import Change, Entry
-from lastword.table.parts import Parts
-from lastword.table.queries import AT_LEAST_TIMEOUT_S, EnsureReady
-from lastword.table.raw import RawEntry, raw_entry
+from lastword.table.entry import RawEntry, raw_entry
+from lastword.table.scan import Shape
+from lastword.table.serving import Serving
+
+T = TypeVar("T")
+
+_WAIT_S = 10.0
 
 
 def refuse_foreign(moment: Moment, topic_id: str) -> None:
@@ -30,77 +36,65 @@ def refuse_foreign(moment: Moment, topic_id: str) -> None:
 
 
 class VersionReads:
-    """Answers for one key at a past moment. Safe to use from any thread."""
+    """Answers for one key at a past moment, in bytes. Safe to use from any thread."""
 
-    def __init__(self, parts: Parts, topic: str, clock: Clock, ensure_ready: EnsureReady) -> None:
-        self._replicas = parts.replicas
-        self._keyspace = parts.record_filter.keyspace
-        self._admin = parts.admin
-        self._decoder: Decoder = parts.decoder
-        self._topic = topic
+    def __init__(
+        self,
+        replicas: ReplicaSet,
+        keyspace: Keyspace,
+        admin: Admin,
+        serving: Serving,
+        clock: Clock,
+    ) -> None:
+        self._replicas = replicas
+        self._keyspace = keyspace
+        self._admin = admin
+        self._serving = serving
         self._clock = clock
-        self._ensure_ready = ensure_ready
 
-    def entry(self, key: Any, moment: Moment) -> Entry | None:
+    def get(self, key: bytes, moment: Moment) -> RawEntry | None:
         """What the key was then, or None when it was not there."""
-        raw = self._decoder.key.encode(key)
-        partition, row = self._row(raw, moment)
-        return None if row is None else self._decoder.entry(partition, raw, row)
+        return self.read(key, moment, raw_entry)
 
-    def raw_entry(self, key: bytes, moment: Moment) -> RawEntry | None:
-        """The same in bytes, for whoever passes it on."""
-        partition, row = self._row(key, moment)
-        return None if row is None else raw_entry(partition, key, row)
+    def read(self, key: bytes, moment: Moment, shape: Shape[T]) -> T | None:
+        """The same, as ``shape`` gives it.
 
-    def changes(self, key: Any) -> list[Change]:
-        """Every version of the key that is kept, the oldest first."""
-        self._ensure_ready(None)
-        raw = self._decoder.key.encode(key)
-        replica, keeper = self._home(raw)
-        row, stored = keeper.store.versions([raw])[0]
-        kept = versions_of(row, decode_past(stored))
-        found = (self._change(replica.partition, raw, version) for version in kept)
-        return [change for change in found if change is not None]
-
-    def _row(self, raw: bytes, moment: Moment) -> tuple[int, bytes | None]:
-        """Partition and row; raises MomentGoneError, or NotReadyError where a retry may help."""
-        self._ensure_ready(None)
-        replica, keeper = self._home(raw)
+        Raises MomentGoneError, or NotReadyError where a retry may help.
+        """
+        replica = self._replica(key)
         cut = self._cut(moment, replica)
-        with self._replicas.one_moment([replica.partition]):
-            row, stored = keeper.store.versions([raw])[0]
-            note, stale = keeper.note, replica.unsound
-        if stale:
+        keeper = _keeper(replica)
+        with self._replicas.one_moment((replica.partition,)):
+            row, stored = _stored(replica, key)
+            note, unsound = keeper.note, replica.unsound
+        if unsound:
             raise NotReadyError(
-                f"{self._topic} may hold deleted keys until a sweep has finished",
+                f"{self._replicas.topic} may hold deleted keys until a sweep has finished",
                 hint="try again in a moment; delete.retention.ms may be too short for this table",
             )
         if note.unsure_at_ms is not None:
             raise NotReadyError(
-                f"the past of {self._topic} is not known until its end has been asked for",
+                f"the past of {self._replicas.topic} is not known until its end has been asked for",
                 hint="try again in a second",
             )
         version = version_at(cut, note, row, decode_past(stored))
         if isinstance(version, Unknown):
-            raise self._gone(raw, moment, replica.partition, version)
-        return replica.partition, None if version is None else version.row
-
-    def _home(self, raw: bytes) -> tuple[Replica, VersionKeeper]:
-        replica = self._replicas.at(self._keyspace.partition_of(raw))
-        if replica.versions is None:
-            raise RuntimeError("a table that keeps versions has them in every partition")
-        return replica, replica.versions
-
-    def _change(self, partition: int, raw: bytes, version: KeyVersion) -> Change | None:
-        if version.row is None:
-            gone = Record(partition, version.offset, version.seen_from_ms, raw, None)
-            return self._decoder.change(gone)
-        entry = self._decoder.entry(partition, raw, version.row)
-        if entry is None:
+            raise self._gone(moment, replica.partition, version)
+        if version is None or version.row is None:
             return None
-        return Change(
-            entry.key, entry.value, False, entry.version, entry.timestamp_ms, entry.headers
-        )
+        return shape(replica.partition, key, version.row)
+
+    def records(self, key: bytes) -> list[Record]:
+        """Every version of the key that is kept, deletes included, the oldest first."""
+        replica = self._replica(key)
+        row, stored = _stored(replica, key)
+        kept = versions_of(row, decode_past(stored))
+        return [_record(replica.partition, key, version) for version in kept]
+
+    def _replica(self, key: bytes) -> Replica:
+        partition = self._keyspace.partition_of(key)
+        self._serving.ensure_ready_at((partition,))
+        return self._replicas.at(partition)
 
     def _cut(self, moment: Moment, replica: Replica) -> Cut:
         """The moment in the log of the key's partition; waits until that is read."""
@@ -115,7 +109,7 @@ class VersionReads:
                     hint="give a position of all partitions, a version of this key, or a time",
                 )
             below = moment.offsets[partition]
-            self._replicas.wait_for(Position({partition: below}), AT_LEAST_TIMEOUT_S)
+            self._replicas.wait_for(Position({partition: below}), _WAIT_S)
             return Cut(below=below)
         time_ms = as_milliseconds(moment)
         if time_ms > self._clock.now_ms():
@@ -123,19 +117,38 @@ class VersionReads:
                 f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
             )
         if time_ms >= replica.at_end_ms:
-            end = self._admin.stable_offsets(self._topic, [partition])
-            self._replicas.wait_for(Position(end), AT_LEAST_TIMEOUT_S)
+            end = self._admin.stable_offsets(self._replicas.topic, [partition])
+            self._replicas.wait_for(Position(end), _WAIT_S)
         return Cut(until_ms=time_ms)
 
-    def _gone(
-        self, raw: bytes, moment: Moment, partition: int, unknown: Unknown
-    ) -> MomentGoneError:
+    def _gone(self, moment: Moment, partition: int, unknown: Unknown) -> MomentGoneError:
         earliest = f"the position {partition}:{unknown.below}"
         # Without a time where the log has not been read up to that position yet.
         if 0 < unknown.since_ms <= self._clock.now_ms():
             earliest += f" or {datetime.fromtimestamp(unknown.since_ms / 1000, UTC).isoformat()}"
         return MomentGoneError(
-            f"{self._decoder.key.decode(raw)!r} at {moment} is no longer known here; the earliest "
-            f"moment that is: {earliest}",
+            f"what the key was at {moment} is no longer known here; the earliest moment that is: "
+            f"{earliest}",
             hint="keep more with versions=, set min.compaction.lag.ms, or ask as_of(moment)",
         )
+
+
+def _keeper(replica: Replica) -> VersionKeeper:
+    if replica.versions is None:
+        raise RuntimeError("a table that keeps versions keeps those of every partition")
+    return replica.versions
+
+
+def _stored(replica: Replica, key: bytes) -> tuple[bytes | None, bytes | None]:
+    """The key's row and its past."""
+    try:
+        return _keeper(replica).store.versions([key])[0]
+    except StoreError as error:
+        raise replica.explained(error) from error
+
+
+def _record(partition: int, key: bytes, version: KeyVersion) -> Record:
+    if version.row is None:
+        return Record(partition, version.offset, version.seen_from_ms, key, None)
+    offset, timestamp_ms, headers, value = decode_row(version.row)
+    return Record(partition, offset, timestamp_ms, key, value, headers)

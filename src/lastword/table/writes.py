@@ -1,19 +1,17 @@
-"""The writing half of a table: encodes, hands to the writer, reports an outcome per key."""
+"""The writing half of a table: encodes, hands over the bytes, reports an outcome per key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from time import perf_counter_ns
 from typing import Any, Final
 
 from lastword.errors import LastwordError
 from lastword.kafka.write.producer import Outgoing
-from lastword.metrics import Latency, Metrics
 from lastword.records import NO_HEADERS, Headers, Version
 from lastword.table.decoder import Decoder
+from lastword.table.raw import RawTable
 from lastword.writer.outcome import Outcome
-from lastword.writer.writer import Writer
 
 
 class Tombstone(Enum):
@@ -28,27 +26,21 @@ TOMBSTONE: Final = Tombstone.TOMBSTONE
 class Writes:
     """Encodes with the table's codecs and writes; safe to use from any thread."""
 
-    def __init__(self, writer: Writer, decoder: Decoder, metrics: Metrics) -> None:
-        self._writer = writer
+    def __init__(self, raw: RawTable, decoder: Decoder) -> None:
+        self._raw = raw
         self._key = decoder.key
         self._value = decoder.value
-        self._put_latency = metrics.latency("put")
-        self._delete_latency = metrics.latency("delete")
-        self._put_many_latency = metrics.latency("put_many")
 
     def put(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Version:
         """Write one value."""
-        record = self._record(key, value, headers, timestamp_ms)
-        return self._write_one(record, self._put_latency)
+        return self._put(self._record(key, value, headers, timestamp_ms))
 
     def delete(self, key: Any, headers: Headers, timestamp_ms: int | None) -> Version:
         """Write one tombstone."""
-        record = self._record(key, TOMBSTONE, headers, timestamp_ms)
-        return self._write_one(record, self._delete_latency)
+        return self._put(self._record(key, TOMBSTONE, headers, timestamp_ms))
 
     def put_many(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[Outcome]:
         """Write many; a record that cannot be encoded fails alone."""
-        started_ns = perf_counter_ns()
         pairs = list(items.items() if isinstance(items, Mapping) else items)
         outcomes: list[Outcome | None] = []
         records: list[Outgoing] = []
@@ -58,22 +50,20 @@ class Writes:
                 outcomes.append(None)
             except LastwordError as error:
                 outcomes.append(Outcome(key, error=error))
-        deliveries = iter(self._writer.write(records))
+        deliveries = iter(self._raw.put_many(records))
         settled: list[Outcome] = []
         for (key, _), outcome in zip(pairs, outcomes, strict=True):
             if outcome is None:
                 delivery = next(deliveries)
                 outcome = Outcome(key, delivery.version, delivery.error)  # noqa: PLW2901
             settled.append(outcome)
-        self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return settled
 
     def _record(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Outgoing:
         raw_value = None if value is TOMBSTONE else self._value.encode(value)
         return Outgoing(self._key.encode(key), raw_value, tuple(headers), timestamp_ms)
 
-    def _write_one(self, record: Outgoing, latency: Latency) -> Version:
-        started_ns = perf_counter_ns()
-        version = self._writer.write_one(record)
-        latency.observe_ns(perf_counter_ns() - started_ns)
-        return version
+    def _put(self, record: Outgoing) -> Version:
+        return self._raw.put(
+            record.key, record.value, headers=record.headers, timestamp_ms=record.timestamp_ms
+        )

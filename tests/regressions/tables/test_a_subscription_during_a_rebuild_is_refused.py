@@ -1,7 +1,7 @@
 """A raw subscription that began while a table lost its place missed what the rebuild brought.
 
-``Table.watch`` looks twice whether the table is ready; ``RawTable.subscribe`` looked only before
-joining. A rebuild cuts everybody off when it begins, and would not have known of this one.
+``Table.watch`` looked twice whether the table is ready, the watch in bytes only before joining. A
+rebuild cuts everybody off when it begins, and would not have known of this one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def test_who_joins_just_after_everybody_was_cut_off_is_told(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = tables.open(topic.name, **RAW)
-    replicas = table.raw.parts.replicas
+    replicas = table._lifecycle.parts.replicas
     subscribe = replicas.subscribe
 
     def lose_place_and_subscribe() -> Subscription:
@@ -28,5 +28,5 @@ def test_who_joins_just_after_everybody_was_cut_off_is_told(
 
     monkeypatch.setattr(replicas, "subscribe", lose_place_and_subscribe)
     with pytest.raises(NotReadyError):
-        table.raw.subscribe()
+        table.raw.watch()
     assert len(replicas.feed) == 0

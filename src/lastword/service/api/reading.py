@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lastword.errors import DecodeError
-from lastword.replicas.sweep.soundness import Currency
 from lastword.service.api.served import ServedTable
 from lastword.service.http.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
 from lastword.service.http.problems import RefusedError
-from lastword.table.raw import RawEntry
+from lastword.table.entry import Answer as TableAnswer
+from lastword.table.entry import RawEntry
+
+Found = TableAnswer[RawEntry | None]
 
 # Caches may keep a value, but must ask whether its version is still the current one.
 _REVALIDATE: Header = (b"cache-control", b"no-cache")
@@ -25,26 +27,27 @@ def read_key(
     served: ServedTable, key: bytes, headers: Mapping[bytes, bytes], *, allow_stale: bool = False
 ) -> Answer:
     """The value with its version as ETag; 304 when the caller has that version."""
-    return entry_answer(served, *served.raw.get(key, allow_stale=allow_stale), headers)
+    found = served.raw.get(key, allow_stale=allow_stale)
+    return entry_answer(served, found.value, found, headers)
 
 
 def entry_answer(
     served: ServedTable,
     entry: RawEntry | None,
-    currency: Currency | None,
+    found: Found | None,
     headers: Mapping[bytes, bytes],
 ) -> Answer:
-    """The same for an entry that was read before; what is of the past has no currency."""
+    """The same for an entry that was read before; ``found`` says how current it is, if it is."""
     if entry is None:
-        raise key_not_found(currency)
+        raise key_not_found(found)
     etag = b'"%d:%d"' % entry.version
     extra: tuple[Header, ...] = (
         (b"etag", etag),
         (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
     )
-    if currency is not None:
-        extra = (*extra, (_CONTACT_AGE, b"%.3f" % currency.contact_age_s))
-        if currency.stale:
+    if found is not None:
+        extra = (*extra, (_CONTACT_AGE, b"%.3f" % found.contact_age_s))
+        if found.stale:
             extra = (*extra, _STALE)
     wanted = headers.get(b"if-none-match")
     if wanted is not None and has_etag(wanted, etag):
@@ -66,10 +69,10 @@ def has_etag(header: bytes, etag: bytes) -> bool:
     return any(each.strip().removeprefix(b"W/") == etag for each in header.split(b","))
 
 
-def key_not_found(currency: Currency | None = None) -> RefusedError:
+def key_not_found(found: Found | None = None) -> RefusedError:
     """No such key; its name is not repeated, for it may be anything."""
-    headers = {} if currency is None else {"lastword_contact_age": f"{currency.contact_age_s:.3f}"}
-    if currency is not None and currency.stale:
+    headers = {} if found is None else {"lastword_contact_age": f"{found.contact_age_s:.3f}"}
+    if found is not None and found.stale:
         headers["lastword_stale"] = "true"
     hint = "keys are case-sensitive"
     return RefusedError(404, "KeyNotFound", "there is no such key", hint=hint, **headers)

@@ -15,7 +15,7 @@ from lastword.errors import (
     MomentGoneError,
     NotReadyError,
 )
-from lastword.kafka.write.producer import Delivery
+from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.records import Version
 from lastword.service.api.operations import Call
 from lastword.service.api.reading import entry_answer, read_key
@@ -36,8 +36,8 @@ from lastword.service.api.waiting import wait_for_versions
 from lastword.service.http.answers import OCTETS, Answer, document
 from lastword.service.http.problems import RefusedError, problem_of
 from lastword.snapshots.travel.moments import parse_moment
+from lastword.table.entry import RawEntry
 from lastword.table.past import PastTable
-from lastword.table.raw import RawEntry
 from lastword.writer.outcome import Outcome
 
 _read_batch = msgspec.json.Decoder(Batch).decode
@@ -96,9 +96,7 @@ async def count_keys(call: Call) -> Answer:
     query: ReadQuery = call.query
     await settle(call, query)
     # The first count of a RocksDB store walks through it.
-    answer = await call.context.reads.run(
-        call.served.table.query.count, allow_stale=query.stale == "true"
-    )
+    answer = await call.context.reads.run(call.served.raw.count, allow_stale=query.stale == "true")
     return document(
         Count(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
     )
@@ -110,12 +108,12 @@ async def count_keys(call: Call) -> Answer:
 async def past_entry(call: Call, query: KeyQuery, key: bytes) -> RawEntry | None:
     """What a key was: from the versions that the table keeps, if they go back that far."""
     refuse_reads_of_now(query)
-    kept = call.served.table.version_reads
+    kept = call.served.raw.past
     if kept is not None and query.as_of is not UNSET:
         # The log, snapshots and the history may know what is not kept here.
         with suppress(MomentGoneError, NotReadyError):
             moment = parse_moment(query.as_of)
-            return await call.context.reads.run(kept.raw_entry, key, moment)
+            return await call.context.reads.run(kept.get, key, moment)
     past = await past_state(call, query)
     return None if past is None else past.raw_entry(key)
 
@@ -186,13 +184,13 @@ def key_in_path(call: Call, query: KeyQuery | WriteQuery) -> bytes:
 
 def _prepared(
     served: ServedTable, record: PutRecord | DeleteRecord, query: WriteQuery
-) -> tuple[bytes, bytes | None] | LastwordError:
+) -> Outgoing | LastwordError:
     try:
         key = served.raw_key(record.key.encode(), query.encoding)
         if isinstance(record, DeleteRecord):
-            return key, None
+            return Outgoing(key, None)
         served.require_readable(key)
-        return key, served.values.parse(bytes(record.value))
+        return Outgoing(key, served.values.parse(bytes(record.value)))
     except LastwordError as error:
         return error
 

@@ -21,8 +21,8 @@ from lastword.service.api.routes_keys import (
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import Item, Page, PageQuery, ReadQuery, WindowsQuery
 from lastword.service.http.answers import Answer, document
+from lastword.table.entry import RawEntry
 from lastword.table.past import PastTable
-from lastword.table.raw import RawEntry
 from lastword.table.scan import Scan
 
 # The windows of a key may have those of longer keys in between; so many are looked at for one.
@@ -98,13 +98,13 @@ def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: i
         raise RuntimeError("only windowed tables have this operation")
     until_ms = None if query.to is UNSET else max(query.from_, query.to)
     low, high = codec.time_bounds(codec.inner.decode(key), query.from_, until_ms)
-    length = len(low)
+    length, home = len(low), served.raw.keyspace.partition_of(low)
     if query.cursor is not UNSET:
         low = min(high, max(low, from_base64url(query.cursor.encode()) + b"\0"))
     scan = served.raw.scan(
         low,
         high,
-        partition=served.raw.partition_of(key + bytes(codec.suffix_bytes)),
+        partitions=(home,),
         allow_stale=query.stale == "true",
     )
     with scan:

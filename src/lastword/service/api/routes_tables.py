@@ -31,7 +31,6 @@ async def get_table(call: Call) -> Answer:
         call.caller.access_to(served.name),
         context.recorders[served.name].pace,
         context.watchers_of(served),
-        context.clock,
     )
     return document(status)
 

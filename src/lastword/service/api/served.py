@@ -21,7 +21,7 @@ from lastword.service.api.keys import (
 )
 from lastword.service.api.shapes import JSON_NULL, Item, Window
 from lastword.service.api.values import as_base64, value_form
-from lastword.table.raw import RawEntry
+from lastword.table.entry import RawEntry
 from lastword.table.table import Table
 
 RESERVED = frozenset(
@@ -70,7 +70,7 @@ class ServedTable:
         self.name = mount.table.name
         self.path = mount.path
         self.raw = mount.table.raw
-        self.decoder = self.raw.parts.decoder
+        self.decoder = mount.table.decoder
         self.keys = key_form(self.decoder.key)
         self.values = value_form(self.decoder.value)
         codec = self.decoder.key

@@ -36,7 +36,8 @@ class PartitionStatus(Struct):
     lag_seconds: float
     keys: int
     store_bytes: int
-    live: bool
+    ready: Annotated[bool, Meta(description="whether reads of this partition are served")]
+    live: Annotated[bool, Meta(description="whether the end of the log was reached")]
     stale: Annotated[
         bool, Meta(description="deleted keys may still be here, or the cluster does not answer")
     ]

@@ -31,7 +31,7 @@ async def wait_for_position(
     require_partitions(served, wanted)
     deadline = clock.monotonic() + limit_s
     pause_s = _FIRST_LOOK_S
-    while not served.raw.position().at_least(wanted):
+    while not served.raw.position(wanted.offsets).at_least(wanted):
         if clock.monotonic() >= deadline:
             raise NotUpToPositionError(
                 f"{served.name} is at {served.raw.position()}, not yet at {wanted}",
@@ -43,7 +43,7 @@ async def wait_for_position(
 
 def require_partitions(served: ServedTable, wanted: Position) -> None:
     """Refuse a position that names partitions which the table has not."""
-    unknown = wanted.offsets.keys() - served.raw.position().offsets.keys()
+    unknown = wanted.offsets.keys() - set(range(served.raw.keyspace.partitions))
     if unknown:
         raise RefusedError(
             400,

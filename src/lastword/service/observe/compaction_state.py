@@ -114,12 +114,12 @@ class CompactionState:
         try:
             started_s = self._clock.monotonic()
             at_ms = self._clock.now_ms()
-            parts = self._served.raw.parts
+            raw = self._served.raw
             found = survey_topic(
-                parts.admin,
+                raw.admin,
                 self._served.table.topic,
                 lambda _done, _total: _raise_if(stopping),
-                key_suffix_bytes=parts.decoder.key.suffix_bytes,
+                key_suffix_bytes=raw.keyspace.suffix_bytes,
             )
             self._surveyed = _Surveyed(found, at_ms, self._clock.monotonic() - started_s)
         finally:
@@ -128,7 +128,7 @@ class CompactionState:
             return self._look()
 
     def _observe(self) -> Compaction:
-        admin, topic = self._served.raw.parts.admin, self._served.table.topic
+        admin, topic = self._served.raw.admin, self._served.table.topic
         nodes = self._local_brokers(admin.cluster_id())
         surveyed = self._surveyed
         found = compaction(

@@ -26,11 +26,8 @@ def read_history(
     stopping: Stopping,
 ) -> History:
     """Read the key's partition from its start to its end as of now, or until time is up."""
-    partition = served.raw.partition_of(key)
-    topic_state = served.raw.parts.replicas.topic_state
-    start = topic_state.starts[partition]
-    # What the table has read is there, and what follows an open transaction is not readable yet.
-    end = max(topic_state.stable_ends[partition], served.raw.position().offsets[partition])
+    partition = served.raw.keyspace.partition_of(key)
+    start, end = served.raw.readable_log(partition)
     deadline = clock.monotonic() + time_limit_s
     found: deque[Record] = deque(maxlen=limit)
     reached = start

@@ -15,7 +15,7 @@ from lastword.metrics import Labels, Sample
 from lastword.replicas.progress import offsets_done
 from lastword.service.api.context import Context
 from lastword.service.api.served import ServedTable
-from lastword.service.observe.status import is_ready, lag_seconds
+from lastword.service.observe.status import is_ready
 
 _PAGE_BYTES = resource.getpagesize()
 
@@ -47,21 +47,18 @@ def _of_table(served: ServedTable) -> Iterator[Sample]:
     yield Sample("table_ready", table, is_ready(served))
     yield Sample("restore_offsets_done", table, done)
     yield Sample("restore_offsets_to_do", table, total)
-    replicas = served.raw.parts.replicas
-    topic_state, lags = replicas.topic_state, replicas.lag()
-    now_ms = topic_state.at_ms
-    for p, replica in replicas.held.items():
-        labels: Labels = (*table, ("partition", str(p)))
-        yield Sample("keys", labels, replica.store.count())
-        yield Sample("store_bytes", labels, replica.store.size_bytes())
-        yield Sample("position", labels, replica.position)
-        yield Sample("log_start_offset", labels, topic_state.starts[p])
-        yield Sample("log_end_offset", labels, topic_state.ends[p])
-        yield Sample("lag_records", labels, lags[p])
-        yield Sample("lag_seconds", labels, lag_seconds(lags[p], replica.at_end_ms, now_ms))
-        yield Sample("stale", labels, replica.currency.stale)
-        yield Sample("quarantined_keys", labels, len(replica.quarantine))
-        for name, value in replica.store.stats().items():
+    for each in served.table.partitions():
+        labels: Labels = (*table, ("partition", str(each.partition)))
+        yield Sample("keys", labels, each.keys)
+        yield Sample("store_bytes", labels, each.store_bytes)
+        yield Sample("position", labels, each.position)
+        yield Sample("log_start_offset", labels, each.log_start)
+        yield Sample("log_end_offset", labels, each.log_end)
+        yield Sample("lag_records", labels, each.lag)
+        yield Sample("lag_seconds", labels, each.lag_s)
+        yield Sample("stale", labels, each.stale)
+        yield Sample("quarantined_keys", labels, each.quarantined)
+        for name, value in each.store_stats.items():
             yield Sample(f"store_{name}", labels, value)
 
 

@@ -12,7 +12,6 @@ from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes_status import Compaction, Series
 from lastword.service.observe.compaction_state import CompactionState
 from lastword.service.observe.growth_rate import GrowthRate
-from lastword.service.observe.status import lag_seconds
 
 INTERVAL_S = 2.0
 _REMEMBERED = 900
@@ -51,7 +50,7 @@ class Recorder:
         elapsed_s, self._last_s = max(now_s - self._last_s, 1e-3), now_s
         point: dict[str, float | None] = {"watchers": watchers}
         point |= self._rates(before, elapsed_s)
-        point |= self._local(now_ms)
+        point |= self._local()
         point |= _of_compaction(self._compaction.last(), now_ms)
         self._points.append((now_ms, point))
 
@@ -94,17 +93,13 @@ class Recorder:
             "watch_p99_ms": quantile_ms(since("watch"), 0.99),
         }
 
-    def _local(self, now_ms: int) -> dict[str, float | None]:
-        replicas = self._served.raw.parts.replicas
-        lags, held = replicas.lag(), replicas.held
+    def _local(self) -> dict[str, float | None]:
+        partitions = self._served.table.partitions()
         return {
-            "keys": sum(replica.store.count() for replica in held.values()),
-            "store_bytes": sum(replica.store.size_bytes() for replica in held.values()),
-            "lag_records": sum(lags.values()),
-            "lag_seconds": max(
-                (lag_seconds(lags[p], each.at_end_ms, now_ms) for p, each in held.items()),
-                default=0.0,
-            ),
+            "keys": sum(each.keys for each in partitions),
+            "store_bytes": sum(each.store_bytes for each in partitions),
+            "lag_records": sum(each.lag for each in partitions),
+            "lag_seconds": max((each.lag_s for each in partitions), default=0.0),
         }
 
 

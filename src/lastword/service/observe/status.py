@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lastword.clock import Clock
 from lastword.replicas.progress import RestoreProgress, offsets_done
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes_status import (
@@ -17,6 +16,7 @@ from lastword.service.api.shapes_status import (
 from lastword.service.http.auth import Access
 from lastword.service.http.problems import problem_of
 from lastword.service.observe.growth_rate import GrowthRate
+from lastword.table.partition_view import PartitionView
 from lastword.table.state import TableState
 
 _RIGHTS: dict[Access, Rights] = {
@@ -60,11 +60,11 @@ def restore_pace(served: ServedTable, pace: GrowthRate) -> RestorePace:
 
 
 def table_status(
-    served: ServedTable, access: Access, pace: GrowthRate, watchers: int, clock: Clock
+    served: ServedTable, access: Access, pace: GrowthRate, watchers: int
 ) -> TableStatus:
     """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
     error = served.raw.why_not_ready()
-    partitions = _partitions(served, clock.now_ms())
+    partitions = [_partition(each) for each in served.table.partitions()]
     short = summary(served, access)
     return TableStatus(
         name=short.name,
@@ -90,34 +90,24 @@ def table_status(
     )
 
 
-def lag_seconds(lag: int, at_end_ms: int, now_ms: int) -> float:
-    """For how long there has been something that is not read yet."""
-    return max(0, now_ms - at_end_ms) / 1000 if lag else 0.0
-
-
-def _partitions(served: ServedTable, now_ms: int) -> list[PartitionStatus]:
-    replicas = served.raw.parts.replicas
-    topic_state, lags = replicas.topic_state, replicas.lag()
-    progress = {each.partition: each for each in replicas.progress()}
-    return [
-        PartitionStatus(
-            partition=p,
-            position=replica.position,
-            log_start=topic_state.starts[p],
-            log_end=topic_state.ends[p],
-            lag=lags[p],
-            lag_seconds=lag_seconds(lags[p], replica.at_end_ms, now_ms),
-            keys=replica.store.count(),
-            store_bytes=replica.store.size_bytes(),
-            live=replica.live,
-            stale=replica.currency.stale,
-            contact_age_seconds=round(replica.soundness.contact_age_s, 3),
-            quarantined=len(replica.quarantine),
-            trouble=replicas.troubles.of(p),
-            restore=_restore(progress[p]),
-        )
-        for p, replica in replicas.held.items()
-    ]
+def _partition(view: PartitionView) -> PartitionStatus:
+    return PartitionStatus(
+        partition=view.partition,
+        position=view.position,
+        log_start=view.log_start,
+        log_end=view.log_end,
+        lag=view.lag,
+        lag_seconds=view.lag_s,
+        keys=view.keys,
+        store_bytes=view.store_bytes,
+        ready=view.ready,
+        live=view.live,
+        stale=view.stale,
+        contact_age_seconds=round(view.contact_age_s, 3),
+        quarantined=view.quarantined,
+        trouble=view.trouble,
+        restore=_restore(view.restore),
+    )
 
 
 def _restore(progress: RestoreProgress) -> RestoreStatus:

@@ -69,7 +69,7 @@ class EventEncoder:
 
     def __init__(self, served: ServedTable, position: Position) -> None:
         self._served = served
-        self._filter = served.raw.parts.record_filter
+        self._records_of_table = served.raw.records_of_table
         self._position = dict(position.offsets)
         self._origin = position
 
@@ -123,7 +123,7 @@ class EventEncoder:
     def _changes(self, batch: Batch) -> Iterator[bytes]:
         """The events of a batch; while one is handed over, the position is the one before it."""
         before, after = self._around(batch.partition)
-        for record in self._filter.records_of_table(batch):
+        for record in self._records_of_table(batch):
             if record.offset < self._position[batch.partition]:
                 continue
             data = self._data(record)

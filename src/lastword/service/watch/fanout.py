@@ -100,11 +100,11 @@ class Fanout:
     async def _started(self) -> Pump:
         async with self._starting:
             if self._pump is None:
-                subscription = await self._pool.run(self._served.raw.subscribe)
-                self._position = subscription.position
+                watch = await self._pool.run(self._served.raw.watch)
+                self._position = watch.start
                 self._pump = Pump(
                     self._served,
-                    subscription,
+                    watch,
                     self._clock,
                     on_chunk=self._deliver,
                     on_end=self._ended,

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from lastword.clock import Clock
 from lastword.errors import WatchLostError
 from lastword.records import Position
-from lastword.replicas.watch.feed import FeedItem, Subscription
+from lastword.replicas.watch.feed import FeedItem
 from lastword.service.api.served import ServedTable
 from lastword.service.watch.events import Chunk, EventEncoder
+from lastword.table.raw_watch import RawWatch
 
 _IDLE_S = 0.25
 # Many small batches become one chunk: a thousand batches a second for a hundred watchers would
@@ -23,23 +24,22 @@ _HANDED_OVER_MAX = 16
 
 
 class Pump:
-    """One subscription of one table. ``on_chunk`` and ``on_end`` are called on the event loop."""
+    """One watch of one table. ``on_chunk`` and ``on_end`` are called on the event loop."""
 
     def __init__(
         self,
         served: ServedTable,
-        subscription: Subscription,
+        watch: RawWatch,
         clock: Clock,
         *,
         on_chunk: Callable[[Pump, Chunk], None],
         on_end: Callable[[Pump, WatchLostError], None],
     ) -> None:
-        self._raw = served.raw
-        self._subscription = subscription
+        self._watch = watch
         self._clock = clock
         self._on_chunk = on_chunk
         self._on_end = on_end
-        self._encoder = EventEncoder(served, subscription.position)
+        self._encoder = EventEncoder(served, watch.start)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
         self._places = threading.Semaphore(_HANDED_OVER_MAX)
@@ -52,7 +52,7 @@ class Pump:
     def stop(self) -> None:
         """Take nothing more; the thread ends within a moment."""
         self._stopping.set()
-        self._subscription.cut_off(WatchLostError("nobody watches any more"))
+        self._watch.cut_off(WatchLostError("nobody watches any more"))
 
     @property
     def ended(self) -> bool:
@@ -62,11 +62,11 @@ class Pump:
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
-                item = self._raw.take(self._subscription, _IDLE_S)
+                item = self._watch.take(_IDLE_S)
                 if isinstance(item, Position):
                     self._hand_over(self._encoder.advance(item))
                     continue
-                complete_at_ms = self._subscription.complete_at_ms
+                complete_at_ms = self._watch.origin.complete_at_ms
                 for chunk in self._encoder.chunks(self._gathered(item), complete_at_ms):
                     self._hand_over(chunk)
         except WatchLostError as error:
@@ -89,7 +89,7 @@ class Pump:
         deadline = self._clock.monotonic() + _GATHER_S
         while len(items) < _GATHERED_BATCHES_MAX:
             left_s = deadline - self._clock.monotonic()
-            item = self._subscription.take(left_s) if left_s > 0 else None
+            item = self._watch.take_live(left_s) if left_s > 0 else None
             if item is None:
                 break
             items.append(item)

@@ -43,9 +43,10 @@ function lag(status) {
 
 function stateOf(status, log) {
   const leaderless = log && log.leader === null ? ", no leader" : "";
+  if (!status.ready) return `restoring${leaderless}`;
   if (status.stale) return `stale${leaderless}`;
   const bad = status.quarantined ? `, ${count(status.quarantined)} in quarantine` : "";
-  return `${status.live ? "live" : "restoring"}${leaderless}${bad}`;
+  return `live${leaderless}${bad}`;
 }
 
 /** A table of partitions. */

@@ -1,0 +1,70 @@
+"""What a watcher missed between the position it has seen and the one where it joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from lastword.errors import NotReadyError
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.reader import QUEUE_BYTES, read_range
+from lastword.records import Batch, Position
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.replicas.watch.resume import refuse_what_is_gone, refuse_what_may_be_missing
+
+
+class MissedChanges:
+    """The changes since a position, which only the log has. Refused where one may be missing.
+
+    Made before the watcher joins: raises WatchLostError unless every change since ``since`` can
+    be had, and PartitionNotHereError for a partition that is held elsewhere. An empty position is
+    that of a watcher who starts now.
+    """
+
+    def __init__(self, replicas: ReplicaSet, connection: Connection, since: Position) -> None:
+        self.since = since
+        self._replicas = replicas
+        self._connection = connection
+        refuse_what_is_gone(since, replicas.topic_state, replicas.held)
+
+    def check(self) -> None:
+        """Raise WatchLostError if a sweep or time has made a delete since ``since`` unknown."""
+        refuse_what_may_be_missing(self.since, self._replicas.held)
+
+    def start(self, joined: Position) -> Position:
+        """Where the watch begins: where it asked for, and for the rest where it joined.
+
+        Raises NotReadyError where it asked for a partition of which nothing was published yet.
+        """
+        for partition in self.since.offsets:
+            if partition not in joined.offsets:
+                raise NotReadyError(
+                    f"partition {partition} of {self._replicas.topic} was being restored when the "
+                    "watch joined",
+                    hint="watch again in a moment",
+                )
+        complete_at_ms = joined.complete_at_ms
+        if self.since.offsets:
+            complete_at_ms = min(complete_at_ms, self.since.complete_at_ms)
+        return Position({**joined.offsets, **self.since.offsets}, joined.topic_id, complete_at_ms)
+
+    def batches(
+        self,
+        joined: Position,
+        *,
+        stopping: Callable[[], bool] = lambda: False,
+        queue_bytes: int = QUEUE_BYTES,
+    ) -> Generator[Batch, None, None]:
+        """What the log has between ``since`` and ``joined``; ends early once ``stopping``.
+
+        Raises WatchLostError at the end if something may have left the log while it was read.
+        """
+        ranges = {p: (offset, joined.offsets[p]) for p, offset in self.since.offsets.items()}
+        yield from read_range(
+            self._connection,
+            self._replicas.topic,
+            ranges,
+            stopping=stopping,
+            queue_bytes=queue_bytes,
+        )
+        if not stopping():
+            self.check()

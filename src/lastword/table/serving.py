@@ -1,0 +1,103 @@
+"""Whether a read or a write may be answered now: only the partitions it needs have a say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from lastword.errors import (
+    ConfigError,
+    LastwordError,
+    NotReadyError,
+    PartitionNotHereError,
+)
+from lastword.keyspace import Keyspace
+from lastword.records import Position
+from lastword.replicas.progress import still_to_do
+from lastword.replicas.replica import WAIT_OR_STALE
+from lastword.replicas.replica_set import ReplicaSet
+
+
+class Serving:
+    """Admits reads and writes of one table. Safe to use from any thread.
+
+    ``ensure_open`` raises unless the table is started, and neither closed nor failed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        replicas: ReplicaSet,
+        keyspace: Keyspace,
+        ensure_open: Callable[[], None],
+    ) -> None:
+        self.ensure_open = ensure_open
+        self._name = name
+        self._replicas = replicas
+        self._keyspace = keyspace
+        self._everything = range(keyspace.partitions)
+
+    def covered(self, partitions: Collection[int] | None) -> Collection[int]:
+        """The partitions that a read is about: those named, or every one of the topic."""
+        return self._everything if partitions is None else partitions
+
+    def admit_read(
+        self,
+        partitions: Iterable[int],
+        at_least: Position | None,
+        timeout_s: float,
+        allow_stale: bool,
+    ) -> bool:
+        """Raise unless the read may be answered; returns whether it is answered unready.
+
+        Waits for ``at_least``. Raises PartitionNotHereError for a partition that is not here,
+        ``allow_stale`` or not: there is nothing to answer with.
+        """
+        unready = False
+        try:
+            self.ensure_ready_at(partitions)
+        except LastwordError as error:
+            if not allow_stale or isinstance(error, PartitionNotHereError):
+                raise
+            unready = True
+        if at_least is not None:
+            self.require_known(at_least)
+            self._replicas.wait_for(at_least, timeout_s)
+        return unready
+
+    def admit_write(self, keys: Iterable[bytes]) -> None:
+        """Raise unless what is written to these keys will be readable here."""
+        self.ensure_open()
+        held = self._replicas.held
+        if len(held) == self._keyspace.partitions and all(each.ready for each in held.values()):
+            return
+        self.ensure_ready_at(sorted({self._keyspace.partition_of(key) for key in keys}))
+
+    def ensure_ready_at(self, partitions: Iterable[int]) -> None:
+        """Raise unless each of these partitions is here and serves reads."""
+        self.ensure_open()
+        for partition in partitions:
+            self._replicas.at(partition).ensure_ready()
+
+    def ensure_ready(self) -> None:
+        """Raise unless every partition that is held here serves reads."""
+        self.ensure_open()
+        if all(replica.ready for replica in self._replicas.held.values()):
+            return
+        raise NotReadyError(
+            f"the table {self._name} is being restored, " + still_to_do(self._replicas.progress()),
+            hint=WAIT_OR_STALE,
+        )
+
+    def require_known(self, position: Position) -> None:
+        """Raise ConfigError unless ``position`` is one of this topic as it is now."""
+        topic, topic_id = self._replicas.topic, self._replicas.topic_state.topic_id
+        if any(partition not in self._everything for partition in position.offsets):
+            raise ConfigError(
+                f"the position {position} names partitions that {topic} has not",
+                hint="a position comes from an answer, or from the version of a write",
+            )
+        if position.is_foreign_to(topic_id):
+            raise ConfigError(
+                f"the position {position} is of a topic that {topic} replaced",
+                hint="read without at_least, and go on from the position of that answer",
+            )
