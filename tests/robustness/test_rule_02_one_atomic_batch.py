@@ -63,7 +63,7 @@ def test_an_idle_table_keeps_refreshing_the_time_in_its_checkpoint(
     monkeypatch.setattr(housekeeping, "HOUSEKEEPING_S", 0.1)
     table = tables.open(topic.name, store="rocksdb", **RAW)
     table.put(b"key", b"value")
-    store = table._lifecycle.parts.stores[0]
+    store = table._lifecycle.parts.replicas.at(0).store
 
     def caught_up_at_ms() -> int:
         checkpoint = decode_checkpoint(store.checkpoint())

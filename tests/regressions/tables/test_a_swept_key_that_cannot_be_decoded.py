@@ -16,9 +16,10 @@ from tests.support.watching import take
 
 
 def test_the_deletes_after_it_are_reported(tables: Tables, topic: RealTopic) -> None:
-    with tables.open(topic.name).watch() as changes:
+    table = tables.open(topic.name)
+    with table.watch() as changes:
         # As a sweep does: its own test is about when that happens, not about what follows.
-        changes._replicas.feed.publish(Dropped(0, [b"a", b"\xff", b"b"]))
+        table._lifecycle.parts.replicas.feed.publish(Dropped(0, [b"a", b"\xff", b"b"]))
         (first,) = take(changes, 1)
         with pytest.raises(DecodeError, match="not UTF-8"):
             take(changes, 1)

@@ -1,0 +1,183 @@
+"""The core of a table without Kafka: real replicas in memory, and a log that a test writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+
+from lastword.errors import LastwordError
+from lastword.kafka.connection import Connection
+from lastword.kafka.write.producer import Delivery, Outgoing
+from lastword.keyspace import Keyspace
+from lastword.metrics import Metrics
+from lastword.records import Version
+from lastword.replicas.apply.record_filter import RecordFilter
+from lastword.replicas.held import HeldReplicas
+from lastword.replicas.hooks import Hooks
+from lastword.replicas.partition_follower import PartitionFollower
+from lastword.replicas.replica import Replica
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.replicas.tail.intake import Intake
+from lastword.replicas.topic.blocked_ends import BlockedEnds
+from lastword.replicas.topic.topic_state import TopicState
+from lastword.replicas.topic.troubles import Troubles
+from lastword.replicas.versions.recorder import KeptVersions
+from lastword.replicas.versions.versions import Keep
+from lastword.stores.base import Store
+from lastword.stores.memory import MemoryStore
+from lastword.stores.versioned import VersionedStore
+from lastword.table.raw import RawTable
+from lastword.table.serving import Serving
+from lastword.table.version_reads import VersionReads
+from lastword.testing.fake_clock import FakeClock
+from tests.support.offline_topic import DAY_MS, batch_of
+
+TOPIC = "topic"
+TOPIC_ID = "topic-a"
+THREE = Keyspace(3)
+NOWHERE = Connection(bootstrap_servers="127.0.0.1:1")
+
+
+class HandFedFollowing:
+    """What a replica set asks of its following, without the threads: a test applies and looks."""
+
+    def __init__(self, topic_state: TopicState, clock: FakeClock) -> None:
+        self.topic = TOPIC
+        self.held = HeldReplicas(TOPIC)
+        self.topic_state = topic_state
+        self.troubles = Troubles(TOPIC, clock)
+        self.ended = False
+
+    def is_blocked(self, _partition: int) -> bool:
+        return False
+
+
+class OfflineTable:
+    """A table whose log is ``write``; what is written there is applied at once.
+
+    It is also the writer of the core: a write is appended to that log.
+    """
+
+    def __init__(
+        self,
+        clock: FakeClock,
+        held: Collection[int] = (0, 1, 2),
+        *,
+        keyspace: Keyspace = THREE,
+        keep: Keep | None = None,
+    ) -> None:
+        self.clock = clock
+        self.keyspace = keyspace
+        self.metrics = Metrics(table="table")
+        self.closed: LastwordError | None = None
+        self._keep = keep
+        self._filter = RecordFilter(keyspace)
+        count = keyspace.partitions
+        zero = dict.fromkeys(range(count), 0)
+        state = TopicState(
+            clock.now_ms(), "cluster", TOPIC_ID, count, DAY_MS, False, zero, zero, zero
+        )
+        self.following = HandFedFollowing(state, clock)
+        self.held = self.following.held
+        self.replicas = ReplicaSet(self.following, self, self._replica, {})  # type: ignore[arg-type]
+        hooks = Hooks(
+            lambda _ready, _gaining: None,
+            lambda _error: None,
+            lambda _replica: None,
+            lambda _replica, _batch: None,
+        )
+        self._intake = Intake(
+            self.held,
+            blocked=BlockedEnds(),
+            troubles=self.following.troubles,
+            hooks=hooks,
+            clock=clock,
+            metrics=self.metrics,
+        )
+        for partition in held:
+            self.restore(partition)
+        self.raw = self._core()
+
+    def _core(self) -> RawTable:
+        admin = SimpleNamespace(connection=NOWHERE)
+        serving = Serving("table", self.replicas, self.keyspace, self._ensure_open)
+        past = None
+        if self._keep is not None:
+            past = VersionReads(self.replicas, self.keyspace, admin, serving, self.clock)  # type: ignore[arg-type]
+        return RawTable(
+            self.replicas,
+            self._filter,
+            self,  # type: ignore[arg-type]
+            admin=admin,  # type: ignore[arg-type]
+            serving=serving,
+            metrics=self.metrics,
+            past=past,
+        )
+
+    # -- partitions ------------------------------------------------------------------------
+
+    def begin(self, partition: int) -> Replica:
+        """Hold a partition, which is being restored from here on."""
+        store: Store = MemoryStore() if self._keep is None else VersionedStore(MemoryStore())
+        store.open()
+        replica = self._replica(partition, store)
+        replica.follower.begin(self._look())
+        replica.following = True
+        self.held.add(replica)
+        return replica
+
+    def restore(self, partition: int) -> Replica:
+        """Hold a partition that is ready."""
+        replica = self.begin(partition)
+        replica.follower.go_live()
+        self.held.make_ready(replica)
+        return replica
+
+    def lose(self, partition: int) -> None:
+        """Hold a partition no longer."""
+        replica = self.held.at(partition)
+        self.held.remove(replica)
+        replica.store.close()
+
+    def key_in(self, partition: int, name: bytes = b"key") -> bytes:
+        """A key that belongs to ``partition``."""
+        keys = (b"%b-%d" % (name, n) for n in range(1000))
+        return next(key for key in keys if self.keyspace.partition_of(key) == partition)
+
+    # -- the log ---------------------------------------------------------------------------
+
+    def append(self, key: bytes, value: bytes | None) -> Version:
+        """Write a record and apply it."""
+        partition = self.keyspace.partition_of(key)
+        offset = self.following.topic_state.ends[partition]
+        ends = {**self.following.topic_state.ends, partition: offset + 1}
+        self._look(ends=ends, stable_ends=ends)
+        self._intake.accept(batch_of([(key, value)], offset, partition=partition))
+        return Version(partition, offset)
+
+    def _look(self, **changes: object) -> TopicState:
+        now_ms = self.clock.now_ms()
+        state = replace(self.following.topic_state, at_ms=now_ms, **changes)  # type: ignore[arg-type]
+        self.following.topic_state = state
+        return state
+
+    def _replica(self, partition: int, store: Store) -> Replica:
+        recorder = None
+        if self._keep is not None and isinstance(store, VersionedStore):
+            recorder = KeptVersions(store, self._filter, self._keep, self.clock)
+        return Replica(
+            TOPIC, PartitionFollower(partition, store, self._filter, self.clock, recorder)
+        )
+
+    def _ensure_open(self) -> None:
+        if self.closed is not None:
+            raise self.closed
+
+    # -- as the writer ---------------------------------------------------------------------
+
+    def write_one(self, record: Outgoing) -> Version:
+        return self.append(record.key, record.value)
+
+    def write(self, records: Sequence[Outgoing]) -> list[Delivery]:
+        return [Delivery(self.write_one(record)) for record in records]
