@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "errors",
             "records",
             "keyspace",
+            "rows",
             "clock",
             "durations",
             "metrics",

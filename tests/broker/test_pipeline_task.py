@@ -34,7 +34,7 @@ from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.replay import ReplayPlan, replay_task
 from lastword.pipelines.task.task_input import PIECE_BYTES
 from lastword.replicas.apply.checkpoint import decode_checkpoint, encode_checkpoint
-from lastword.replicas.apply.rows import encode_row
+from lastword.rows import encode_row
 from lastword.spark.arrow_batches import arrow_settings
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.testing.waiting import wait_until

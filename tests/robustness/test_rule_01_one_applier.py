@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from lastword.replicas.apply.rows import offset_of
+from lastword.rows import offset_of
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.stores import GatedStore, RecordingStore

@@ -11,8 +11,8 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.replicas.apply.checkpoint import CHECKPOINT_FORMAT, decode_checkpoint
-from lastword.replicas.apply.rows import ROW_FORMAT, offset_of
 from lastword.replicas.tail import housekeeping
+from lastword.rows import ROW_FORMAT, offset_of
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import RecordingStore

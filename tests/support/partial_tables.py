@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from lastword.keyspace import Keyspace
-from lastword.replicas.apply.rows import value_of
 from lastword.replicas.replica_set import ReplicaSet
+from lastword.rows import value_of
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.tables import Tables

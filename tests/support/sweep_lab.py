@@ -10,10 +10,10 @@ import pytest
 
 from lastword.kafka.connection import Connection
 from lastword.records import Batch
-from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.sweep import schedule as sweep_schedule
 from lastword.replicas.sweep.schedule import SweepSchedule
+from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
 

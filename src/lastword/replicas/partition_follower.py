@@ -19,11 +19,11 @@ from lastword.replicas.apply.log_offsets import LogOffsets
 from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.apply.rebuild_reason import why_rebuild
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
-from lastword.replicas.apply.rows import offset_of
 from lastword.replicas.sweep.dead_rows import SweepProgress
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S, Currency, Soundness
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.versions.recorder import NoVersions, VersionRecorder
+from lastword.rows import offset_of
 from lastword.stores.base import Store
 
 

@@ -9,7 +9,7 @@ from lastword.errors import ConfigError, DecodeError
 from lastword.metrics import Counter
 from lastword.records import Record, Version
 from lastword.replicas.apply.record_filter import Validate
-from lastword.replicas.apply.rows import decode_row, offset_of, value_of
+from lastword.rows import decode_row, offset_of, value_of
 from lastword.table.entry import Change, Entry
 
 BadRecordPolicy = Literal["fail", "skip", "quarantine"]

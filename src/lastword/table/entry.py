@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lastword.records import Headers, Position, Version
-from lastword.replicas.apply.rows import decode_row
+from lastword.rows import decode_row
 
 T = TypeVar("T")
 

@@ -16,10 +16,10 @@ from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.apply.rows import offset_of
 from lastword.replicas.partition_views import currency_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
+from lastword.rows import offset_of
 from lastword.table.entry import Answer, RawEntry, raw_entry
 from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape

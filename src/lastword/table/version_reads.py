@@ -10,12 +10,12 @@ from lastword.errors import ConfigError, MomentGoneError, NotReadyError, StoreEr
 from lastword.kafka.admin import Admin
 from lastword.keyspace import Keyspace
 from lastword.records import Position, Record, Version
-from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.replica import Replica
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.versions.keeper import VersionKeeper
 from lastword.replicas.versions.known_past import Unknown, version_at
 from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
+from lastword.rows import decode_row
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.table.scan import Shape

@@ -10,7 +10,7 @@ from lastword.replicas.apply.checkpoint import (
     decode_checkpoint,
     encode_checkpoint,
 )
-from lastword.replicas.apply.rows import ROW_FORMAT
+from lastword.rows import ROW_FORMAT
 
 CHECKPOINT = Checkpoint(
     cluster_id="cluster",

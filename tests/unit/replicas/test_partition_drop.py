@@ -6,8 +6,8 @@ import pytest
 
 from lastword.replicas.apply.checkpoint import decode_checkpoint
 from lastword.replicas.apply.quarantine import QUARANTINE_MAX
-from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.partition_follower import PartitionFollower
+from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic, batch_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from lastword.errors import PartitionCountError
 from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint
-from lastword.replicas.apply.rows import decode_row
+from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import DAY_MS, OfflineTopic, batch_of
 

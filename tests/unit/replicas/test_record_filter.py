@@ -10,7 +10,7 @@ from lastword.errors import TopicUnfitError
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
-from lastword.replicas.apply.rows import decode_row
+from lastword.rows import decode_row
 from tests.support.offline_topic import batch_of
 
 PARTITIONS = 3

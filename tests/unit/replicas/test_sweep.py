@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.records import Batch
-from lastword.replicas.apply.rows import encode_row
 from lastword.replicas.sweep import dead_rows as sweep
 from lastword.replicas.sweep.dead_rows import (
     Doomed,
@@ -20,6 +19,7 @@ from lastword.replicas.sweep.dead_rows import (
     find_dead,
     not_alive,
 )
+from lastword.rows import encode_row
 from lastword.stores.memory import MemoryStore
 
 Log = dict[int, tuple[bytes, bytes | None]]

@@ -8,11 +8,11 @@ from random import Random
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.known_past import Unknown, version_at
 from lastword.replicas.versions.recorder import KeptVersions
 from lastword.replicas.versions.versions import Cut, Keep, decode_past
+from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import KeepingStore, OfflineTopic

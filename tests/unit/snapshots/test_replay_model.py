@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.apply.rows import decode_row
+from lastword.rows import decode_row
 from lastword.snapshots.travel.replay import Cut, LostChangesError, Replay
 
 Change = tuple[bytes, bytes | None, int]

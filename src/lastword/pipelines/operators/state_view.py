@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 from lastword.records import NO_HEADERS, Headers
-from lastword.replicas.apply.rows import (
+from lastword.rows import (
     PLAIN_ROW,
     decode_row,
     pack_prefix,

@@ -17,9 +17,9 @@ from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.pipelines.task.task_input import TaskInput, decode, read_inputs
-from lastword.replicas.apply.rows import decode_row
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.rows import decode_row
 from lastword.stores.base import Store
 from lastword.stores.rocksdb import RocksDBStore
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from lastword.replicas.apply.rows import ROW_FORMAT
 from lastword.replicas.versions.known_past import KnownPast
+from lastword.rows import ROW_FORMAT
 
 CHECKPOINT_FORMAT = 1
 

@@ -14,7 +14,7 @@ from lastword.errors import TopicUnfitError
 from lastword.keyspace import Keyspace
 from lastword.records import INSTANCE_HEADER, NO_HEADERS, Batch, Header, Headers, Record
 from lastword.replicas.apply.checkpoint import Quarantined
-from lastword.replicas.apply.rows import PLAIN_ROW, encode_row, pack_prefix
+from lastword.rows import PLAIN_ROW, encode_row, pack_prefix
 
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastword.records import Batch
-from lastword.replicas.apply.rows import offset_of
+from lastword.rows import offset_of
 from lastword.stores.base import Store
 
 OFFSETS_PER_SLICE = 8_000_000

@@ -17,7 +17,6 @@ import msgspec
 from lastword.clock import Clock
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.apply.rows import encode_row
 from lastword.replicas.sweep.retention import untouched_since_ms
 from lastword.replicas.versions.known_past import NEVER_MS, KnownPast
 from lastword.replicas.versions.versions import (
@@ -31,6 +30,7 @@ from lastword.replicas.versions.versions import (
     past_with_time,
     versions_of,
 )
+from lastword.rows import encode_row
 from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import msgspec
 
 from lastword.durations import milliseconds
 from lastword.errors import ConfigError
-from lastword.replicas.apply.rows import offset_of, timestamp_of
+from lastword.rows import offset_of, timestamp_of
 
 VERSIONS_MAX = 1_000
 """Of one key, whatever the period: each change of a key writes its past anew."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lastword.clock import Clock
 from lastword.errors import SnapshotError
-from lastword.replicas.apply.rows import PLAIN_ROW, PREFIX_BYTES, encode_row
 from lastword.replicas.restore_source import Offer
 from lastword.replicas.topic.topic_state import TopicState
+from lastword.rows import PREFIX_BYTES, encode_row, plain_prefixes
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot, why_unusable
@@ -22,7 +22,6 @@ from lastword.snapshots.travel.reading import read_batches
 
 log = logging.getLogger(__name__)
 
-_PREFIX = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
 # An empty value between two that are joined. Made by hand: `pa.scalar` would load pandas first, a
 # quarter of a second in which a whole table can be read.
 _NO_BYTES = [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")]
@@ -95,11 +94,9 @@ def store_rows(batch: pa.RecordBatch) -> dict[bytes, bytes]:
     Arrow puts them together, all at once; Python only takes the finished bytes over.
     """
     size = batch.num_rows
-    prefixes = np.empty(size, _PREFIX)
-    prefixes["format"] = PLAIN_ROW
-    prefixes["offset"] = _integers(batch.column("offset"))
-    prefixes["timestamp"] = _integers(batch.column("timestamp")) // 1000
-    ends = np.arange(size + 1, dtype=np.int64) * _PREFIX.itemsize
+    timestamps = _integers(batch.column("timestamp")) // 1000
+    prefixes = plain_prefixes(_integers(batch.column("offset")), timestamps)
+    ends = np.arange(size + 1, dtype=np.int64) * PREFIX_BYTES
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(prefixes)]
     plain = pa.Array.from_buffers(pa.large_binary(), size, buffers)
     rows = pc.binary_join_element_wise(plain, batch.column("value"), _NOTHING).to_pylist()

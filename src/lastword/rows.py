@@ -12,9 +12,13 @@ rebuilt, never guessed at.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from lastword.records import NO_HEADERS, Headers
 
@@ -30,6 +34,12 @@ pack_prefix = _PREFIX.pack
 PLAIN_ROW = _PLAIN
 """The first byte of a row without extras: ``pack_prefix(PLAIN_ROW, offset, timestamp) + value``."""
 
+# The same prefix as numpy lays it out. A plain row is this and the value.
+_PREFIXES = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
+_OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
+# Filling the columns takes 10 us however few the rows are; a live table gets them one at a time.
+_FEW_ROWS = 16
+
 _encode_headers = msgspec.msgpack.Encoder().encode
 _decode_headers = msgspec.msgpack.Decoder(tuple[tuple[str, bytes | None], ...]).decode
 
@@ -41,6 +51,26 @@ class Row(NamedTuple):
     timestamp_ms: int
     headers: Headers
     value: bytes
+
+
+def plain_prefixes(offsets: NDArray[np.int64], timestamps: NDArray[np.int64]) -> NDArray[np.void]:
+    """What comes before the value in each row that has no headers."""
+    prefixes = np.empty(len(offsets), _PREFIXES)
+    prefixes["format"] = _PLAIN
+    prefixes["offset"] = offsets
+    prefixes["timestamp"] = timestamps
+    return prefixes
+
+
+def plain_rows(
+    offsets: NDArray[np.int64], timestamps: NDArray[np.int64], values: Sequence[bytes]
+) -> list[bytes]:
+    """Many rows without headers: a third of the time that as many ``encode_row`` take."""
+    if len(values) < _FEW_ROWS:
+        times = zip(offsets.tolist(), timestamps.tolist(), values, strict=True)
+        return [pack_prefix(_PLAIN, offset, time_ms) + value for offset, time_ms, value in times]
+    prefixes: list[bytes] = plain_prefixes(offsets, timestamps).view(_OPAQUE_PREFIX).tolist()
+    return list(map(add, prefixes, values))
 
 
 def encode_row(offset: int, timestamp_ms: int, headers: Headers | None, value: bytes) -> bytes:

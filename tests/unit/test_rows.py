@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.records import NO_HEADERS
-from lastword.replicas.apply.rows import (
+from lastword.rows import (
     PLAIN_ROW,
     PREFIX_BYTES,
     ROW_FORMAT,
@@ -12,6 +13,7 @@ from lastword.replicas.apply.rows import (
     encode_row,
     offset_of,
     pack_prefix,
+    plain_rows,
 )
 
 OFFSETS = st.integers(0, 2**63 - 1)
@@ -46,3 +48,13 @@ def test_an_empty_value_is_a_row_and_not_a_missing_one() -> None:
 def test_the_first_byte_says_the_format_in_its_upper_half() -> None:
     assert encode_row(0, 0, None, b"x")[0] >> 4 == ROW_FORMAT
     assert encode_row(0, 0, (("a", b"b"),), b"x")[0] >> 4 == ROW_FORMAT
+
+
+@given(st.lists(st.tuples(OFFSETS, TIMESTAMPS, st.binary(max_size=50)), max_size=40))
+def test_many_plain_rows_are_the_same_as_each_by_itself(
+    records: list[tuple[int, int, bytes]],
+) -> None:
+    offsets = np.array([offset for offset, _, _ in records], np.int64)
+    timestamps = np.array([timestamp_ms for _, timestamp_ms, _ in records], np.int64)
+    expected = [encode_row(offset, time_ms, None, value) for offset, time_ms, value in records]
+    assert plain_rows(offsets, timestamps, [value for _, _, value in records]) == expected
