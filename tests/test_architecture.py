@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "records",
             "keyspace",
             "rows",
+            "column_batch",
             "clock",
             "durations",
             "metrics",

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.errors import ConfigError
+
+if TYPE_CHECKING:  # numpy takes a tenth of a second to load
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lastword.keyspace import Keyspace
 
 Header = tuple[str, bytes | None]
 Headers = tuple[Header, ...]
@@ -54,48 +61,172 @@ class Record(NamedTuple):
     headers: Headers = NO_HEADERS
 
 
-@dataclass(slots=True)
-class Batch:
-    """A run of records of one partition, column by column, in offset order.
+class Batch(ABC):
+    """A run of records of one partition in offset order: what a log source hands over.
+
+    A batch answers for its records as a whole, so that native code can replace the loop over them
+    and not only the fetch. The columns are for whoever needs each record; a batch may make their
+    objects when it is first asked for them. ``lastword.testing.batch_contract`` is its contract.
 
     ``next_offset`` is where reading goes on; it may lie beyond the last record, because
     transaction markers and compacted records take offsets too. ``unreadable_headers`` are the
     offsets of records that have headers in the log and none here: a name is not UTF-8.
     """
 
+    __slots__ = ()
+
     partition: int
-    keys: Sequence[bytes | None]
-    values: Sequence[bytes | None]
-    offsets: Sequence[int]
-    timestamps: Sequence[int]
-    headers: Sequence[Headers | None]
     next_offset: int
-    leader_epoch: int = -1
-    unreadable_headers: Sequence[int] = ()
+    leader_epoch: int
+    unreadable_headers: Sequence[int]
 
+    @property
+    @abstractmethod
+    def keys(self) -> Sequence[bytes | None]:
+        """The keys."""
+
+    @property
+    @abstractmethod
+    def values(self) -> Sequence[bytes | None]:
+        """The values; None is a tombstone."""
+
+    @property
+    @abstractmethod
+    def offsets(self) -> NDArray[np.int64]:
+        """The offsets, as an array: questions about all of them need no loop."""
+
+    @property
+    @abstractmethod
+    def timestamps(self) -> NDArray[np.int64]:
+        """The timestamps in milliseconds."""
+
+    @property
+    @abstractmethod
+    def headers(self) -> Sequence[Headers | None]:
+        """The headers; None for a record without any."""
+
+    @property
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """The bytes of all keys and values."""
+
+    @abstractmethod
     def __len__(self) -> int:
-        return len(self.keys)
+        """How many records there are."""
 
+    @abstractmethod
     def first(self, count: int, next_offset: int) -> Batch:
         """The first ``count`` records, after which reading goes on at ``next_offset``."""
-        return Batch(
-            self.partition,
-            self.keys[:count],
-            self.values[:count],
-            self.offsets[:count],
-            self.timestamps[:count],
-            self.headers[:count],
-            next_offset,
-            self.leader_epoch,
-            [offset for offset in self.unreadable_headers if offset < next_offset],
-        )
 
+    @abstractmethod
+    def below(self, end: int) -> Batch:
+        """The records with an offset below ``end``, after which reading goes on there."""
+
+    @abstractmethod
     def records(self) -> Iterator[Record]:
         """One Record after another, for readers that are not in a hurry."""
-        for key, value, offset, timestamp, headers in zip(
-            self.keys, self.values, self.offsets, self.timestamps, self.headers, strict=True
-        ):
-            yield Record(self.partition, offset, timestamp, key, value, headers or NO_HEADERS)
+
+    @abstractmethod
+    def records_of(self, key: bytes) -> list[Record]:
+        """The records of one key."""
+
+    @abstractmethod
+    def table_records(self, rules: TableRules) -> Iterator[Record]:
+        """The records that belong to a table, every change of a key among them."""
+
+    @abstractmethod
+    def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
+        """What the batch does to the store of a table.
+
+        A record that ``validate`` refuses is left out, and the last good one of its key counts.
+        """
+
+    @abstractmethod
+    def row_changes(
+        self, rules: TableRules, since_ms: int, validate: Validate | None = None
+    ) -> Iterator[RowChange]:
+        """Every change that belongs to a table, as a row. ``since_ms`` is the latest time so far.
+
+        Records that do not belong, or are refused, still move the time of those after them.
+        """
+
+    @abstractmethod
+    def tombstones(self) -> dict[bytes, int]:
+        """The offset of the last tombstone of each key that has one here."""
+
+    @abstractmethod
+    def contents(self) -> BatchContents:
+        """Counts and sizes, for a survey of the log."""
+
+    @abstractmethod
+    def offset_without(self, header: Header) -> int | None:
+        """The offset of the first record that does not carry ``header``, or None."""
+
+    @abstractmethod
+    def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """(offset, value) of each record whose first header of that name has a value."""
+
+
+Validate = Callable[[bytes, bytes], str | None]
+"""(key, value) -> why the record is bad, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """Which records belong to a table, and how they become its rows.
+
+    Null keys never belong, and empty ones only with ``takes_empty_keys``: tables have none,
+    pipelines may. Nor does a key in a partition that is not its own by ``keyspace``. ``owner`` is
+    the header by which an evicting table marks its records. Their rows have neither this mark
+    nor that of the instance, and come in the order of their records: that of use.
+    """
+
+    keyspace: Keyspace
+    owner: Header | None = None
+    takes_empty_keys: bool = False
+
+
+class Refused(NamedTuple):
+    """A record with a value that cannot be read."""
+
+    offset: int
+    key: bytes
+    reason: str
+
+
+@dataclass(slots=True)
+class TableRows:
+    """What a batch does to a store, by the last record of each key; and what was left out.
+
+    ``puts`` are rows as ``lastword.rows`` packs them, ``deletes`` other keys. ``keyless`` and
+    ``misplaced`` count records, not keys.
+    """
+
+    puts: Mapping[bytes, bytes]
+    deletes: Sequence[bytes]
+    keyless: int = 0
+    misplaced: int = 0
+    refused: Sequence[Refused] = ()
+
+
+class RowChange(NamedTuple):
+    """A change of a key; a row of None is a delete.
+
+    ``seen_from_ms`` is the latest timestamp of the partition up to and including this record.
+    """
+
+    key: bytes
+    offset: int
+    seen_from_ms: int
+    row: bytes | None
+
+
+class BatchContents(NamedTuple):
+    """What a batch holds. ``sizes`` are the bytes of each key's last record, None if deleted."""
+
+    tombstones: int
+    keyless: int
+    sizes: dict[bytes, int | None]
 
 
 @dataclass(frozen=True)

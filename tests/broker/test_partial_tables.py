@@ -16,7 +16,7 @@ from lastword.errors import (
     WatchLostError,
 )
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import PlaceLost
+from lastword.kafka.log.source import PlaceLost
 from lastword.records import Position
 from lastword.replicas.state_directory import StateDirectory
 from lastword.table.state import TableState

@@ -15,6 +15,7 @@ from lastword.errors import PartitionCountError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Place
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.own_topics import ensure_topic
 from lastword.pipelines.graph.plan import BatchOrder, Branch, SourcePlan
 from lastword.pipelines.graph.topology import OwnTopic
@@ -99,6 +100,7 @@ def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None
     query = PipelineQuery(
         None,  # type: ignore[arg-type]
         worker.plan,
+        log_source=KafkaLog(worker.connection),
         passages=frozenset(),
         max_records=10,
         group_metadata=lambda: b"",

@@ -19,14 +19,10 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
 from lastword.kafka.groups.driver_lock import DriverLock
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import (
-    BatchOrder,
-    SourcePlan,
-    TaskPlan,
-    join_notes,
-)
+from lastword.pipelines.graph.plan import BatchOrder, SourcePlan, TaskPlan, join_notes
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.status import pipeline_status
@@ -271,14 +267,14 @@ def test_results_without_positions_and_positions_without_results_are_refused(
     worker: Worker,
 ) -> None:
     worker.run((0, "a"))
-    committed = worker.committed
-    check_continuity(worker.admin, worker.plan, committed)
+    committed, log_source = worker.committed, KafkaLog(worker.connection)
+    check_continuity(worker.admin, log_source, worker.plan, committed)
     with pytest.raises(PipelineError, match="are gone"):
-        check_continuity(worker.admin, worker.plan, {})
+        check_continuity(worker.admin, log_source, worker.plan, {})
     worker.admin.delete(worker.changelog)
     ensure_topic(worker.admin, OwnTopic(worker.changelog, "changelog"), partitions=2)
     with pytest.raises(PipelineError, match="deleted and created again"):
-        check_continuity(worker.admin, worker.plan, committed)
+        check_continuity(worker.admin, log_source, worker.plan, committed)
 
 
 def test_how_a_pipeline_is_doing_is_seen_from_outside(worker: Worker) -> None:

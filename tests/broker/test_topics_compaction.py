@@ -16,6 +16,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.testing.waiting import wait_until
 from lastword.topics.cleaner_gauges import cleaner_gauges
@@ -54,7 +55,7 @@ class Topic:
 
     def state(self, *, local: bool = True) -> PartitionCompaction:
         nodes = [node.info for node in self.broker.nodes] if local else []
-        survey = survey_topic(self.admin, self.name)
+        survey = survey_topic(self.admin, KafkaLog(self.admin.connection), self.name)
         (found,) = compaction(self.admin, self.name, local_nodes=nodes, survey=survey)
         return found
 
@@ -278,14 +279,14 @@ def test_a_key_in_two_partitions_is_found_by_reading_the_log(admin: Admin, topic
     for number in range(50):
         producer.produce(topic_name, b"v", f"key-{number}".encode())
     producer.flush()
-    right = survey_topic(admin, topic_name)
+    right = survey_topic(admin, KafkaLog(admin.connection), topic_name)
     assert (right.split, right.misplaced) == (0, 0)
     assert sum(contents.live_keys for contents in right.contents.values()) == 50
     home = next(p for p, contents in right.contents.items() if contents.live_keys)
     for partition in range(3):
         producer.produce(topic_name, b"v", b"key-7", partition=partition)
     producer.flush()
-    wrong = survey_topic(admin, topic_name)
+    wrong = survey_topic(admin, KafkaLog(admin.connection), topic_name)
     assert dict(wrong.split_keys) == {b"key-7": (0, 1, 2)}
     assert (wrong.split, wrong.misplaced) == (1, 1)
     assert home in wrong.contents
@@ -305,5 +306,8 @@ def test_keys_of_windows_belong_to_the_partition_of_their_inner_key(
             partition=Keyspace(3).partition_of(inner),
         )
     producer.flush()
-    assert survey_topic(admin, topic_name, key_suffix_bytes=8).misplaced == 0
-    assert survey_topic(admin, topic_name).misplaced > 0
+    assert (
+        survey_topic(admin, KafkaLog(admin.connection), topic_name, key_suffix_bytes=8).misplaced
+        == 0
+    )
+    assert survey_topic(admin, KafkaLog(admin.connection), topic_name).misplaced > 0

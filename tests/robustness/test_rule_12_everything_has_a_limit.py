@@ -12,7 +12,7 @@ from lastword.errors import (
     NotUpToPositionError,
     WatchLostError,
 )
-from lastword.kafka.log.reader import PlaceLost
+from lastword.kafka.log.source import PlaceLost
 from lastword.records import Position
 from lastword.replicas.watch import feed
 from lastword.testing import wait_until

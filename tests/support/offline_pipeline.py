@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Place
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import Output, PositionsAt, TransactionWriter
 from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
@@ -140,7 +141,8 @@ class OfflinePipeline:
     def _run_batch(self, plan: TaskPlan, given: TaskInput) -> None:
         for store in (store for branch in plan.branches for store in branch.stores):
             self._stores.setdefault(store.name, _new_store())
-        run = _OfflineRun(plan, given, self._committed, BatchOrder(self._committed, b""))
+        order = BatchOrder(self._committed, b"")
+        run = _OfflineRun(plan, given, self._committed, order, KafkaLog(plan.connection))
         run.stores_at_hand = self._stores
         self._committed = run.commit(self._writer, b"")
         self.tally.add(run.tally)

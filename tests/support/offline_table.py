@@ -32,6 +32,7 @@ from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import DAY_MS, batch_of
+from tests.support.written_log import WrittenLog
 
 TOPIC = "topic"
 TOPIC_ID = "topic-a"
@@ -110,6 +111,7 @@ class OfflineTable:
             self._filter,
             self,  # type: ignore[arg-type]
             admin=admin,  # type: ignore[arg-type]
+            log_source=WrittenLog(list),
             serving=serving,
             metrics=self.metrics,
             past=past,

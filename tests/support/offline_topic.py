@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
-from lastword.records import Batch, Headers
+from lastword.records import Headers
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.topic.topic_state import TopicState
@@ -27,10 +28,10 @@ def batch_of(
     next_offset: int | None = None,
     leader_epoch: int = 0,
     headers: Sequence[Headers | None] | None = None,
-) -> Batch:
+) -> ColumnBatch:
     """The pairs at consecutive offsets from ``first``, timestamps equal to the offsets."""
     offsets = list(range(first, first + len(pairs)))
-    return Batch(
+    return ColumnBatch(
         partition=partition,
         keys=[key for key, _ in pairs],
         values=[value for _, value in pairs],

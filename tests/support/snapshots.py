@@ -16,7 +16,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.confirmation import confirm
@@ -143,12 +143,12 @@ def changes_of(location: Location) -> list[Logged]:
 def _arrow(
     connection: Connection, topic: str, partition: int, ends: tuple[int, int]
 ) -> Iterator[pa.RecordBatch]:
-    for batch in read_range(connection, topic, {partition: ends}):
+    for batch in KafkaLog(connection).read(topic, {partition: ends}):
         headers = [
             None if not each else [{"key": name, "value": value} for name, value in each]
             for each in batch.headers
         ]
-        timestamps = [each * 1000 for each in batch.timestamps]
-        columns = (batch.keys, batch.values, headers, batch.offsets, timestamps)
+        timestamps = (batch.timestamps * 1000).tolist()
+        columns = (batch.keys, batch.values, headers, batch.offsets.tolist(), timestamps)
         arrays = [pa.array(c, f.type) for c, f in zip(columns, CHANGES, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=CHANGES)

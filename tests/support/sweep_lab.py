@@ -6,16 +6,13 @@ import queue
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pytest
-
-from lastword.kafka.connection import Connection
 from lastword.records import Batch
 from lastword.replicas.partition_follower import PartitionFollower
-from lastword.replicas.sweep import schedule as sweep_schedule
 from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic
+from tests.support.written_log import WrittenLog
 
 WAIT_S = 60.0
 RETENTION_MS = 10_000
@@ -31,10 +28,9 @@ class Lab:
         self.passes = 0
         self.failure: Exception | None = None
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        nowhere = Connection(bootstrap_servers="127.0.0.1:1")
         self.end = 2
         self.schedule = SweepSchedule(
-            nowhere,
+            WrittenLog(self.read),
             "topic",
             clock=clock,
             post=self._inbox.put,
@@ -42,11 +38,11 @@ class Lab:
             end_of=lambda _partition: self.end,
         )
 
-    def read(self, *_args: object, **_options: object) -> Iterator[Batch]:
+    def read(self) -> list[Batch]:
         self.passes += 1
         if self.failure is not None:
             raise self.failure
-        return iter(self.log)
+        return self.log
 
     def drop(self, follower: PartitionFollower, doomed: list[tuple[bytes, int]]) -> int:
         return len(follower.drop(doomed))
@@ -83,12 +79,11 @@ def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
 
 
 @contextmanager
-def running_lab(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+def running_lab(clock: FakeClock) -> Iterator[Lab]:
     """A lab for a topic whose values are bad when they begin with an exclamation mark."""
     topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
     topic.look(delete_retention_ms=RETENTION_MS)
     lab = Lab(topic, clock)
-    monkeypatch.setattr(sweep_schedule, "read_range", lab.read)
     lab.schedule.start()
     try:
         yield lab

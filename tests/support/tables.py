@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.records import NO_HEADERS, Headers, Record
 from lastword.table.table import Table
 
@@ -79,5 +79,5 @@ def read_raw(connection: Connection, topic: str) -> list[Record]:
         starts = admin.start_offsets(topic, partitions)
         ends = admin.end_offsets(topic, partitions)
     ranges = {p: (starts[p], ends[p]) for p in partitions}
-    found = [r for batch in read_range(connection, topic, ranges) for r in batch.records()]
+    found = [r for batch in KafkaLog(connection).read(topic, ranges) for r in batch.records()]
     return sorted(found, key=lambda record: (record.partition, record.offset))

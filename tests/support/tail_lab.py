@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import News
+from lastword.kafka.log.source import News
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
 from lastword.records import Batch
@@ -33,6 +32,7 @@ from lastword.testing import wait_until
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import DAY_MS, Pair, batch_of
 from tests.support.partial_tables import PARTITIONS
+from tests.support.written_log import WrittenLog
 
 
 class HandMadeReader:
@@ -91,7 +91,7 @@ class TailLab:
             metrics=self.metrics,
         )
         self.sweeps = SweepSchedule(
-            Connection(bootstrap_servers="127.0.0.1:1"),
+            WrittenLog(list),
             "topic",
             clock=clock,
             post=self.inbox.post,

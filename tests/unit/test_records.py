@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.errors import ConfigError
-from lastword.records import NO_HEADERS, Batch, Position, Record, Version
+from lastword.records import Position, Version
 
 OFFSETS = st.dictionaries(st.integers(0, 20), st.integers(0, 2**63 - 1), max_size=5)
 POSITIONS = OFFSETS.map(Position)
@@ -54,20 +54,3 @@ def test_a_record_is_visible_just_after_its_version() -> None:
 
 def test_versions_of_one_partition_compare_by_offset() -> None:
     assert Version(1, 9) < Version(1, 10)
-
-
-def test_a_batch_gives_its_columns_as_records() -> None:
-    batch = Batch(
-        partition=1,
-        keys=[b"a", None],
-        values=[None, b""],
-        offsets=[4, 9],
-        timestamps=[100, 200],
-        headers=[None, (("trace", b"1"),)],
-        next_offset=12,
-    )
-    assert len(batch) == 2
-    assert list(batch.records()) == [
-        Record(1, 4, 100, b"a", None, NO_HEADERS),
-        Record(1, 9, 200, None, b"", (("trace", b"1"),)),
-    ]

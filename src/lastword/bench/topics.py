@@ -12,6 +12,7 @@ from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.producer import BATCH_BYTES_MAX, RecordProducer
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state
@@ -215,12 +216,13 @@ class TopicsBench:
     def _restore(self, outcome: Outcome) -> None:
         """Bring an empty table to the end of the log, as a new instance would."""
         started = self._clock.monotonic()
+        log_source = KafkaLog(self._admin.connection)
         topic_state = read_topic_state(self._admin, outcome.topic, self._clock.now_ms())
         for partition in range(topic_state.partitions):
             store = MemoryStore()
             store.open()
             outcome.records_read += catch_up(
-                self._admin.connection,
+                log_source,
                 outcome.topic,
                 partition,
                 store,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lastword.clock import Clock
-from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
@@ -17,7 +16,7 @@ from lastword.stores.base import Store
 
 
 def catch_up(
-    connection: Connection,
+    log_source: LogSource,
     topic: str,
     partition: int,
     store: Store,
@@ -36,19 +35,19 @@ def catch_up(
     # As if of one partition: whatever its task wrote there belongs to the store.
     record_filter = RecordFilter(Keyspace(1), takes_empty_keys=takes_empty_keys)
     follower = PartitionFollower(partition, store, record_filter, clock)
-    records = _read(connection, topic, follower, follower.begin(topic_state).offset, until)
+    records = _read(log_source, topic, follower, follower.begin(topic_state).offset, until)
     follower.go_live()
     if follower.sweep_due:
         start = follower.rebuild(topic_state, "deletes may have been missed").offset
-        records += _read(connection, topic, follower, start, until)
+        records += _read(log_source, topic, follower, start, until)
         follower.go_live()
     while follower.sweep_due:
-        _sweep(connection, topic, follower, topic_state.starts[partition], clock)
+        _sweep(log_source, topic, follower, topic_state.starts[partition], clock)
     return records
 
 
 def _sweep(
-    connection: Connection, topic: str, follower: PartitionFollower, start: int, clock: Clock
+    log_source: LogSource, topic: str, follower: PartitionFollower, start: int, clock: Clock
 ) -> None:
     """One pass over the log, of which the store holds everything and nobody writes more."""
     at_ms, began_s = clock.now_ms(), clock.monotonic()
@@ -56,7 +55,7 @@ def _sweep(
     progress = SweepProgress(job)
 
     def read_log(partition: int, first: int, end: int) -> Iterator[Batch]:
-        return read_range(connection, topic, {partition: (first, end)})
+        return log_source.read(topic, {partition: (first, end)})
 
     dead = find_dead(job, read_log, progress)
     doomed = doomed_rows(job, dead, progress) if len(dead) else ()
@@ -66,11 +65,11 @@ def _sweep(
 
 
 def _read(
-    connection: Connection, topic: str, follower: PartitionFollower, start: int, until: int
+    log_source: LogSource, topic: str, follower: PartitionFollower, start: int, until: int
 ) -> int:
     records = 0
     budget = follower.store.capabilities.restore_batch_bytes
-    for batch in read_range(connection, topic, {follower.partition: (start, until)}):
+    for batch in log_source.read(topic, {follower.partition: (start, until)}):
         follower.accept(batch, gather=True)
         records += len(batch)
         if follower.gathered.size_bytes >= budget:

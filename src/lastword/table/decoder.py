@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.errors import ConfigError, DecodeError
 from lastword.metrics import Counter
-from lastword.records import Record, Version
-from lastword.replicas.apply.record_filter import Validate
+from lastword.records import Record, Validate, Version
 from lastword.rows import decode_row, offset_of, value_of
 from lastword.table.entry import Change, Entry
 

@@ -174,6 +174,7 @@ class Lifecycle:
         refuse_foreign(moment, parts.replicas.topic_state.topic_id)
         travel = TimeTravel(
             parts.admin,
+            parts.log_source,
             config.topic,
             parts.record_filter,
             config.snapshots,
@@ -204,6 +205,7 @@ class Lifecycle:
             parts.record_filter,
             parts.writer,
             admin=parts.admin,
+            log_source=parts.log_source,
             serving=serving,
             metrics=self._metrics,
             past=past,

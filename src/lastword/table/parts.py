@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups.names import table_group
+from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
 from lastword.records import Header
@@ -40,6 +42,7 @@ class Parts:
     """Everything an open table holds; ``close`` frees it in the right order."""
 
     admin: Admin
+    log_source: LogSource
     decoder: Decoder
     record_filter: RecordFilter
     replicas: ReplicaSet
@@ -73,8 +76,10 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         owner = _owner(config) if evicts else None
         keyspace = Keyspace(partitions, decoder.key.suffix_bytes)
         record_filter = RecordFilter(keyspace, decoder.validator(), owner)
+        log_source = KafkaLog(config.connection)
         following = Following(
             config.connection,
+            log_source,
             config.topic,
             admin=admin,
             clock=config.clock,
@@ -99,7 +104,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         owner=owner,
         fence=fence,
     )
-    return Parts(admin, decoder, record_filter, replicas, writer, fence)
+    return Parts(admin, log_source, decoder, record_filter, replicas, writer, fence)
 
 
 def _follower(

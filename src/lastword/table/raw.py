@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.kafka.admin import Admin
+from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version
@@ -42,7 +43,7 @@ class RawTable:
     reached. The three reads that take a ``shape`` are for those who want something else of each
     row than a RawEntry.
 
-    ``admin`` and ``connection`` reach the topic itself. ``past`` has the reads of past moments,
+    ``admin`` and ``log_source`` reach the topic itself. ``past`` has the reads of past moments,
     None unless the table keeps versions.
     """
 
@@ -53,13 +54,14 @@ class RawTable:
         writer: Writer,
         *,
         admin: Admin,
+        log_source: LogSource,
         serving: Serving,
         metrics: Metrics,
         past: VersionReads | None = None,
     ) -> None:
         self.keyspace = record_filter.keyspace
         self.admin = admin
-        self.connection = admin.connection
+        self.log_source = log_source
         self.past = past
         self._replicas = replicas
         self._filter = record_filter
@@ -294,7 +296,7 @@ class RawTable:
 
     def missed(self, since: Position) -> MissedChanges:
         """What a watcher who has seen ``since`` can still be given; raises WatchLostError."""
-        return MissedChanges(self._replicas, self.connection, since)
+        return MissedChanges(self._replicas, self.log_source, since)
 
     def require_past(self) -> VersionReads:
         """The reads of past moments; raises ConfigError where no versions are kept."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.records import Batch
 
@@ -52,7 +52,12 @@ class Survey:
 
 
 def survey_topic(
-    admin: Admin, topic: str, report: Progress | None = None, *, key_suffix_bytes: int = 0
+    admin: Admin,
+    log_source: LogSource,
+    topic: str,
+    report: Progress | None = None,
+    *,
+    key_suffix_bytes: int = 0,
 ) -> Survey:
     """Read the topic up to its end as of now, or up to the first open transaction.
 
@@ -62,7 +67,7 @@ def survey_topic(
     partitions = range(admin.describe(topic).partitions)
     bounds = admin.bounds(topic, partitions)
     ranges = {partition: (each.start, each.stable_end) for partition, each in bounds.items()}
-    batches: Iterator[Batch] = read_range(admin.connection, topic, ranges)
+    batches: Iterator[Batch] = log_source.read(topic, ranges)
     if report is not None:
         batches = _reported(batches, ranges, report)
     return survey(batches, Keyspace(len(partitions), key_suffix_bytes))
@@ -113,14 +118,11 @@ class _Counts:
 
     def add(self, batch: Batch) -> None:
         self.records += len(batch)
-        for key, value in zip(batch.keys, batch.values, strict=True):
-            size = len(key or b"") + len(value or b"")
-            self.record_bytes += size
-            if not key:
-                self.keyless += 1
-                continue
-            self.sizes[key] = None if value is None else size
-            self.tombstones += value is None
+        self.record_bytes += batch.size_bytes
+        contents = batch.contents()
+        self.keyless += contents.keyless
+        self.tombstones += contents.tombstones
+        self.sizes.update(contents.sizes)
 
     def contents(self) -> Contents:
         alive = [size for size in self.sizes.values() if size is not None]

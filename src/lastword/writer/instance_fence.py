@@ -17,7 +17,7 @@ import uuid
 
 from lastword.clock import Clock
 from lastword.errors import FencedError
-from lastword.records import INSTANCE_HEADER, Batch, Header, Headers
+from lastword.records import INSTANCE_HEADER, Batch, Header
 
 
 class InstanceFence:
@@ -40,16 +40,11 @@ class InstanceFence:
     def check(self, batch: Batch) -> None:
         """Raise FencedError if the batch, read while live, shows that this one must stop."""
         with self._lock:
-            for offset, headers in zip(batch.offsets, batch.headers, strict=True):
-                other = _instance(headers)
-                if other is not None and (self._claim is None or other > self._claim):
+            for offset, other in batch.header_values(INSTANCE_HEADER):
+                if self._claim is None or other > self._claim:
                     raise FencedError(
                         f"another instance writes {self._topic} (partition {batch.partition}, "
                         f"offset {offset}): two that evict would delete each other's keys",
                         hint="stop the other instance and open this table again, give each a "
                         "topic of its own, or use a store without a limit",
                     )
-
-
-def _instance(headers: Headers | None) -> bytes | None:
-    return next((value for name, value in headers or () if name == INSTANCE_HEADER), None)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from lastword.errors import ConfigError, PipelineError
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.kafka.groups.names import pipeline_group, table_group
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
 from lastword.pipelines.run.continuity import check_continuity
 from lastword.table.table import Table
@@ -89,7 +90,8 @@ def test_a_position_without_a_note_is_a_start_as_long_as_there_are_no_results(
         quarantine_topic="unused",
         state_dir=bench.directory,
     )
-    check_continuity(bench.admin, plan, {Place(bench.source, 0): Committed(0, metadata)})
+    committed = {Place(bench.source, 0): Committed(0, metadata)}
+    check_continuity(bench.admin, KafkaLog(bench.connection), plan, committed)
 
 
 def test_no_application_id_leads_to_the_group_of_another_use() -> None:

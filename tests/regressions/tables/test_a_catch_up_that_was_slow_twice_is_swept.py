@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
-from lastword.kafka.connection import Connection
 from lastword.records import Batch
-from lastword.replicas import catch_up as module
 from lastword.replicas.catch_up import catch_up
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import OfflineTopic, batch_of
+from tests.support.written_log import WrittenLog
 
 RETENTION_MS = 10_000
 
 
-def test_a_key_deleted_during_a_slow_rebuild_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_deleted_during_a_slow_rebuild_is_gone() -> None:
     clock = FakeClock()
     topic = OfflineTopic(clock)
     topic_state = topic.look(2, delete_retention_ms=RETENTION_MS)
@@ -28,12 +25,11 @@ def test_a_key_deleted_during_a_slow_rebuild_is_gone(monkeypatch: pytest.MonkeyP
     # The key is deleted, and its tombstone cleaned away, while the log is read the second time.
     passes = iter([(both, RETENTION_MS), (both, RETENTION_MS), (one, 100)])
 
-    def read(*_args: object, **_options: object) -> Iterator[Batch]:
+    def read() -> Iterator[Batch]:
         batch, takes_ms = next(passes)
         yield batch
         clock.advance(seconds=takes_ms / 1000)
 
-    monkeypatch.setattr(module, "read_range", read)
-    nowhere = Connection(bootstrap_servers="127.0.0.1:1")
-    catch_up(nowhere, "topic", 0, topic.store, topic_state=topic_state, until=2, clock=clock)
+    log = WrittenLog(read)
+    catch_up(log, "topic", 0, topic.store, topic_state=topic_state, until=2, clock=clock)
     assert [key for key, _ in topic.store.scan()] == [b"kept"]

@@ -6,18 +6,14 @@ were stale until then.
 
 from __future__ import annotations
 
-import pytest
-
 from lastword.replicas.sweep.retention import SWEEP_INTERVAL_MS
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import lagging, running_lab
 
 
-def test_the_next_sweep_is_a_minute_later_whatever_the_wall_clock_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with running_lab(FakeClock(), monkeypatch) as lab:
+def test_the_next_sweep_is_a_minute_later_whatever_the_wall_clock_says() -> None:
+    with running_lab(FakeClock()) as lab:
         follower = lagging(lab)
         lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
         lab.consider(follower)

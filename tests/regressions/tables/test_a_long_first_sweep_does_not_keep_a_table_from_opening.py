@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from lastword.column_batch import ColumnBatch
 from lastword.errors import NotReadyError
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log import kafka_log
+from lastword.kafka.log.ranges import read_ranges
 from lastword.records import Batch
 from lastword.replicas.progress import RestoreProgress
-from lastword.replicas.sweep import schedule as sweep_schedule
 from tests.support.real_topic import RAW, MakeTopic
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.tables import Tables
@@ -32,17 +33,17 @@ class Held:
         self.permits = threading.Semaphore(0)
 
     def read(self, *args: Any, **options: Any) -> Iterator[Batch]:
-        for batch in read_range(*args, **options):
+        for batch in read_ranges(*args, **options):
             for record in batch.records():
                 assert self.permits.acquire(timeout=60)
-                yield Batch(
-                    record.partition,
-                    [record.key],
-                    [record.value],
-                    [record.offset],
-                    [record.timestamp_ms],
-                    [record.headers],
-                    record.offset + 1,
+                yield ColumnBatch(
+                    partition=record.partition,
+                    keys=[record.key],
+                    values=[record.value],
+                    offsets=[record.offset],
+                    timestamps=[record.timestamp_ms],
+                    headers=[record.headers],
+                    next_offset=record.offset + 1,
                 )
 
 
@@ -54,7 +55,7 @@ def test_a_sweep_longer_than_the_deadline_counts_as_movement_and_is_shown(
     with tables.make(topic.name, store="rocksdb", **RAW):
         pass
     held, clock = Held(), ShiftedClock()
-    monkeypatch.setattr(sweep_schedule, "read_range", held.read)
+    monkeypatch.setattr(kafka_log, "read_ranges", held.read)
     table = tables.make(topic.name, store="rocksdb", clock=clock, **RAW)
     table.start()
     seen: list[int] = [-1]
@@ -82,7 +83,7 @@ def test_a_sweep_that_stands_still_is_named_as_the_reason(
     with tables.make(topic.name, store="rocksdb", **RAW):
         pass
     held = Held()
-    monkeypatch.setattr(sweep_schedule, "read_range", held.read)
+    monkeypatch.setattr(kafka_log, "read_ranges", held.read)
     table = tables.make(topic.name, store="rocksdb", **RAW)
     table.start()
     with pytest.raises(NotReadyError, match="the sweep of partition 0 has read 0 of 5 offsets"):

@@ -67,8 +67,8 @@ def resume(follower: PartitionFollower, start: Position, topic_state: TopicState
     refuse_what_is_gone(start, topic_state, {0: follower})
 
 
-def test_deletes_that_a_sweep_found_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_lab(FakeClock(), monkeypatch) as lab:
+def test_deletes_that_a_sweep_found_are_not_left_out() -> None:
+    with running_lab(FakeClock()) as lab:
         follower = lagging(lab)
         before = position_of({0: follower}, follower.topic_id)  # it may still hold deleted keys
         sweep(lab, follower)
@@ -84,8 +84,8 @@ def sweep(lab: Lab, follower: PartitionFollower) -> None:
     lab.reach_and_drop()
 
 
-def test_keys_that_expired_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_lab(FakeClock(), monkeypatch) as lab:
+def test_keys_that_expired_are_not_left_out() -> None:
+    with running_lab(FakeClock()) as lab:
         lab.topic.look(delete_retention_ms=24 * 3600_000)
         follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
         before = position_of({0: follower}, follower.topic_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import NotReadyError
-from lastword.kafka.log.reader import PlaceLost
+from lastword.kafka.log.source import PlaceLost
 from lastword.replicas.watch.feed import Subscription
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, TopicPartition
 
+from lastword.kafka.log.kafka_log import KafkaLogReader
 from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.table.table import Table
 from lastword.testing import wait_until
@@ -43,7 +44,9 @@ class Reading:
         done = threading.Event()
 
         def called() -> None:
-            do(self._following.reader._consumer)
+            reader = self._following.reader
+            assert isinstance(reader, KafkaLogReader)
+            do(reader._consumer)
             done.set()
 
         self._following.inbox.post(called)

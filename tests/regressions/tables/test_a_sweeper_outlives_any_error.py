@@ -6,18 +6,14 @@ thread: the partition stayed stale, and no partition was ever swept again.
 
 from __future__ import annotations
 
-import pytest
-
 from lastword.replicas.sweep.schedule import RETRY_MS
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import lagging, running_lab
 
 
-def test_a_pass_that_failed_of_a_foreign_error_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with running_lab(FakeClock(), monkeypatch) as lab:
+def test_a_pass_that_failed_of_a_foreign_error_is_tried_again() -> None:
+    with running_lab(FakeClock()) as lab:
         follower = lagging(lab)
         lab.failure = OSError("the disk is away")
         lab.consider(follower)

@@ -17,7 +17,7 @@ from lastword.errors import ConfigError, ConnectionFailedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.names import READER_GROUP, pipeline_group
-from lastword.kafka.log.reader import LogReader
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.topology import check_name
 from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.topic.topic_state import read_topic_state
@@ -65,7 +65,7 @@ def test_the_partitions_of_a_silent_leader_have_no_offsets_and_the_others_have_t
 def test_a_reader_begins_at_an_offset_and_nowhere_else(
     connection: Connection, topic_name: str, offset: int
 ) -> None:
-    reader = LogReader(connection, topic_name)
+    reader = KafkaLog(connection).follow(topic_name)
     try:
         with pytest.raises(ValueError, match="is not an offset"):
             reader.assign(0, offset)

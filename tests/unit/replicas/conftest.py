@@ -20,6 +20,6 @@ def topic(clock: FakeClock) -> OfflineTopic:
 
 
 @pytest.fixture
-def lab(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    with running_lab(clock, monkeypatch) as lab:
+def lab(clock: FakeClock) -> Iterator[Lab]:
+    with running_lab(clock) as lab:
         yield lab

@@ -61,17 +61,6 @@ def test_a_batch_comes_to_the_same_as_its_records_one_by_one(
     assert (filtered.keyless, filtered.misplaced) == (keyless, strays)
 
 
-@given(st.lists(st.tuples(st.sampled_from(HERE), st.binary(max_size=4)), max_size=20))
-def test_the_short_way_for_plain_batches_agrees_with_the_careful_one(
-    pairs: list[tuple[bytes, bytes]],
-) -> None:
-    record_filter = RecordFilter(Keyspace(PARTITIONS))
-    plain = record_filter._plain(batch_of(pairs))
-    careful = record_filter._careful(batch_of(pairs))
-    assert plain is not None
-    assert (plain.puts, plain.deletes) == (careful.puts, careful.deletes)
-
-
 def test_the_last_record_of_a_key_wins_with_its_offset_and_timestamp() -> None:
     filtered = RecordFilter(Keyspace(1)).filtered(
         batch_of([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], first=7)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.column_batch import ColumnBatch
 from lastword.records import Batch
 from lastword.replicas.sweep import dead_rows as sweep
 from lastword.replicas.sweep.dead_rows import (
@@ -48,8 +49,15 @@ def reading(log: Log, batch_size: int = 2) -> sweep.ReadLog:
             piece = inside[first : first + batch_size]
             offsets = [offset for offset, _, _ in piece]
             keys, values = [k for _, k, _ in piece], [v for _, _, v in piece]
-            nothing = [None] * len(piece)
-            yield Batch(partition, keys, values, offsets, offsets, nothing, offsets[-1] + 1)
+            yield ColumnBatch(
+                partition=partition,
+                keys=keys,
+                values=values,
+                offsets=offsets,
+                timestamps=offsets,
+                headers=[None] * len(piece),
+                next_offset=offsets[-1] + 1,
+            )
 
     return read
 

@@ -13,13 +13,12 @@ from lastword.errors import (
     PartitionNotHereError,
     WatchLostError,
 )
-from lastword.kafka.log.reader import EndOfLog, PlaceLost
+from lastword.kafka.log.source import EndOfLog, PlaceLost
 from lastword.records import Position
 from lastword.replicas.restore_source import Offer
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.watch.feed import PartitionGained, PartitionLost, Subscription
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import batch_of
 from tests.support.partial_tables import PARTITIONS, keys_in
 from tests.support.tail_lab import GatheringStore, TailLab
 
@@ -103,13 +102,13 @@ def test_watchers_are_told_who_comes_and_who_goes(tail: TailLab) -> None:
     assert tail.told[-1] == REBALANCING
     tail.turn_until(lambda: 1 in tail.reader.assigned, "its store is prepared")
     tail.look({1: 1})
-    tail.feed(1, [(B[0], b"1")])
+    before = tail.feed(1, [(B[0], b"1")])
     after = tail.feed(1, [(B[1], b"2")], first=1)
     tail.reaction.lose(tail.held.at(1))
     tail.turn()
     assert [watching.take(0) for _ in range(4)] == [
         PartitionGained(1, 0),
-        batch_of([(B[0], b"1")], partition=1),
+        before,
         after,
         PartitionLost(1, 2),
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
-from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.known_past import Unknown, version_at
@@ -97,8 +97,15 @@ class World:
         if taken:
             keys, values, timestamps = zip(*(self.log[o] for o in taken), strict=True)
             self.at = taken[-1] + 1
-            headers = [None] * len(taken)
-            batch = Batch(0, keys, values, taken, timestamps, headers, next_offset=self.at)
+            batch = ColumnBatch(
+                partition=0,
+                keys=keys,
+                values=values,
+                offsets=taken,
+                timestamps=timestamps,
+                headers=[None] * len(taken),
+                next_offset=self.at,
+            )
             self.follower.accept(batch, gather=gather)
         if not rest:
             self.at = len(self.log)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.catalog.planning import SnapshotPlan, plan_snapshot
@@ -108,7 +109,7 @@ def test_a_snapshot_is_kept_as_long_as_it_was_the_newest_within_the_time_to_keep
 
 def test_a_topic_that_is_another_one_is_not_asked_about_its_epochs() -> None:
     """Its brokers could not even answer for partitions that it does not have."""
-    nobody = Connection(bootstrap_servers="127.0.0.1:1")
+    nobody = KafkaLog(Connection(bootstrap_servers="127.0.0.1:1"))
     for changes in ({"topic_id": "another"}, {"offsets": {0: 90}}):
         note = msgspec.structs.replace(NOTE, leader_epochs={0: 7, 1: 7}, **changes)
         assert why_torn(nobody, FACTS, note) is None

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
-from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.rows import decode_row
 from lastword.snapshots.travel.replay import Cut, LostChangesError, Replay
@@ -61,7 +61,16 @@ def feed(replay: Replay, log: Sequence[Change], offsets: Sequence[int], size: in
     for i in range(0, len(left), size):
         some = left[i : i + size]
         keys, values, timestamps = zip(*(log[offset] for offset in some), strict=True)
-        replay.add(Batch(0, keys, values, some, timestamps, [None] * len(some), some[-1] + 1))
+        batch = ColumnBatch(
+            partition=0,
+            keys=keys,
+            values=values,
+            offsets=some,
+            timestamps=timestamps,
+            headers=[None] * len(some),
+            next_offset=some[-1] + 1,
+        )
+        replay.add(batch)
     replay.end(len(log))
 
 

@@ -119,7 +119,6 @@ def restore(
 def _measure(app: AppContext, topic: str) -> tuple[int, float | None]:
     """All offsets of the topic, and how many per second are read here; None if it is empty."""
     from lastword.kafka.admin import Admin
-    from lastword.kafka.log.reader import read_range
 
     with Admin(app.connection) as admin:
         partitions = range(admin.describe(topic).partitions)
@@ -130,7 +129,7 @@ def _measure(app: AppContext, topic: str) -> tuple[int, float | None]:
         return 0, None
     reached = {p: start for p, (start, _) in ranges.items()}
     began = SYSTEM_CLOCK.monotonic()
-    for batch in read_range(app.connection, topic, ranges):
+    for batch in app.log_source.read(topic, ranges):
         reached[batch.partition] = batch.next_offset
         if SYSTEM_CLOCK.monotonic() - began > MEASURE_SECONDS:
             break

@@ -40,6 +40,7 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
     with Admin(app.connection) as admin:
         reader = KeyHistoryReader(
             admin,
+            app.log_source,
             spec.topic,
             location_for_reading(app, spec),
             keyspace=Keyspace(admin.describe(spec.topic).partitions, keys.suffix_bytes),

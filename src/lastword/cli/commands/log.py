@@ -15,7 +15,6 @@ from lastword.codecs.base import Codec
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import DecodeError, TopicNotFoundError
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.reader import read_range
 from lastword.records import Record
 
 
@@ -51,7 +50,7 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
     for partition in partitions:
         # What follows an open transaction is not readable yet, and waiting for it is no help.
         start, readable, end, _ = bounds[partition]
-        for batch in read_range(app.connection, topic, {partition: (start, readable)}):
+        for batch in app.log_source.read(topic, {partition: (start, readable)}):
             for offset in batch.unreadable_headers:
                 app.output.note(
                     f"{partition}:{offset} has headers that are not shown: "

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lastword.cli.settings import SettingValue
     from lastword.cli.settings.settings_file import Settings
     from lastword.kafka.connection import Connection
+    from lastword.kafka.log.source import LogSource
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,6 +89,13 @@ class AppContext:
         from lastword.cli.settings.connecting import connection_from
 
         return connection_from(self.settings, self.home)
+
+    @property
+    def log_source(self) -> LogSource:
+        """The logs of that cluster."""
+        from lastword.kafka.log.kafka_log import KafkaLog
+
+        return KafkaLog(self.connection)
 
 
 class SharedOption(click.Option):

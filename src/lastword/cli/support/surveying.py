@@ -11,4 +11,6 @@ from lastword.topics.survey import Survey, survey_topic
 def survey_with_progress(app: AppContext, admin: Admin, topic: str) -> Survey:
     """What the topic holds; a person sees how far reading has come."""
     with progress_bar(app.output, "reading") as report:
-        return survey_topic(admin, topic, lambda done, total: report(done, total, topic))
+        return survey_topic(
+            admin, app.log_source, topic, lambda done, total: report(done, total, topic)
+        )

@@ -6,21 +6,20 @@ from collections.abc import Mapping
 
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin.offsets import LogEnd
-from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import LogReader, PlaceLost, Unreadable
+from lastword.kafka.log.source import LogSource, PlaceLost, Unreadable
 
 _ANSWERED_WITHIN_S = 30.0
 _POLL_S = 0.5
 
 
-def lost_places(connection: Connection, topic: str, places: Mapping[int, LogEnd]) -> dict[int, str]:
+def lost_places(log_source: LogSource, topic: str, places: Mapping[int, LogEnd]) -> dict[int, str]:
     """The partitions that are no longer what they were up to there, and why.
 
     The consumer asks the leader where the epoch ended before it reads anything, and reports a log
     that was cut; there is no other way to that question.
     """
     waiting, lost = set(places), dict[int, str]()
-    reader = LogReader(connection, topic)
+    reader = log_source.follow(topic)
     try:
         for partition, place in places.items():
             reader.assign(partition, place.offset, place.leader_epoch)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Place
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.plan import TaskPlan, decode_note, join_notes
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,9 @@ def starting_offsets(
     return offsets
 
 
-def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Committed]) -> None:
+def check_continuity(
+    admin: Admin, log_source: LogSource, plan: TaskPlan, committed: Mapping[Place, Committed]
+) -> None:
     """Raise PipelineError when results and positions do not belong together any more."""
     for partition in range(plan.partitions):
         places = [Place(topic, partition) for topic in plan.sources]
@@ -53,7 +55,7 @@ def check_continuity(admin: Admin, plan: TaskPlan, committed: Mapping[Place, Com
                 problem is not None
                 and store in plan.changelogs
                 and end
-                and _holds_records(plan, changelog, partition)
+                and _holds_records(admin, log_source, changelog, partition)
             ):
                 raise PipelineError(f"{changelog} holds results, but {problem}", hint=_START_ANEW)
 
@@ -85,11 +87,10 @@ _START_ANEW = (
 )
 
 
-def _holds_records(plan: TaskPlan, changelog: str, partition: int) -> bool:
+def _holds_records(admin: Admin, log_source: LogSource, changelog: str, partition: int) -> bool:
     """Whether anything was ever committed there; an aborted transaction leaves offsets only."""
-    with Admin(plan.connection) as admin:
-        whole = admin.bounds(changelog, [partition])[partition]
-    reading = read_range(plan.connection, changelog, {partition: (whole.start, whole.end)})
+    whole = admin.bounds(changelog, [partition])[partition]
+    reading = log_source.read(changelog, {partition: (whole.start, whole.end)})
     try:
         return any(len(batch) for batch in reading)
     finally:

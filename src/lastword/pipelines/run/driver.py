@@ -18,6 +18,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.kafka.groups.names import pipeline_group
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.pipelines.api.state import PipelineLife, PipelineState
 from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
@@ -137,6 +138,7 @@ class Driver:
         return PipelineQuery(
             spark,
             plan,
+            log_source=KafkaLog(plan.connection),
             passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
             max_records=self._settings.max_records_per_batch,
             group_metadata=lambda: driver_lock.metadata,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.operators.events import Tally
@@ -47,6 +48,7 @@ class PipelineQuery:
         spark: SparkSession,
         plan: TaskPlan,
         *,
+        log_source: LogSource,
         passages: frozenset[str],
         max_records: int,
         group_metadata: Callable[[], bytes],
@@ -54,6 +56,7 @@ class PipelineQuery:
     ) -> None:
         self._spark = spark
         self._plan = plan
+        self._log_source = log_source
         self._passages = sorted(passages & set(plan.sources))
         self._max_records = max_records
         self._group_metadata = group_metadata
@@ -102,7 +105,7 @@ class PipelineQuery:
         """The sources as a stream; refused when results and positions do not belong together."""
         committed = self._committed()
         with Admin(self._plan.connection) as admin:
-            check_continuity(admin, self._plan, committed)
+            check_continuity(admin, self._log_source, self._plan, committed)
             if not self._plan.transforms:  # they may make records larger
                 self._arrow = arrow_settings(admin, self._plan.sources)
             starts = starting_offsets(admin, self._plan, committed)

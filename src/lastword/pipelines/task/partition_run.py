@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from lastword.kafka.groups import Committed, Place
+from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines.graph.plan import (
     BatchOrder,
@@ -42,6 +43,7 @@ class PartitionRun:
         given: TaskInput,
         committed: Positions,
         order: BatchOrder,
+        log_source: LogSource,
     ) -> None:
         self.tally = Tally()
         self.by_store: dict[str, Tally] = {}
@@ -51,6 +53,7 @@ class PartitionRun:
         self._partition = given.partition
         self._committed = committed
         self._order = order
+        self._log_source = log_source
         self._note = join_notes(each.metadata for each in committed.values())
         self._stream_times = dict(self._note.stream_times)
         self._outputs: defaultdict[Place, list[Output]] = defaultdict(list)
@@ -131,7 +134,7 @@ class PartitionRun:
         return views
 
     def _state(self, plan: StorePlan) -> PartitionState:
-        return PartitionState(self._plan, plan, self._partition)
+        return PartitionState(self._plan, plan, self._partition, self._log_source)
 
     def _log(self, state: PartitionState, view: StateView) -> None:
         if state.plan.changelog is not None and not state.plan.follows:

@@ -12,7 +12,7 @@ import msgspec
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import StoreCorruptedError, StoreLockedError
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.plan import StorePlan, TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
@@ -39,10 +39,13 @@ class PartitionState:
     changelog, because it is new here, or behind, or ahead after a crash, is restored from it.
     """
 
-    def __init__(self, plan: TaskPlan, store: StorePlan, partition: int) -> None:
+    def __init__(
+        self, plan: TaskPlan, store: StorePlan, partition: int, log_source: LogSource
+    ) -> None:
         self.plan = store
         self.restored = 0
         self._connection = plan.connection
+        self._log_source = log_source
         self._partition = partition
         self._clock = SYSTEM_CLOCK
         self._directory = StateDirectory(
@@ -89,7 +92,7 @@ class PartitionState:
             self._store.clear()
         topic_state = self._look_up(self.plan.changelog)
         self.restored = catch_up(
-            self._connection,
+            self._log_source,
             self.plan.changelog,
             self._partition,
             self._store,
@@ -107,7 +110,7 @@ class PartitionState:
     def following(self, position: int, end: int) -> TableView:
         """A view of a table that goes on from ``position`` as events need it."""
         topic = self.plan.changelog or ""
-        reading = read_range(self._connection, topic, {self._partition: (position, end)})
+        reading = self._log_source.read(topic, {self._partition: (position, end)})
         self._reading = reading
         records = (record for batch in reading for record in batch.records())
         return TableView(self._store, records, position=position, end=end)

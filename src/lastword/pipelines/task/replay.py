@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.plan import Branch, SourcePlan, Stateful
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.operators.state_view import StateView
@@ -57,7 +59,7 @@ def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     with tempfile.TemporaryDirectory(prefix="lastword-") as scratch, ExitStack() as opened:
-        replay = Replay(plan, Path(scratch), opened)
+        replay = Replay(plan, KafkaLog(plan.connection), Path(scratch), opened)
         for batch in batches:
             replay.fold(batch)
         row = asdict(replay.compare())
@@ -69,8 +71,11 @@ def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator
 class Replay:
     """One partition's events through the stages of a branch, into stores that are thrown away."""
 
-    def __init__(self, plan: ReplayPlan, scratch: Path, opened: ExitStack) -> None:
+    def __init__(
+        self, plan: ReplayPlan, log_source: LogSource, scratch: Path, opened: ExitStack
+    ) -> None:
         self._plan = plan
+        self._log_source = log_source
         self._scratch = scratch
         self._opened = opened
         self._counts = Counts()
@@ -136,7 +141,7 @@ class Replay:
             topic_state = read_topic_state(admin, changelog, SYSTEM_CLOCK.now_ms())
         store = self._open("as it is")
         catch_up(
-            self._plan.connection,
+            self._log_source,
             changelog,
             partition,
             AnyKeyStore(store),

@@ -15,6 +15,7 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import PartitionCountError, TakenOverError
 from lastword.kafka.groups import Committed, Groups, Place
 from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import TransactionWriter
 from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.partition_run import PartitionRun
@@ -98,7 +99,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         SYSTEM_CLOCK.sleep(patience_s)
         began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
-        run = PartitionRun(plan, given, held.committed, order)
+        run = PartitionRun(plan, given, held.committed, order, KafkaLog(plan.connection))
         # Whatever goes wrong, what became of the transaction is known only after a take-over.
         del _held[key]
         try:

@@ -101,7 +101,7 @@ def _slices(
     deleted: list[Offsets] = []
     held = 0
     for batch in read_log(job.partition, job.log_start, job.below):
-        pieces.append(np.array(batch.offsets, dtype=np.int64))
+        pieces.append(batch.offsets)
         deleted.append(_deleted_by(batch, job.store))
         held += len(batch)
         progress.position = batch.next_offset
@@ -114,13 +114,9 @@ def _slices(
 
 def _deleted_by(batch: Batch, store: Store) -> Offsets:
     """The offsets of rows that a tombstone of the batch is newer than."""
-    if None not in batch.values:
+    tombstones = batch.tombstones()
+    if not tombstones:
         return _NONE
-    tombstones = {
-        key: offset
-        for key, value, offset in zip(batch.keys, batch.values, batch.offsets, strict=True)
-        if key and value is None
-    }
     rows = store.get_many(list(tombstones))
     older = [
         offset_of(row)

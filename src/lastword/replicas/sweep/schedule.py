@@ -13,8 +13,7 @@ import numpy as np
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError
-from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.records import Batch
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.sweep.dead_rows import (
@@ -74,7 +73,7 @@ class SweepSchedule:
 
     def __init__(
         self,
-        connection: Connection,
+        log_source: LogSource,
         topic: str,
         *,
         clock: Clock,
@@ -94,7 +93,7 @@ class SweepSchedule:
 
         def read_log(partition: int, start: int, end: int) -> Iterator[Batch]:
             stopping = self._sweeper.stopping
-            return read_range(connection, topic, {partition: (start, end)}, stopping=stopping)
+            return log_source.read(topic, {partition: (start, end)}, stopping=stopping)
 
         self._read_log = read_log
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from lastword.kafka.log.reader import LogReader
+from lastword.kafka.log.source import LogReader
 from lastword.metrics import Metrics
 from lastword.replicas.partition_follower import StartPoint
 from lastword.replicas.progress import RestoreListener

@@ -6,7 +6,7 @@ from lastword.clock import Clock
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.position_publisher import PositionPublisher
-from lastword.kafka.log.reader import LogReader
+from lastword.kafka.log.source import LogSource
 from lastword.metrics import Metrics
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.hooks import Hooks
@@ -35,6 +35,7 @@ class Following:
     def __init__(
         self,
         connection: Connection,
+        log_source: LogSource,
         topic: str,
         *,
         admin: Admin,
@@ -51,13 +52,13 @@ class Following:
         self._admin = admin
         self._clock = clock
         self.inbox = inbox = Inbox(topic)
-        self.reader = reader = LogReader(connection, topic)
+        self.reader = reader = log_source.follow(topic)
         self._blocked = blocked = BlockedEnds()
         intake = Intake(
             held, blocked=blocked, troubles=troubles, hooks=hooks, clock=clock, metrics=metrics
         )
         self.sweeps = sweeps = SweepSchedule(
-            connection,
+            log_source,
             topic,
             clock=clock,
             post=inbox.post,

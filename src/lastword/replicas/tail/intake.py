@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.clock import Clock
-from lastword.kafka.log.reader import EndOfLog, Unreadable
+from lastword.kafka.log.source import EndOfLog, Unreadable
 from lastword.metrics import Metrics
 from lastword.records import Batch
 from lastword.replicas.apply.dropped_records import LeftOut

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-from lastword.kafka.log.reader import EndOfLog, LogReader, PlaceLost, Unreadable
+from lastword.kafka.log.source import EndOfLog, LogReader, PlaceLost, Unreadable
 from lastword.records import Batch
 from lastword.replicas.tail.inbox import Inbox
 from lastword.replicas.tail.intake import Intake

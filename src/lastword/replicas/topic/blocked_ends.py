@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lastword.kafka.log.reader import LogReader
+from lastword.kafka.log.source import LogReader
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.topic.topic_state import TopicState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from lastword.kafka.log.reader import LogReader, PlaceLost
+from lastword.kafka.log.source import LogReader, PlaceLost
 from lastword.replicas.apply.rebuild_reason import refuse_other_partitions
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.replica import Replica

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from lastword.clock import Clock
-from lastword.kafka.log.reader import Unreadable
+from lastword.kafka.log.source import Unreadable
 from lastword.replicas.topic.topic_state import TopicState
 
 log = logging.getLogger(__name__)

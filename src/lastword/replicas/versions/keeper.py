@@ -13,12 +13,14 @@ import logging
 from collections.abc import Collection
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from lastword.clock import Clock
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import untouched_since_ms
-from lastword.replicas.versions.known_past import NEVER_MS, KnownPast
+from lastword.replicas.versions.known_past import KnownPast
 from lastword.replicas.versions.versions import (
     NO_PAST,
     Keep,
@@ -30,7 +32,6 @@ from lastword.replicas.versions.versions import (
     past_with_time,
     versions_of,
 )
-from lastword.rows import encode_row
 from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
 
 log = logging.getLogger(__name__)
@@ -90,24 +91,14 @@ class VersionKeeper:
             self._collect(batch)
         else:
             self._untracked.update(key for key in batch.keys if key)
-        latest_ms = max(batch.timestamps, default=NEVER_MS)
-        self._change_note(time_ms=max(self.note.time_ms, latest_ms))
+        self._change_note(time_ms=self._time_after(batch.timestamps))
         self._reach(batch.next_offset)
 
     def _collect(self, batch: Batch) -> None:
-        time_ms, changes, validate = self.note.time_ms, self._changes, self._filter.validate
-        left_out = self._filter.left_out(batch)
-        columns = (batch.keys, batch.values, batch.offsets, batch.timestamps, batch.headers)
-        for i, (key, value, offset, timestamp_ms, headers) in enumerate(zip(*columns, strict=True)):
-            time_ms = max(time_ms, timestamp_ms)  # also of what is left out
-            if i in left_out or not key:
-                continue
-            row = None
-            if value is not None:
-                if validate is not None and validate(key, value) is not None:
-                    continue
-                row = encode_row(offset, timestamp_ms, headers, value)
-            changes.setdefault(key, []).append(KeyVersion(offset, time_ms, row))
+        changes, rules = self._changes, self._filter.rules
+        for change in batch.row_changes(rules, self.note.time_ms, self._filter.validate):
+            version = KeyVersion(change.offset, change.seen_from_ms, change.row)
+            changes.setdefault(change.key, []).append(version)
 
     def pass_by(self, offset: int, expected: int) -> None:
         """The log was read up to ``offset``, without a record from ``expected`` on."""
@@ -214,14 +205,15 @@ class VersionKeeper:
         return period_ms is not None and last.seen_from_ms <= now_ms - period_ms
 
     def _meet_gap(self, batch: Batch, expected: int) -> None:
-        pairs = zip(batch.offsets, batch.timestamps, strict=True)
-        time_ms = self.note.time_ms
-        for i, (offset, timestamp_ms) in enumerate(pairs):
-            if offset != expected + i:
-                break
-            time_ms = max(time_ms, timestamp_ms)
-        if not self._untouched(time_ms):
+        offsets = batch.offsets
+        without_gap = offsets == np.arange(expected, expected + len(offsets))
+        before = len(offsets) if without_gap.all() else int(without_gap.argmin())
+        if not self._untouched(self._time_after(batch.timestamps[:before])):
             self.lose_track()
+
+    def _time_after(self, timestamps: NDArray[np.int64]) -> int:
+        """The latest time once records of these have been read."""
+        return int(timestamps.max(initial=self.note.time_ms))
 
     def _untouched(self, time_ms: int) -> bool:
         """Whether the cleaner cannot have been where a record of that time is, or after it."""

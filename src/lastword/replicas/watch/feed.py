@@ -63,8 +63,7 @@ class _Size:
             return cls(1, 0)
         if isinstance(item, Dropped):
             return cls(len(item.keys), sum(map(len, item.keys)))
-        columns = (item.keys, item.values)
-        return cls(len(item), sum(len(each) for column in columns for each in column if each))
+        return cls(len(item), item.size_bytes)
 
 
 class Subscription:

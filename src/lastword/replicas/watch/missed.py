@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from lastword.errors import NotReadyError
-from lastword.kafka.connection import Connection
-from lastword.kafka.log.reader import QUEUE_BYTES, read_range
+from lastword.kafka.log.source import QUEUE_BYTES, LogSource
 from lastword.records import Batch, Position
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.resume import refuse_what_is_gone, refuse_what_may_be_missing
@@ -20,10 +19,10 @@ class MissedChanges:
     that of a watcher who starts now.
     """
 
-    def __init__(self, replicas: ReplicaSet, connection: Connection, since: Position) -> None:
+    def __init__(self, replicas: ReplicaSet, log_source: LogSource, since: Position) -> None:
         self.since = since
         self._replicas = replicas
-        self._connection = connection
+        self._log_source = log_source
         refuse_what_is_gone(since, replicas.topic_state, replicas.held)
 
     def check(self) -> None:
@@ -59,12 +58,8 @@ class MissedChanges:
         Raises WatchLostError at the end if something may have left the log while it was read.
         """
         ranges = {p: (offset, joined.offsets[p]) for p, offset in self.since.offsets.items()}
-        yield from read_range(
-            self._connection,
-            self._replicas.topic,
-            ranges,
-            stopping=stopping,
-            queue_bytes=queue_bytes,
+        yield from self._log_source.read(
+            self._replicas.topic, ranges, stopping=stopping, queue_bytes=queue_bytes
         )
         if not stopping():
             self.check()

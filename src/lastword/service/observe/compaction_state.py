@@ -117,6 +117,7 @@ class CompactionState:
             raw = self._served.raw
             found = survey_topic(
                 raw.admin,
+                raw.log_source,
                 self._served.table.topic,
                 lambda _done, _total: _raise_if(stopping),
                 key_suffix_bytes=raw.keyspace.suffix_bytes,

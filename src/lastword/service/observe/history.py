@@ -7,7 +7,6 @@ from collections import deque
 from msgspec import UNSET, Raw
 
 from lastword.clock import Clock
-from lastword.kafka.log.reader import read_range
 from lastword.records import Record, Version
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import JSON_NULL, History, LoggedRecord
@@ -32,16 +31,14 @@ def read_history(
     found: deque[Record] = deque(maxlen=limit)
     reached = start
     ranges = {partition: (start, end)}
-    batches = read_range(
-        served.raw.connection,
+    batches = served.raw.log_source.read(
         served.table.topic,
         ranges,
         stall_timeout_s=max(time_limit_s, _CONNECT_S),
         stopping=stopping,
     )
     for batch in batches:
-        if key in batch.keys:
-            found.extend(record for record in batch.records() if record.key == key)
+        found.extend(batch.records_of(key))
         reached = batch.next_offset
         if clock.monotonic() >= deadline:
             batches.close()

@@ -88,7 +88,7 @@ class EventEncoder:
         timestamp_ms: int | None = None
         for item in items:
             if isinstance(item, Batch):
-                timestamp_ms = item.timestamps[-1]
+                timestamp_ms = int(item.timestamps[-1])
             if isinstance(item, PartitionLost):
                 yield self._chunk(events, timestamp_ms)
                 raise partition_left(self._served.table.topic, item)

@@ -13,6 +13,7 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.location import Location
@@ -59,6 +60,7 @@ class HistoryJob:
 
         self._spark = spark
         self._connection = connection
+        self._log_source = KafkaLog(connection)
         self._location = location
         self._codecs = (key_codec(key).name, codec(value).name)
         self._clock = clock
@@ -90,7 +92,7 @@ class HistoryJob:
             topic_state = read_topic_state(admin, topic, self._clock.now_ms())
             now = protection_seen(topic_state, self._clock.now_ms())
             if newest is not None:
-                torn = why_torn(self._connection, topic_state, newest.note)
+                torn = why_torn(self._log_source, topic_state, newest.note)
                 require_same_log(newest, topic_state, self._history.uri, self._codecs, torn=torn)
             looks = [now] if newest is None else [newest.look, now]
             plan = plan_history(newest, topic_state, log_completeness(admin, topic, looks))

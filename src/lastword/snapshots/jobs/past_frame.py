@@ -15,6 +15,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
@@ -50,7 +51,8 @@ def past_frame(
     with Admin(connection) as admin:
         topic_state = read_topic_state(admin, topic, clock.now_ms())
     now = protection_seen(topic_state, clock.now_ms())
-    known = read_past_sources(connection, location, topic_state, now, key_suffix_bytes=suffix_bytes)
+    log_source = KafkaLog(connection)
+    known = read_past_sources(log_source, location, topic_state, now, key_suffix_bytes=suffix_bytes)
     target = known.resolve(topic, moment)
     belonging = Belonging(Keyspace(topic_state.partitions, suffix_bytes))
     frames = _Frames(spark, location, belonging)

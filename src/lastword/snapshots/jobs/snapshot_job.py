@@ -15,6 +15,7 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.replicas.topic.protection import ProtectionSeen, protection_seen
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
@@ -78,6 +79,7 @@ class SnapshotJob:
 
         self._spark = spark
         self._connection = connection
+        self._log_source = KafkaLog(connection)
         self._location = location
         self._key, self._value = key_codec(key), codec(value)
         self._keep_ms = keep_ms
@@ -100,7 +102,7 @@ class SnapshotJob:
             key_suffix_bytes=self._key.suffix_bytes,
             value_codec=self._value.name,
             now_ms=self._clock.now_ms(),
-            torn=None if newest is None else why_torn(self._connection, topic_state, newest.note),
+            torn=None if newest is None else why_torn(self._log_source, topic_state, newest.note),
             full=full,
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)

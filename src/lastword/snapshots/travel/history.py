@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
+from lastword.column_batch import ColumnBatch
 from lastword.errors import SnapshotError
 from lastword.records import Batch, Headers
 from lastword.replicas.sweep.retention import lag_margin_ms
@@ -172,12 +173,12 @@ def _decoded(text: str | None) -> HistoryNote | None:
 def _batch(partition: int, rows: pa.RecordBatch) -> Batch:
     offsets = rows.column("offset").to_pylist()
     timestamps = rows.column("timestamp").cast(pa.int64()).to_pylist()
-    return Batch(
+    return ColumnBatch(
         partition=partition,
         keys=rows.column("key").to_pylist(),
         values=rows.column("value").to_pylist(),
         offsets=offsets,
-        timestamps=[each // 1000 for each in timestamps],
+        timestamps=np.array(timestamps, np.int64) // 1000,
         headers=[_headers(each) for each in rows.column("headers").to_pylist()],
         next_offset=offsets[-1] + 1,
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from lastword.clock import Clock
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.records import Batch, Record
 from lastword.replicas.topic.protection import protection_seen
@@ -42,6 +44,7 @@ class KeyHistoryReader:
     def __init__(
         self,
         admin: Admin,
+        log_source: LogSource,
         topic: str,
         location: Location | None,
         *,
@@ -49,6 +52,7 @@ class KeyHistoryReader:
         clock: Clock,
     ) -> None:
         self._admin = admin
+        self._log_source = log_source
         self._topic = topic
         self._location = location
         self._keyspace = keyspace
@@ -60,7 +64,7 @@ class KeyHistoryReader:
         topic_state = read_topic_state(self._admin, self._topic, self._clock.now_ms())
         now = protection_seen(topic_state, self._clock.now_ms())
         known = read_past_sources(
-            self._admin.connection,
+            self._log_source,
             self._location,
             topic_state,
             now,
@@ -74,13 +78,13 @@ class KeyHistoryReader:
             held_from, held_to = note.held_from[partition], note.offsets[partition]
             # What is older than the history may still be in the log.
             for batch in self._log(partition, start, min(held_from, end)):
-                changes += _of(key, batch)
+                changes += batch.records_of(key)
             complete_from, kept = self._from_history(known, partition, key)
             changes += kept
         tail = _Unbroken(held_to)
         for batch in self._log(partition, held_to, end):
             tail.add(batch)
-            changes += _of(key, batch)
+            changes += batch.records_of(key)
         after = read_topic_state(self._admin, self._topic, self._clock.now_ms())
         looks = [*known.looks, protection_seen(after, self._clock.now_ms())]
         protected_from = log_completeness(self._admin, self._topic, looks).complete_from[partition]
@@ -90,7 +94,7 @@ class KeyHistoryReader:
         return KeyHistory(partition, changes, complete_from, end)
 
     def _log(self, partition: int, start: int, end: int) -> Iterator[Batch]:
-        return read_range(self._admin.connection, self._topic, {partition: (start, end)})
+        return self._log_source.read(self._topic, {partition: (start, end)})
 
     def _from_history(
         self, known: PastSources, partition: int, key: bytes
@@ -115,15 +119,12 @@ class _Unbroken:
         self._since = self._next = start
 
     def add(self, batch: Batch) -> None:
-        for offset in batch.offsets:
-            if offset != self._next:
-                self._since = offset
-            self._next = offset + 1
+        before = np.concatenate(([self._next - 1], batch.offsets[:-1]))
+        gaps = np.flatnonzero(batch.offsets != before + 1)
+        if len(gaps):
+            self._since = int(batch.offsets[gaps[-1]])
+        self._next = int(batch.offsets[-1]) + 1
 
     def end(self, offset: int) -> int:
         """No more come below ``offset``."""
         return self._since if offset == self._next else offset
-
-
-def _of(key: bytes, batch: Batch) -> list[Record]:
-    return [each for each in batch.records() if each.key == key] if key in batch.keys else []

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from lastword.kafka.admin.offsets import LogEnd
-from lastword.kafka.connection import Connection
 from lastword.kafka.log.lineage import lost_places
+from lastword.kafka.log.source import LogSource
 from lastword.replicas.topic.topic_state import TopicState
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ C = TypeVar("C", "Snapshot", "HistoryCommit")
 
 
 def why_torn(
-    connection: Connection, topic_state: TopicState, note: SnapshotNote | HistoryNote
+    log_source: LogSource, topic_state: TopicState, note: SnapshotNote | HistoryNote
 ) -> str | None:
     """Why the log is not what it was up to there; None when it is, or nobody noted its epochs.
 
@@ -35,20 +35,20 @@ def why_torn(
         for partition, epoch in note.leader_epochs.items()
         if epoch >= 0 and epoch != topic_state.leader_epochs.get(partition)
     }
-    lost = lost_places(connection, note.topic, places) if places else {}
+    lost = lost_places(log_source, note.topic, places) if places else {}
     for partition, reason in lost.items():
         return f"partition {partition} has lost its tail since, and grown again: {reason}"
     return None
 
 
-def not_torn(connection: Connection, topic_state: TopicState, newest_first: Iterable[C]) -> list[C]:
+def not_torn(log_source: LogSource, topic_state: TopicState, newest_first: Iterable[C]) -> list[C]:
     """Those that are still of this log."""
     torn: dict[tuple[tuple[int, int], ...], bool] = {}
     kept = []
     for each in newest_first:
         epochs = _hashable(each.note.leader_epochs)
         if epochs not in torn:
-            torn[epochs] = why_torn(connection, topic_state, each.note) is not None
+            torn[epochs] = why_torn(log_source, topic_state, each.note) is not None
         if not torn[epochs]:
             kept.append(each)
     return kept

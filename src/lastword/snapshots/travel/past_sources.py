@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.errors import ConfigError, MomentGoneError
-from lastword.kafka.connection import Connection
+from lastword.kafka.log.source import LogSource
 from lastword.records import Position, Version
 from lastword.replicas.topic.protection import ProtectionSeen
 from lastword.replicas.topic.topic_state import TopicState
@@ -113,7 +113,7 @@ class PastSources:
 
 
 def read_past_sources(
-    connection: Connection,
+    log_source: LogSource,
     location: Location | None,
     topic_state: TopicState,
     now: ProtectionSeen,
@@ -136,8 +136,8 @@ def read_past_sources(
     ]
     return PastSources(
         now,
-        not_torn(connection, topic_state, snapshots),
-        not_torn(connection, topic_state, History(location.history).of(topic_state)),
+        not_torn(log_source, topic_state, snapshots),
+        not_torn(log_source, topic_state, History(location.history).of(topic_state)),
         tuple(seen),
     )
 

@@ -63,7 +63,7 @@ class Replay:
         end = batch.next_offset
         if count < len(batch):
             self.done = True
-            end = min(batch.offsets[count], self.cut.ceiling)
+            end = min(int(batch.offsets[count]), self.cut.ceiling)
             batch = batch.first(count, end)
         self._account(count, end)
         if count:
@@ -92,11 +92,10 @@ class Replay:
         cut, time_ms = self.cut, self.cut.time_ms
         if time_ms is None and batch.next_offset <= cut.ceiling:
             return len(batch)
-        for i, (offset, timestamp) in enumerate(zip(batch.offsets, batch.timestamps, strict=True)):
-            later = time_ms is not None and offset >= cut.floor and timestamp > time_ms
-            if later or offset >= cut.ceiling:
-                return i
-        return len(batch)
+        behind = batch.offsets >= cut.ceiling
+        if time_ms is not None:
+            behind |= (batch.offsets >= cut.floor) & (batch.timestamps > time_ms)
+        return int(behind.argmax()) if behind.any() else len(batch)
 
 
 def _size(rows: Mapping[bytes, bytes]) -> int:

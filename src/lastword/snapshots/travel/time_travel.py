@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lastword.clock import Clock
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.reader import read_range
+from lastword.kafka.log.source import LogSource
 from lastword.records import Position
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import may_have_missed_deletes
@@ -62,6 +62,7 @@ class TimeTravel:
     def __init__(
         self,
         admin: Admin,
+        log_source: LogSource,
         topic: str,
         record_filter: RecordFilter,
         location: Location | None,
@@ -70,6 +71,7 @@ class TimeTravel:
         seen: Callable[[TopicState], Iterable[ProtectionSeen]] = lambda _topic_state: (),
     ) -> None:
         self._admin = admin
+        self._log_source = log_source
         self._topic = topic
         # Every record counts as it is: what cannot be decoded is told to whoever reads it.
         self._filter = replace(record_filter, validate=None)
@@ -81,7 +83,7 @@ class TimeTravel:
         """The table as of ``moment``: a time, a position, or just after a version."""
         topic_state, now = self._look()
         known = read_past_sources(
-            self._admin.connection,
+            self._log_source,
             self._location,
             topic_state,
             now,
@@ -170,7 +172,7 @@ class TimeTravel:
             progress(_size(replays))  # it raises to give up, also while nothing arrives
             return False
 
-        for batch in read_range(self._admin.connection, self._topic, ranges, stopping=stopping):
+        for batch in self._log_source.read(self._topic, ranges, stopping=stopping):
             replays[batch.partition].add(batch)
             progress(_size(replays))
         for partition in ranges:

@@ -1,25 +1,37 @@
-"""Reads the log of one topic, a batch of columns at a time, without joining a group."""
+"""Logs read by the Kafka client: a consumer per reader, which joins no group."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from lastword.errors import ConnectionFailedError, TopicNotFoundError
+from lastword.column_batch import ColumnBatch
+from lastword.errors import ConnectionFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.names import READER_GROUP
 from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
+from lastword.kafka.log.ranges import read_ranges
+from lastword.kafka.log.source import (
+    QUEUE_BYTES,
+    STALL_TIMEOUT_S,
+    EndOfLog,
+    News,
+    PlaceLost,
+    Ranges,
+    Unreadable,
+)
 from lastword.records import Batch, Headers
 
 log = logging.getLogger(__name__)
 
 MESSAGES_PER_POLL = 4_000  # measured: more falls out of the processor's cache
-
-QUEUE_BYTES = 32 << 20  # read ahead, per reader
 
 # Measured: the default fetch.queue.backoff.ms of a second is what makes librdkafka slow, and
 # larger queues only cost memory.
@@ -47,55 +59,46 @@ _FATAL_FOR_A_READER = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EndOfLog:
-    """Everything below ``offset`` has been handed over, and there was no more at that moment.
+@dataclass(frozen=True)
+class KafkaLog:
+    """A ``LogSource``: the logs of the cluster that ``connection`` describes."""
 
-    Under an open transaction ``offset`` is where that transaction starts, not the end of the log.
-    ``leader_epoch`` is that of the last offset before, which may be the marker of a transaction;
-    -1 where nothing was read.
-    """
+    connection: Connection
 
-    partition: int
-    offset: int
-    leader_epoch: int = -1
+    def follow(self, topic: str, *, queue_bytes: int = QUEUE_BYTES) -> KafkaLogReader:
+        """A new reader of ``topic``."""
+        return KafkaLogReader(self.connection, topic, queue_bytes=queue_bytes)
 
-
-@dataclass(frozen=True, slots=True)
-class PlaceLost:
-    """The place is gone (out of range, or the log was truncated); the partition is released."""
-
-    partition: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """The batch at ``offset`` is corrupt; reading stands there, and tries again by itself."""
-
-    partition: int
-    offset: int
-    reason: str
+    def read(
+        self,
+        topic: str,
+        ranges: Ranges,
+        *,
+        stall_timeout_s: float = STALL_TIMEOUT_S,
+        stopping: Callable[[], bool] = lambda: False,
+        queue_bytes: int = QUEUE_BYTES,
+    ) -> Generator[Batch, None, None]:
+        """Every committed record of ``ranges``, then stop."""
+        return read_ranges(
+            partial(self.follow, topic, queue_bytes=queue_bytes),
+            topic,
+            ranges,
+            stall_timeout_s=stall_timeout_s,
+            stopping=stopping,
+        )
 
 
-News = Batch | EndOfLog | PlaceLost | Unreadable
+class KafkaLogReader:
+    """A ``LogReader``: one consumer, which gains and loses partitions."""
 
-
-class LogReader:
-    """One consumer that can gain and lose partitions of one topic. Not safe across threads.
-
-    Reads committed records only, never resets an offset by itself, and validates the leader
-    epoch when one is given, so that a truncated log is noticed.
-    """
-
-    def __init__(
-        self, connection: Connection, topic: str, *, queue_bytes: int = QUEUE_BYTES
-    ) -> None:
+    def __init__(self, connection: Connection, topic: str, *, queue_bytes: int) -> None:
         self._topic = topic
         settings = connection.librdkafka() | dict(_SETTINGS)
         settings |= {"group.id": READER_GROUP, "error_cb": _note_error}
         settings |= {"queued.max.messages.kbytes": queue_bytes >> 10}
         self._consumer = Consumer(settings)
+        # The client does not promise anything for a consumer that is closed during a poll.
+        self._polling = threading.Lock()
         self._closed = False
 
     def assign(self, partition: int, offset: int, leader_epoch: int = -1) -> None:
@@ -117,6 +120,10 @@ class LogReader:
 
     def poll(self, timeout_s: float) -> list[News]:
         """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
+        with self._polling:
+            return self._poll(timeout_s)
+
+    def _poll(self, timeout_s: float) -> list[News]:
         # One poll, then what is queued: consume(n, timeout) alone would wait for n messages.
         first = self._consumer.poll(timeout_s)
         if first is None:
@@ -133,10 +140,11 @@ class LogReader:
             return news
 
     def close(self) -> None:
-        """Free the consumer; a second call does nothing."""
-        if not self._closed:
-            self._closed = True
-            self._consumer.close()
+        """Free the consumer, once a poll under way is over; a second call does nothing."""
+        with self._polling:
+            if not self._closed:
+                self._closed = True
+                self._consumer.close()
 
     def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost | Unreadable]:
         for message in failed:
@@ -173,78 +181,12 @@ class LogReader:
             log.debug("reading %s: %s", self._topic, error)
 
 
-def read_range(
-    connection: Connection,
-    topic: str,
-    ranges: Mapping[int, tuple[int, int]],
-    *,
-    stall_timeout_s: float = 60.0,
-    stopping: Callable[[], bool] = lambda: False,
-    queue_bytes: int = QUEUE_BYTES,
-) -> Generator[Batch, None, None]:
-    """Every committed record with ``start <= offset < end`` of each partition, then stop.
-
-    Raises ConnectionFailedError when nothing arrives for ``stall_timeout_s``. Ends early, within
-    a second, once ``stopping`` answers True.
-    """
-    remaining = {p: end for p, (start, end) in ranges.items() if start < end}
-    if not remaining:
-        return
-    reader = LogReader(connection, topic, queue_bytes=queue_bytes)
-    try:
-        for partition in remaining:
-            reader.assign(partition, ranges[partition][0])
-        waited_s, cause = 0.0, ""
-        while remaining and not stopping():
-            news = reader.poll(0.5)
-            corrupt = [item for item in news if isinstance(item, Unreadable)]
-            waited_s = 0.0 if len(news) > len(corrupt) else waited_s + 0.5
-            for bad in corrupt:
-                cause = f": partition {bad.partition}, offset {bad.offset}: {bad.reason}"
-            if waited_s >= stall_timeout_s:
-                raise ConnectionFailedError(
-                    f"{topic}: nothing arrived for {stall_timeout_s:.0f} s before the end{cause}",
-                    hint="is the broker reachable, or does an open transaction block the end?",
-                )
-            for item in news:
-                if isinstance(item, Unreadable):
-                    continue
-                if isinstance(item, PlaceLost):
-                    raise TopicNotFoundError(
-                        f"{topic}, partition {item.partition}: the place is gone: {item.reason}",
-                        hint="the log moved on or the topic was recreated; start again",
-                    )
-                yield from _within(item, remaining, reader)
-    finally:
-        reader.close()
-
-
-def _within(
-    item: Batch | EndOfLog, remaining: dict[int, int], reader: LogReader
-) -> Iterator[Batch]:
-    """Pass on what lies before the partition's end, and let go of the partition once there."""
-    end = remaining.get(item.partition)
-    if end is None:
-        return
-    if isinstance(item, Batch):
-        if item.next_offset > end:
-            item = item.first(sum(1 for offset in item.offsets if offset < end), end)
-        if len(item):
-            yield item
-        reached = item.next_offset
-    else:
-        reached = item.offset
-    if reached >= end:
-        del remaining[item.partition]
-        reader.release(item.partition)
-
-
 def _note_error(error: KafkaError) -> None:
     """Broker up and down: librdkafka reconnects by itself, the monitor judges what it means."""
     log.debug("reader: %s", error.str())
 
 
-def _batches(messages: list[Message]) -> Iterator[Batch]:
+def _batches(messages: list[Message]) -> Iterator[ColumnBatch]:
     """One batch per partition, in offset order."""
     if not messages:
         return
@@ -260,16 +202,16 @@ def _batches(messages: list[Message]) -> Iterator[Batch]:
         yield _batch(partition, group)
 
 
-def _batch(partition: int, messages: list[Message]) -> Batch:
+def _batch(partition: int, messages: list[Message]) -> ColumnBatch:
     last = messages[-1]
     epoch = last.leader_epoch()
     headers, unreadable = _headers(messages)
-    return Batch(
+    return ColumnBatch(
         partition=partition,
         keys=[message.key() for message in messages],
         values=[message.value() for message in messages],
-        offsets=[message.offset() for message in messages],
-        timestamps=[message.timestamp()[1] for message in messages],
+        offsets=np.array([message.offset() for message in messages], np.int64),
+        timestamps=np.array([message.timestamp()[1] for message in messages], np.int64),
         headers=headers,
         next_offset=last.offset() + 1,
         leader_epoch=-1 if epoch is None else epoch,

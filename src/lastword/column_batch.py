@@ -1,0 +1,276 @@
+"""A batch whose columns are Python lists and numpy arrays, and the loops over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lastword.keyspace import Keyspace
+from lastword.records import (
+    INSTANCE_HEADER,
+    NO_HEADERS,
+    Batch,
+    BatchContents,
+    Header,
+    Headers,
+    Record,
+    Refused,
+    RowChange,
+    TableRows,
+    TableRules,
+    Validate,
+)
+from lastword.rows import encode_row, plain_rows
+
+
+class ColumnBatch(Batch):
+    """The columns as they are given; lists of offsets and timestamps become arrays."""
+
+    __slots__ = (
+        "headers",
+        "keys",
+        "leader_epoch",
+        "next_offset",
+        "offsets",
+        "partition",
+        "timestamps",
+        "unreadable_headers",
+        "values",
+    )
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    offsets: NDArray[np.int64]
+    timestamps: NDArray[np.int64]
+    headers: Sequence[Headers | None]
+
+    def __init__(
+        self,
+        *,
+        partition: int,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        offsets: ArrayLike,
+        timestamps: ArrayLike,
+        headers: Sequence[Headers | None],
+        next_offset: int,
+        leader_epoch: int = -1,
+        unreadable_headers: Sequence[int] = (),
+    ) -> None:
+        self.partition = partition
+        self.keys = keys
+        self.values = values
+        self.offsets = np.asarray(offsets, np.int64)
+        self.timestamps = np.asarray(timestamps, np.int64)
+        self.headers = headers
+        self.next_offset = next_offset
+        self.leader_epoch = leader_epoch
+        self.unreadable_headers = unreadable_headers
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all keys and values."""
+        return sum(map(len, filter(None, self.keys))) + sum(map(len, filter(None, self.values)))
+
+    def first(self, count: int, next_offset: int) -> ColumnBatch:
+        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        return ColumnBatch(
+            partition=self.partition,
+            keys=self.keys[:count],
+            values=self.values[:count],
+            offsets=self.offsets[:count],
+            timestamps=self.timestamps[:count],
+            headers=self.headers[:count],
+            next_offset=next_offset,
+            leader_epoch=self.leader_epoch,
+            unreadable_headers=[each for each in self.unreadable_headers if each < next_offset],
+        )
+
+    def below(self, end: int) -> ColumnBatch:
+        """The records with an offset below ``end``, after which reading goes on there."""
+        if self.next_offset <= end:
+            return self
+        return self.first(int(np.searchsorted(self.offsets, end)), end)
+
+    # -- record by record --------------------------------------------------------------------
+
+    def records(self) -> Iterator[Record]:
+        """One Record after another."""
+        offsets, timestamps = self.offsets.tolist(), self.timestamps.tolist()
+        columns = zip(offsets, timestamps, self.keys, self.values, self.headers, strict=True)
+        for offset, timestamp_ms, key, value, headers in columns:
+            yield Record(self.partition, offset, timestamp_ms, key, value, headers or NO_HEADERS)
+
+    def records_of(self, key: bytes) -> list[Record]:
+        """The records of one key."""
+        return [each for each in self.records() if each.key == key] if key in self.keys else []
+
+    def table_records(self, rules: TableRules) -> Iterator[Record]:
+        """The records that belong to a table, every change of a key among them."""
+        outside = self._outside(rules)
+        for i, record in enumerate(self.records()):
+            if i not in outside:
+                yield record._replace(headers=_unmarked(record.headers, rules.owner))
+
+    def row_changes(
+        self, rules: TableRules, since_ms: int, validate: Validate | None = None
+    ) -> Iterator[RowChange]:
+        """Every change that belongs to a table, as a row."""
+        outside = self._outside(rules)
+        places = zip(self.offsets.tolist(), self.timestamps.tolist(), strict=True)
+        for i, (offset, timestamp_ms) in enumerate(places):
+            since_ms = max(since_ms, timestamp_ms)  # also of what is left out
+            if i in outside:
+                continue
+            key, value, row = self.keys[i] or b"", self.values[i], None
+            if value is not None:
+                if validate is not None and validate(key, value) is not None:
+                    continue
+                headers = _unmarked(self.headers[i] or NO_HEADERS, rules.owner)
+                row = encode_row(offset, timestamp_ms, headers, value)
+            yield RowChange(key, offset, since_ms, row)
+
+    def tombstones(self) -> dict[bytes, int]:
+        """The offset of the last tombstone of each key that has one here."""
+        if None not in self.values:
+            return {}
+        columns = zip(self.keys, self.values, self.offsets.tolist(), strict=True)
+        return {key: offset for key, value, offset in columns if value is None and key is not None}
+
+    def contents(self) -> BatchContents:
+        """Counts and sizes."""
+        tombstones = keyless = 0
+        sizes: dict[bytes, int | None] = {}
+        for key, value in zip(self.keys, self.values, strict=True):
+            if not key:
+                keyless += 1
+            elif value is None:
+                tombstones += 1
+                sizes[key] = None
+            else:
+                sizes[key] = len(key) + len(value)
+        return BatchContents(tombstones, keyless, sizes)
+
+    def offset_without(self, header: Header) -> int | None:
+        """The offset of the first record that does not carry ``header``, or None."""
+        for i, headers in enumerate(self.headers):
+            if header not in (headers or NO_HEADERS):
+                return int(self.offsets[i])
+        return None
+
+    def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """(offset, value) of each record whose first header of that name has a value."""
+        for i, headers in enumerate(self.headers):
+            value = next((value for other, value in headers or () if other == name), None)
+            if value is not None:
+                yield int(self.offsets[i]), value
+
+    # -- all records at once -----------------------------------------------------------------
+
+    def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
+        """What the batch does to the store of a table."""
+        plain = None if validate is not None else self._plain_rows(rules)
+        return plain or self._careful_rows(rules, validate)
+
+    def _plain_rows(self, rules: TableRules) -> TableRows | None:
+        """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
+        keys, values = self.keys, self.values
+        if (
+            None in values
+            or None in keys
+            or b"" in keys
+            or self._has_headers
+            or len(rules.keyspace.misplaced(keys, self.partition))  # type: ignore[arg-type]
+        ):
+            return None
+        rows = plain_rows(self.offsets, self.timestamps, values)  # type: ignore[arg-type]
+        return TableRows(dict(zip(keys, rows, strict=True)), [])  # type: ignore[arg-type]
+
+    def _careful_rows(self, rules: TableRules, validate: Validate | None) -> TableRows:
+        """The same for any batch: by the index of each key's last record."""
+        last: dict[bytes | None, int] = dict(zip(self.keys, range(len(self)), strict=True))
+        keyless = self._drop_keyless(last, takes_empty_keys=rules.takes_empty_keys)
+        misplaced = self._drop_misplaced(last, rules.keyspace)
+        refused = [] if validate is None else self._drop_refused(last, validate)
+        if rules.owner is not None:
+            last = dict(sorted(last.items(), key=itemgetter(1)))
+        deletes = [key for key, i in last.items() if self.values[i] is None]
+        for key in deletes:
+            del last[key]
+        rows = self._rows(list(last.values()), rules.owner)
+        puts: dict[bytes, bytes] = dict(zip(last, rows, strict=True))  # type: ignore[arg-type]
+        return TableRows(puts, deletes, keyless, misplaced, refused)  # type: ignore[arg-type]
+
+    def _rows(self, chosen: list[int], owner: Header | None) -> list[bytes]:
+        """The rows of the records at these indexes, all of which have values."""
+        values: list[bytes] = [self.values[i] for i in chosen]  # type: ignore[misc]
+        at = np.array(chosen, np.int64)
+        offsets, timestamps = self.offsets[at], self.timestamps[at]
+        if not self._has_headers:
+            return plain_rows(offsets, timestamps, values)
+        columns = zip(chosen, offsets.tolist(), timestamps.tolist(), values, strict=True)
+        return [
+            encode_row(offset, time_ms, _unmarked(self.headers[i] or NO_HEADERS, owner), value)
+            for i, offset, time_ms, value in columns
+        ]
+
+    @property
+    def _has_headers(self) -> bool:
+        return self.headers.count(None) < len(self.headers)
+
+    def _outside(self, rules: TableRules) -> set[int]:
+        """The indexes of the records that do not belong to the table."""
+        strays = rules.keyspace.misplaced([key or b"" for key in self.keys], self.partition)
+        outside = set(strays.tolist())
+        refused = (None,) if rules.takes_empty_keys else (None, b"")
+        outside.update(i for i, key in enumerate(self.keys) if key in refused)
+        return outside
+
+    def _drop_keyless(self, last: dict[bytes | None, int], *, takes_empty_keys: bool) -> int:
+        """Take out null keys, and empty ones, which no broker refuses."""
+        refused = (None,) if takes_empty_keys else (None, b"")
+        return sum(self.keys.count(key) for key in refused if last.pop(key, None) is not None)
+
+    def _drop_misplaced(self, last: dict[bytes | None, int], keyspace: Keyspace) -> int:
+        """Take out keys that do not belong here: their other half lives in the right partition."""
+        keys = list(last)
+        strays = {keys[i] for i in keyspace.misplaced(keys, self.partition).tolist()}  # type: ignore[arg-type]
+        for key in strays:
+            del last[key]
+        return sum(1 for key in self.keys if key in strays) if strays else 0
+
+    def _drop_refused(self, last: dict[bytes | None, int], validate: Validate) -> list[Refused]:
+        """Take out values that cannot be read; the last good record of the key stands instead."""
+
+        def problem(key: bytes | None, i: int) -> str | None:
+            value = self.values[i]
+            return None if value is None else validate(key or b"", value)
+
+        suspects = {key for key, i in last.items() if problem(key, i) is not None}
+        indexes: dict[bytes | None, list[int]] = {key: [] for key in suspects}
+        for i, key in enumerate(self.keys if suspects else ()):
+            if key in suspects:
+                indexes[key].append(i)
+        refused: list[Refused] = []
+        for key, of_key in indexes.items():
+            del last[key]
+            for i in reversed(of_key):
+                reason = problem(key, i)
+                if reason is None:
+                    last[key] = i
+                    break
+                refused.append(Refused(int(self.offsets[i]), key or b"", reason))
+        return refused
+
+
+def _unmarked(headers: Headers, owner: Header | None) -> Headers:
+    """The headers as the user gave them, without an evicting table's marks."""
+    if owner is None:
+        return headers
+    return tuple(h for h in headers if h != owner and h[0] != INSTANCE_HEADER)
