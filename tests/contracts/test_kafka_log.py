@@ -1,0 +1,74 @@
+"""The contract of a log source on KafkaLog, against the session's broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.testing.log_range_contract import LogRangeContract
+from lastword.testing.log_source_contract import LogSourceContract
+from lastword.testing.log_writer import Written
+from tests.support.wire import RawName, RawRecord, produce_raw
+
+pytestmark = pytest.mark.broker
+
+FLUSH_S = 60.0
+
+
+class PlainWriter:
+    """Writes with the Kafka client, and by hand what the client would not send."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def append(self, topic: str, records: Sequence[Written], *, partition: int = 0) -> None:
+        if any(isinstance(name, bytes) for each in records for name, _ in each.headers):
+            produce_raw(self._connection, topic, [_by_hand(each) for each in records])
+            return
+        settings = {"acks": "all", "enable.idempotence": True, "linger.ms": 5}
+        producer = Producer(self._connection.librdkafka() | settings)
+        _produce(producer, topic, records, partition)
+
+    def begin(self, topic: str, records: Sequence[Written]) -> PlainTransaction:
+        settings = {"transactional.id": uuid4().hex, "linger.ms": 0}
+        producer = Producer(self._connection.librdkafka() | settings)
+        producer.init_transactions(FLUSH_S)
+        producer.begin_transaction()
+        _produce(producer, topic, records, 0)
+        return PlainTransaction(producer)
+
+
+class PlainTransaction:
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(FLUSH_S)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(FLUSH_S)
+
+
+def _produce(producer: Producer, topic: str, records: Sequence[Written], partition: int) -> None:
+    for each in records:
+        headers = list(each.headers)
+        producer.produce(topic, each.value, each.key, partition=partition, headers=headers)
+    assert producer.flush(FLUSH_S) == 0
+
+
+def _by_hand(record: Written) -> RawRecord:
+    names = ((RawName(n) if isinstance(n, bytes) else n, value) for n, value in record.headers)
+    return RawRecord(record.key or b"", record.value, list(names))
+
+
+class TestKafkaLog(LogSourceContract, LogRangeContract):
+    def make_source(self, connection: Connection) -> KafkaLog:
+        return KafkaLog(connection)
+
+    def make_writer(self, connection: Connection) -> PlainWriter:
+        return PlainWriter(connection)
