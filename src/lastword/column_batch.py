@@ -214,11 +214,10 @@ class ColumnBatch(Batch):
         offsets, timestamps = self.offsets[at], self.timestamps[at]
         if not self._has_headers:
             return plain_rows(offsets, timestamps, values)
-        columns = zip(chosen, offsets.tolist(), timestamps.tolist(), values, strict=True)
-        return [
-            encode_row(offset, time_ms, _unmarked(self.headers[i] or NO_HEADERS, owner), value)
-            for i, offset, time_ms, value in columns
-        ]
+        headers = [self.headers[i] for i in chosen]
+        if owner is not None:
+            headers = [_unmarked(each or NO_HEADERS, owner) for each in headers]
+        return list(map(encode_row, offsets.tolist(), timestamps.tolist(), headers, values))
 
     @property
     def _has_headers(self) -> bool:

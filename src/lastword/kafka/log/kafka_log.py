@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ _FATAL_FOR_A_READER = frozenset(
         KafkaError.SASL_AUTHENTICATION_FAILED,
     )
 )
+
+_TIME = itemgetter(1)  # a message's timestamp is its kind and the time
 
 
 @dataclass(frozen=True)
@@ -206,12 +209,13 @@ def _batch(partition: int, messages: list[Message]) -> ColumnBatch:
     last = messages[-1]
     epoch = last.leader_epoch()
     headers, unreadable = _headers(messages)
+    times = map(_TIME, map(Message.timestamp, messages))
     return ColumnBatch(
         partition=partition,
-        keys=[message.key() for message in messages],
-        values=[message.value() for message in messages],
-        offsets=np.array([message.offset() for message in messages], np.int64),
-        timestamps=np.array([message.timestamp()[1] for message in messages], np.int64),
+        keys=list(map(Message.key, messages)),
+        values=list(map(Message.value, messages)),
+        offsets=np.fromiter(map(Message.offset, messages), np.int64, len(messages)),
+        timestamps=np.fromiter(times, np.int64, len(messages)),
         headers=headers,
         next_offset=last.offset() + 1,
         leader_epoch=-1 if epoch is None else epoch,
