@@ -116,7 +116,7 @@ class ColumnBatch(Batch):
         outside = self._outside(rules)
         for i, record in enumerate(self.records()):
             if i not in outside:
-                yield record._replace(headers=_unmarked(record.headers, rules.owner))
+                yield record._replace(headers=_unmarked(record.headers, rules.sole_writer))
 
     def row_changes(
         self, rules: TableRules, since_ms: int, validate: Validate | None = None
@@ -132,7 +132,7 @@ class ColumnBatch(Batch):
             if value is not None:
                 if validate is not None and validate(key, value) is not None:
                     continue
-                headers = _unmarked(self.headers[i] or NO_HEADERS, rules.owner)
+                headers = _unmarked(self.headers[i] or NO_HEADERS, rules.sole_writer)
                 row = encode_row(offset, timestamp_ms, headers, value)
             yield RowChange(key, offset, since_ms, row)
 
@@ -198,16 +198,16 @@ class ColumnBatch(Batch):
         keyless = self._drop_keyless(last, takes_empty_keys=rules.takes_empty_keys)
         misplaced = self._drop_misplaced(last, rules.keyspace)
         refused = [] if validate is None else self._drop_refused(last, validate)
-        if rules.owner is not None:
+        if rules.sole_writer is not None:
             last = dict(sorted(last.items(), key=itemgetter(1)))
         deletes = [key for key, i in last.items() if self.values[i] is None]
         for key in deletes:
             del last[key]
-        rows = self._rows(list(last.values()), rules.owner)
+        rows = self._rows(list(last.values()), rules.sole_writer)
         puts: dict[bytes, bytes] = dict(zip(last, rows, strict=True))  # type: ignore[arg-type]
         return TableRows(puts, deletes, keyless, misplaced, refused)  # type: ignore[arg-type]
 
-    def _rows(self, chosen: list[int], owner: Header | None) -> list[bytes]:
+    def _rows(self, chosen: list[int], mark: Header | None) -> list[bytes]:
         """The rows of the records at these indexes, all of which have values."""
         values: list[bytes] = [self.values[i] for i in chosen]  # type: ignore[misc]
         at = np.array(chosen, np.int64)
@@ -215,8 +215,8 @@ class ColumnBatch(Batch):
         if not self._has_headers:
             return plain_rows(offsets, timestamps, values)
         headers = [self.headers[i] for i in chosen]
-        if owner is not None:
-            headers = [_unmarked(each or NO_HEADERS, owner) for each in headers]
+        if mark is not None:
+            headers = [_unmarked(each or NO_HEADERS, mark) for each in headers]
         return list(map(encode_row, offsets.tolist(), timestamps.tolist(), headers, values))
 
     @property
@@ -268,8 +268,8 @@ class ColumnBatch(Batch):
         return refused
 
 
-def _unmarked(headers: Headers, owner: Header | None) -> Headers:
+def _unmarked(headers: Headers, mark: Header | None) -> Headers:
     """The headers as the user gave them, without an evicting table's marks."""
-    if owner is None:
+    if mark is None:
         return headers
-    return tuple(h for h in headers if h != owner and h[0] != INSTANCE_HEADER)
+    return tuple(h for h in headers if h != mark and h[0] != INSTANCE_HEADER)

@@ -26,9 +26,9 @@ LastwordError                      .retriable  .hint
     WatchLostError                 a watcher fell behind, or what it asks for is gone
     MomentGoneError                a past state that can no longer be answered exactly
   WriteError
-    InvalidRecordError             null or empty key, or a record too large
+    InvalidRecordError             an empty key, too large, or a condition not supported here
     IndeterminateError             no answer in time: the write may or may not have happened
-    WriteFailedError               the cluster refused the write
+    WriteFailedError               the cluster refused the write, or it was never sent
     FencedError                    another process has taken over; this one must stop
       TakenOverError*              a transactional id has a new holder; take it over again, or stop
   TableClosedError                 the table is closed, or failed before
@@ -202,7 +202,7 @@ class WriteError(LastwordError):
 
 
 class InvalidRecordError(WriteError):
-    """The record cannot be written: null or empty key, or too large."""
+    """The record cannot be written: an empty key, too large, or a condition not supported here."""
 
 
 class IndeterminateError(WriteError):
@@ -210,7 +210,7 @@ class IndeterminateError(WriteError):
 
 
 class WriteFailedError(WriteError):
-    """The cluster refused the write; it did not happen."""
+    """The write did not happen: the cluster refused it, or it was never sent."""
 
 
 class FencedError(WriteError):

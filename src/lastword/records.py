@@ -6,7 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lastword.errors import ConfigError
 
@@ -21,8 +22,12 @@ Headers = tuple[Header, ...]
 NO_HEADERS: Headers = ()
 # Kafka's partitions have 31 bits and its offsets 63; Python refuses to read much longer numbers.
 _VERSION = re.compile(r"([0-9]{1,10}):([0-9]{1,19})")
+SOLE_WRITER_HEADER = "lastword-owner"
+"""Says which table wrote a record, on a topic that only that table may write."""
 INSTANCE_HEADER = "lastword-instance"
-"""Says which instance of an evicting table wrote a record."""
+"""Says which instance of that table wrote it."""
+ANY_PARTITION = -1
+"""As the partition of a write: the one that the key's hash names."""
 
 
 class Version(NamedTuple):
@@ -48,6 +53,30 @@ class Version(NamedTuple):
                 hint="a version is PARTITION:OFFSET, such as 2:17",
             )
         return cls(int(found[1]), int(found[2]))
+
+
+class Absent(Enum):
+    """The type of ABSENT, the ``expected`` version of a key that must not exist."""
+
+    ABSENT = "ABSENT"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class Write(NamedTuple):
+    """A record to be written, as raw bytes. A ``value`` of None is a tombstone.
+
+    Without a ``timestamp_ms`` it gets the time of writing. With an ``expected`` version (or
+    ABSENT) it is written only if that is the key's current one, and None sets no condition.
+    """
+
+    key: bytes
+    value: bytes | None
+    headers: Headers = NO_HEADERS
+    timestamp_ms: int | None = None
+    partition: int = ANY_PARTITION
+    expected: Version | Absent | None = None
 
 
 class Record(NamedTuple):
@@ -176,13 +205,13 @@ class TableRules:
     """Which records belong to a table, and how they become its rows.
 
     Null keys never belong, and empty ones only with ``takes_empty_keys``: tables have none,
-    pipelines may. Nor does a key in a partition that is not its own by ``keyspace``. ``owner`` is
-    the header by which an evicting table marks its records. Their rows have neither this mark
-    nor that of the instance, and come in the order of their records: that of use.
+    pipelines may. Nor does a key in a partition that is not its own by ``keyspace``.
+    ``sole_writer`` is the header by which an evicting table marks its records. Their rows have
+    neither this mark nor that of the instance, and come in the order of their records: that of use.
     """
 
     keyspace: Keyspace
-    owner: Header | None = None
+    sole_writer: Header | None = None
     takes_empty_keys: bool = False
 
 

@@ -21,6 +21,7 @@ from lastword.records import Position
 from lastword.replicas.state_directory import StateDirectory
 from lastword.table.state import TableState
 from lastword.testing import wait_until
+from lastword.writer.read_your_writes import ReadYourWrites
 from tests.support.partial_tables import (
     PARTITIONS,
     gain,
@@ -140,14 +141,16 @@ def test_a_write_whose_partition_leaves_before_it_is_read_back_is_not_written_tw
 ) -> None:
     table = open_partial(tables, topic.name, {0, 1}, **RAW)
     parts = table._lifecycle.parts
-    wait_for = parts.writer._wait_for
+    writer = parts.writer
+    assert isinstance(writer, ReadYourWrites)
+    wait_for = writer._wait_for
 
     def leave_first(position: Position, timeout_s: float) -> None:
         if 0 in parts.replicas.held:
             parts.replicas.lose(0)
         wait_for(position, timeout_s)
 
-    monkeypatch.setattr(parts.writer, "_wait_for", leave_first)
+    monkeypatch.setattr(writer, "_wait_for", leave_first)
     gone, here = table.put_many([(KEYS[0][0], b"new"), (KEYS[1][0], b"new")])
     assert isinstance(gone.error, NotUpToPositionError)
     assert gone.version is not None

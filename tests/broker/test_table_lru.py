@@ -7,7 +7,7 @@ import pytest
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.table.parts import OWNER_HEADER
+from lastword.records import SOLE_WRITER_HEADER
 from lastword.table.state import TableState
 from lastword.table.table import Table
 from lastword.testing import wait_until
@@ -127,8 +127,8 @@ def test_every_record_of_the_table_is_marked_as_its_own(topic: str, tables: Tabl
     table.put("b", 2)
     table.delete("b")
     wait_for_keys(tables.connection, topic, set())
-    owners = {dict(r.headers)[OWNER_HEADER] for r in read_raw(tables.connection, topic)}
-    assert owners == {b"shop/carts"}
+    writers = {dict(r.headers)[SOLE_WRITER_HEADER] for r in read_raw(tables.connection, topic)}
+    assert writers == {b"shop/carts"}
     assert len(read_raw(tables.connection, topic)) >= 4
 
 

@@ -1,4 +1,4 @@
-"""The writer and its producer: order, evictions, and outcomes when nobody answers."""
+"""What write paths do beyond their contract: marks, evictions, placement, and their producer."""
 
 from __future__ import annotations
 
@@ -8,36 +8,41 @@ from collections.abc import Iterator
 
 import pytest
 
-from lastword.errors import IndeterminateError, InvalidRecordError, NotUpToPositionError
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import IndeterminateError, InvalidRecordError
 from lastword.kafka.connection import Connection
-from lastword.kafka.write.producer import Outgoing, RecordProducer
+from lastword.kafka.write.producer import RecordProducer
 from lastword.keyspace import Keyspace
-from lastword.records import Position
+from lastword.records import INSTANCE_HEADER, SOLE_WRITER_HEADER, Position, Write
 from lastword.testing import wait_until
-from lastword.writer.writer import Writer
+from lastword.writer.direct import DirectWriter
+from lastword.writer.instance_fence import InstanceFence
+from lastword.writer.read_your_writes import ReadYourWrites, WaitFor
+from lastword.writer.sole_writer import SoleWriter
+from lastword.writer.write_path import write_one
 from tests.support.tables import read_raw
 
 BATCH_BYTES = 1_000_000
+PATIENT_S = 60.0
 IMPATIENT_S = 1.0  # for answers that will not come
-OWNER = ("lastword-owner", b"tests")
+MARK = (SOLE_WRITER_HEADER, b"tests")
 
 
 def readable_at_once(position: Position, timeout_s: float) -> None:
     """What a follower that is always up to date does."""
 
 
+def make_sole_writer(connection: Connection, topic: str, wait_for: WaitFor) -> SoleWriter:
+    direct = DirectWriter(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=PATIENT_S)
+    path = ReadYourWrites(direct, topic, wait_for, timeout_s=PATIENT_S)
+    return SoleWriter(path, direct, MARK, InstanceFence(topic, SYSTEM_CLOCK))
+
+
 @pytest.fixture
-def writer(connection: Connection, topic: str) -> Iterator[Writer]:
-    opened = Writer(
-        connection,
-        topic,
-        keyspace=Keyspace(3),
-        batch_bytes=BATCH_BYTES,
-        wait_for=readable_at_once,
-        owner=OWNER,
-    )
-    yield opened
-    opened.close()
+def sole_writer(connection: Connection, topic: str) -> Iterator[SoleWriter]:
+    writer = make_sole_writer(connection, topic, readable_at_once)
+    yield writer
+    writer.close()
 
 
 @pytest.fixture
@@ -52,89 +57,45 @@ def unanswered() -> Iterator[RecordProducer]:
         producer.close()
 
 
-def test_records_are_written_in_the_order_they_are_given(
-    connection: Connection, topic: str, writer: Writer
-) -> None:
-    records = [Outgoing(b"key-%d" % (n % 5), b"%d" % n) for n in range(1_000)]
-    deliveries = writer.write(records)
-    versions = [delivery.version for delivery in deliveries]
-    assert None not in versions
-    log = {(r.partition, r.offset): r for r in read_raw(connection, topic)}
-    for record, version in zip(records, versions, strict=True):
-        assert version is not None
-        assert (log[version].key, log[version].value) == (record.key, record.value)
-        assert version.partition == Keyspace(3).partition_of(record.key)
-    for key in {record.key for record in records}:
-        of_key = [v for r, v in zip(records, versions, strict=True) if r.key == key and v]
-        assert of_key == sorted(of_key)
-
-
-def test_writes_of_many_threads_all_arrive(
-    connection: Connection, topic: str, writer: Writer
-) -> None:
-    def write(thread: int) -> None:
-        for n in range(50):
-            writer.write_one(Outgoing(b"%d-%d" % (thread, n), b"x"))
-
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len({record.key for record in read_raw(connection, topic)}) == 200
-
-
-def test_the_owner_marks_each_record(connection: Connection, topic: str, writer: Writer) -> None:
-    writer.write_one(Outgoing(b"a", b"1", (("trace", b"x"),)))
-    (record,) = read_raw(connection, topic)
-    assert record.headers == (("trace", b"x"), OWNER)
-
-
-def test_a_write_waits_for_every_partition_it_touched(connection: Connection, topic: str) -> None:
-    waited: list[Position] = []
-    writer = Writer(
-        connection,
-        topic,
-        keyspace=Keyspace(3),
-        batch_bytes=BATCH_BYTES,
-        wait_for=lambda position, _timeout: waited.append(position),
-    )
-    deliveries = writer.write([Outgoing(b"key-%d" % n, b"x") for n in range(20)])
-    writer.close()
-    ends = {d.version.partition: d.version.offset + 1 for d in deliveries if d.version}
-    assert waited == [Position(ends)]
-    assert len(ends) == 3
-
-
-def test_a_record_that_is_written_but_not_read_back_says_both(
+def test_a_key_with_a_suffix_goes_where_the_rest_of_it_belongs(
     connection: Connection, topic: str
 ) -> None:
-    def never(position: Position, timeout_s: float) -> None:
-        raise NotUpToPositionError("too slow")
-
-    writer = Writer(
-        connection, topic, keyspace=Keyspace(3), batch_bytes=BATCH_BYTES, wait_for=never
+    keyspace = Keyspace(3, suffix_bytes=8)
+    home = keyspace.partition_of
+    path = DirectWriter(
+        connection, topic, batch_bytes=BATCH_BYTES, timeout_s=PATIENT_S, keyspace=keyspace
     )
-    good, bad = writer.write([Outgoing(b"a", b"1"), Outgoing(b"", b"1")])
-    assert good.version is not None
-    assert isinstance(good.error, NotUpToPositionError)
-    assert bad.version is None
-    assert isinstance(bad.error, InvalidRecordError)
-    with pytest.raises(NotUpToPositionError):
-        writer.write_one(Outgoing(b"a", b"2"))
-    writer.close()
-    assert len(read_raw(connection, topic)) == 2
+    keys = [b"user-%d" % n + bytes(8) for n in range(20)]
+    path.write([Write(key, b"x") for key in keys])
+    elsewhere = (home(keys[0]) + 1) % 3
+    version = write_one(path, Write(keys[0], b"by hand", partition=elsewhere))
+    path.close()
+    assert version.partition == elsewhere
+    placed = {r.key: r.partition for r in read_raw(connection, topic) if r.value == b"x"}
+    assert placed == {key: home(key) for key in keys}
+    assert placed != {key: Keyspace(3).partition_of(key) for key in keys}
 
 
-def test_an_evicted_key_gets_a_tombstone_with_the_owners_mark(
-    connection: Connection, topic: str, writer: Writer
+def test_a_sole_writer_marks_each_record(
+    connection: Connection, topic: str, sole_writer: SoleWriter
 ) -> None:
-    writer.write([Outgoing(b"a", b"1"), Outgoing(b"b", b"1")])
+    sole_writer.write([Write(b"a", b"1", (("trace", b"x"),)), Write(b"a", b"2")])
+    first, second = read_raw(connection, topic)
+    assert first.headers[:2] == (("trace", b"x"), MARK)
+    assert second.headers[0] == MARK
+    assert first.headers[2:] == second.headers[1:]
+    assert [name for name, _ in second.headers] == [SOLE_WRITER_HEADER, INSTANCE_HEADER]
+
+
+def test_an_evicted_key_gets_a_marked_tombstone(
+    connection: Connection, topic: str, sole_writer: SoleWriter
+) -> None:
+    sole_writer.write([Write(b"a", b"1"), Write(b"b", b"1")])
     everything = Position(dict.fromkeys(range(3), 10))
-    writer.evict([b"a"], everything)
+    sole_writer.evict([b"a"], everything)
     wait_until(lambda: len(read_raw(connection, topic)) == 3, "the tombstone is in the topic")
     (tombstone,) = (record for record in read_raw(connection, topic) if record.value is None)
-    assert (tombstone.key, tombstone.headers) == (b"a", (OWNER,))
+    assert (tombstone.key, tombstone.headers[0]) == (b"a", MARK)
 
 
 def test_an_eviction_does_not_delete_a_write_that_is_under_way(
@@ -146,15 +107,8 @@ def test_an_eviction_does_not_delete_a_write_that_is_under_way(
         applied.set()
         assert evicted.wait(60)
 
-    writer = Writer(
-        connection,
-        topic,
-        keyspace=Keyspace(3),
-        batch_bytes=BATCH_BYTES,
-        wait_for=wait_for,
-        owner=OWNER,
-    )
-    writing = threading.Thread(target=writer.write_one, args=(Outgoing(b"a", b"new"),))
+    writer = make_sole_writer(connection, topic, wait_for)
+    writing = threading.Thread(target=write_one, args=(writer, Write(b"a", b"new")))
     writing.start()
     assert applied.wait(60)
     writer.evict([b"a"], Position({Keyspace(3).partition_of(b"a"): 0}))  # before the new record
@@ -167,26 +121,21 @@ def test_an_eviction_does_not_delete_a_write_that_is_under_way(
 def test_no_answer_is_reported_as_indeterminate_and_never_as_failed(
     unanswered: RecordProducer,
 ) -> None:
-    deliveries = unanswered.send([Outgoing(b"a", b"1"), Outgoing(b"b", b"2"), Outgoing(b"", b"3")])
-    assert [type(delivery.error) for delivery in deliveries] == [
+    deliveries = unanswered.send([Write(b"a", b"1"), Write(b"b", b"2"), Write(b"", b"3")])
+    assert [type(delivery) for delivery in deliveries] == [
         IndeterminateError,
         IndeterminateError,
         InvalidRecordError,
     ]
-    assert all(delivery.version is None for delivery in deliveries)
-    first = deliveries[0].error
-    assert first is not None
-    assert "may or may not have been written" in str(first)
-    assert "write the same value again" in (first.hint or "")
 
 
 def test_nothing_to_send_takes_no_time(unanswered: RecordProducer) -> None:
     assert unanswered.send([]) == []
 
 
-def test_a_closed_producer_can_be_closed_again(connection: Connection, topic: str) -> None:
-    producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=60.0)
-    producer.post([Outgoing(b"a", b"1")])
+def test_what_is_posted_before_a_close_is_written(connection: Connection, topic: str) -> None:
+    producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=PATIENT_S)
+    producer.post([Write(b"a", b"1")])
     producer.close()
-    producer.close()
+    producer.post([Write(b"b", b"1")])
     assert [record.key for record in read_raw(connection, topic)] == [b"a"]

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 
 from lastword.errors import LastwordError
 from lastword.kafka.connection import Connection
-from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
-from lastword.records import Version
+from lastword.records import Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.hooks import Hooks
@@ -31,6 +30,7 @@ from lastword.table.raw import RawTable
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
 from lastword.testing.fake_clock import FakeClock
+from lastword.writer.outcome import Acknowledged, Outcome
 from tests.support.offline_topic import DAY_MS, batch_of
 from tests.support.written_log import WrittenLog
 
@@ -178,8 +178,8 @@ class OfflineTable:
 
     # -- as the writer ---------------------------------------------------------------------
 
-    def write_one(self, record: Outgoing) -> Version:
-        return self.append(record.key, record.value)
+    def write(self, records: Sequence[Write]) -> list[Outcome]:
+        return [Acknowledged(each.key, self.append(each.key, each.value)) for each in records]
 
-    def write(self, records: Sequence[Outgoing]) -> list[Delivery]:
-        return [Delivery(self.write_one(record)) for record in records]
+    def close(self) -> None:
+        """Nothing is under way between two calls."""

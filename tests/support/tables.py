@@ -9,11 +9,10 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.records import NO_HEADERS, Headers, Record
+from lastword.records import NO_HEADERS, Headers
 from lastword.table.table import Table
+from lastword.testing.logs import read_log
 
 
 class Tables(ExitStack):
@@ -72,12 +71,4 @@ def write_raw(
     assert producer.flush(30) == 0
 
 
-def read_raw(connection: Connection, topic: str) -> list[Record]:
-    """Every record that is in the log now, by partition and offset."""
-    with Admin(connection) as admin:
-        partitions = range(admin.describe(topic).partitions)
-        starts = admin.start_offsets(topic, partitions)
-        ends = admin.end_offsets(topic, partitions)
-    ranges = {p: (starts[p], ends[p]) for p in partitions}
-    found = [r for batch in KafkaLog(connection).read(topic, ranges) for r in batch.records()]
-    return sorted(found, key=lambda record: (record.partition, record.offset))
+read_raw = read_log

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from math import ceil, floor, log10
 
-from lastword.bench.topics import Outcome
+from lastword.bench.topics import TopicResult
 
 WIDTH, HEIGHT = 980, 430
 COLOURS = {"compact": "#2563eb", "compact,delete": "#059669", "delete": "#d97706"}
@@ -19,16 +19,16 @@ _BARS = (680, 84, 210)  # x, y, width of the longest bar
 _MIB = 1 << 20
 
 
-def svg(title: str, outcomes: Sequence[Outcome]) -> str:
+def svg(title: str, results: Sequence[TopicResult]) -> str:
     """One picture, light and self-contained, for a page or a browser."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         _text(24, 34, title, size=17, weight=600),
-        *_legend(outcomes),
-        *_curves(outcomes),
-        *_bars(outcomes),
+        *_legend(results),
+        *_curves(results),
+        *_bars(results),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -59,20 +59,20 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bo
     )
 
 
-def _legend(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _legend(results: Sequence[TopicResult]) -> Iterator[str]:
     x = 24.0
-    for each in outcomes:
+    for each in results:
         colour = COLOURS[each.policy]
         yield f'<rect x="{x:.1f}" y="50" width="14" height="14" rx="3" fill="{colour}"/>'
         yield _text(x + 20, 62, f"cleanup.policy={each.policy}", colour=FAINT)
         x += 46 + 7.4 * len(f"cleanup.policy={each.policy}")
 
 
-def _curves(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _curves(results: Sequence[TopicResult]) -> Iterator[str]:
     left, top, width, height = _PLOT
-    end_s = max((sample.at_s for each in outcomes for sample in each.samples), default=1.0) or 1.0
-    most = max((s.size_bytes for each in outcomes for s in each.samples), default=0) / _MIB
-    written_s = max(each.written_s for each in outcomes)
+    end_s = max((sample.at_s for each in results for sample in each.samples), default=1.0) or 1.0
+    most = max((s.size_bytes for each in results for s in each.samples), default=0) / _MIB
+    written_s = max(each.written_s for each in results)
     step = _step(most or 1.0)
     roof = step * max(1, ceil(most / step))
 
@@ -93,7 +93,7 @@ def _curves(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if written_s < end_s:
         yield _line(x(written_s), top, x(written_s), top + height, FAINT, dashed=True)
         yield _text(x(written_s) + 6, top + height / 2, "writing ends", colour=FAINT, size=12)
-    for each in outcomes:
+    for each in results:
         points = " ".join(f"{x(s.at_s):.1f},{y(s.size_bytes / _MIB):.1f}" for s in each.samples)
         yield (
             f'<polyline points="{points}" fill="none" stroke="{COLOURS[each.policy]}" '
@@ -105,18 +105,18 @@ def _curves(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield _text(26, top + height / 2, "stored, MiB", anchor="middle", turned=True)
 
 
-def _bars(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _bars(results: Sequence[TopicResult]) -> Iterator[str]:
     left, top, width = _BARS
     groups = (
-        ("time to restore, ms", [each.restore_s * 1000 for each in outcomes]),
-        ("records read by it, thousands", [each.records_read / 1000 for each in outcomes]),
+        ("time to restore, ms", [each.restore_s * 1000 for each in results]),
+        ("records read by it, thousands", [each.records_read / 1000 for each in results]),
     )
     y = float(top)
     for heading, figures in groups:
         yield _text(left, y + 4, heading, weight=600)
         y += 20
         longest = max(figures) or 1.0
-        for each, figure in zip(outcomes, figures, strict=True):
+        for each, figure in zip(results, figures, strict=True):
             length = max(2.0, width * figure / longest)
             yield (
                 f'<rect x="{left}" y="{y:.1f}" width="{length:.1f}" height="24" rx="3" '

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from lastword.errors import ConfigError
-from lastword.kafka.write.producer import Outgoing
+from lastword.records import Write
 
 _SEED = 5
 _DELETED_SHARE = 0.05
@@ -26,7 +26,7 @@ class ChangeStream:
         if self.records < 1 or self.keys < 1 or self.value_bytes < 1:
             raise ConfigError("a stream has at least one record, one key and one byte a value")
 
-    def batches(self) -> Iterator[list[Outgoing]]:
+    def batches(self) -> Iterator[list[Write]]:
         """The stream in pieces, in order."""
         dice = Random(_SEED)  # noqa: S311 - not for secrets
         for first in range(0, self.records, _BATCH_RECORDS):
@@ -41,8 +41,8 @@ class ChangeStream:
                 (live.discard if record.value is None else live.add)(record.key)
         return len(live)
 
-    def _change(self, dice: Random) -> Outgoing:
+    def _change(self, dice: Random) -> Write:
         key = b"key-%d" % dice.randrange(self.keys)
         # Random bytes: nothing that compression could make small.
         value = dice.randbytes(self.value_bytes)
-        return Outgoing(key, None if dice.random() < _DELETED_SHARE else value)
+        return Write(key, None if dice.random() < _DELETED_SHARE else value)

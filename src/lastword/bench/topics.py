@@ -13,11 +13,12 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.kafka.write.producer import BATCH_BYTES_MAX, RecordProducer
+from lastword.kafka.write.producer import BATCH_BYTES_MAX
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.stores.memory import MemoryStore
 from lastword.topics.cleaner_log import all_runs
+from lastword.writer.direct import DirectWriter
 
 POLICIES = ("compact", "compact,delete", "delete")
 SAMPLE_S = 1.0
@@ -74,7 +75,7 @@ class Cleaning:
 
 
 @dataclass
-class Outcome:
+class TopicResult:
     """What became of one topic; the runs of the cleaner are None where they cannot be known."""
 
     policy: str
@@ -113,27 +114,27 @@ class TopicsBench:
         self._began = 0.0
         self._began_ms = 0
 
-    def run(self) -> list[Outcome]:
-        """One outcome for each policy, in the order of POLICIES."""
+    def run(self) -> list[TopicResult]:
+        """One result for each policy, in the order of POLICIES."""
         run_id = uuid.uuid4().hex[:8]
-        outcomes = [
-            Outcome(policy, f"lastword-bench-{run_id}-{policy.replace(',', '-')}")
+        results = [
+            TopicResult(policy, f"lastword-bench-{run_id}-{policy.replace(',', '-')}")
             for policy in POLICIES
         ]
-        with self._topics(outcomes):
+        with self._topics(results):
             self._began, self._began_ms = self._clock.monotonic(), self._clock.now_ms()
-            self._write(outcomes)
-            self._watch(outcomes)
-            for number, outcome in enumerate(outcomes):
-                self._progress(number, len(outcomes), f"restoring {outcome.policy}")
-                outcome.cleanings = self._cleanings(outcome.topic)
-                self._restore(outcome)
-        return outcomes
+            self._write(results)
+            self._watch(results)
+            for number, result in enumerate(results):
+                self._progress(number, len(results), f"restoring {result.policy}")
+                result.cleanings = self._cleanings(result.topic)
+                self._restore(result)
+        return results
 
     @contextmanager
-    def _topics(self, outcomes: Sequence[Outcome]) -> Iterator[None]:
+    def _topics(self, results: Sequence[TopicResult]) -> Iterator[None]:
         with ExitStack() as created:
-            for each in outcomes:
+            for each in results:
                 settings = self._plan.settings(each.policy)
                 partitions = self._plan.partitions
                 self._admin.create(
@@ -142,59 +143,58 @@ class TopicsBench:
                 created.callback(self._admin.delete, each.topic)
             yield
 
-    def _write(self, outcomes: Sequence[Outcome]) -> None:
+    def _write(self, results: Sequence[TopicResult]) -> None:
         plan, written = self._plan, 0
         with ExitStack() as opened:
-            producers = []
-            for each in outcomes:
-                producer = RecordProducer(
+            writers = []
+            for each in results:
+                writer = DirectWriter(
                     self._admin.connection,
                     each.topic,
                     batch_bytes=BATCH_BYTES_MAX,
                     timeout_s=_WRITE_TIMEOUT_S,
                     clock=self._clock,
                 )
-                opened.callback(producer.close)
-                producers.append(producer)
+                opened.callback(writer.close)
+                writers.append(writer)
             for batch in plan.stream.batches():
-                for producer, outcome in zip(producers, outcomes, strict=True):
-                    for delivery in producer.send(batch):
-                        if delivery.error is not None:
-                            raise delivery.error
-                    outcome.records_written += len(batch)
-                    outcome.written_s = self._elapsed()
+                for writer, result in zip(writers, results, strict=True):
+                    for outcome in writer.write(batch):
+                        outcome.raise_or_version()
+                    result.records_written += len(batch)
+                    result.written_s = self._elapsed()
                 written += len(batch)
                 self._progress(written, plan.stream.records, "writing")
-                self._keep_pace(outcomes, written / plan.stream.records)
+                self._keep_pace(results, written / plan.stream.records)
 
-    def _keep_pace(self, outcomes: Sequence[Outcome], share: float) -> None:
+    def _keep_pace(self, results: Sequence[TopicResult], share: float) -> None:
         """Spread the writing over its time, and look at the sizes meanwhile."""
         due = self._began + share * self._plan.write_s
         while True:
-            if self._elapsed() - self._last_sample_s(outcomes) >= SAMPLE_S:
-                self._sample(outcomes)
+            if self._elapsed() - self._last_sample_s(results) >= SAMPLE_S:
+                self._sample(results)
             left = due - self._clock.monotonic()
             if left <= 0:
                 return
             self._clock.sleep(min(left, SAMPLE_S / 4))
 
-    def _watch(self, outcomes: Sequence[Outcome]) -> None:
+    def _watch(self, results: Sequence[TopicResult]) -> None:
         """Until nothing has changed for a while, or the time is over."""
         started = changed = self._clock.monotonic()
-        self._sample(outcomes)
+        self._sample(results)
         while (now := self._clock.monotonic()) - started < self._plan.watch_s:
             if now - changed >= QUIET_S:
                 return
             self._progress(int(now - started), int(self._plan.watch_s), "watching the cleaner")
             self._clock.sleep(SAMPLE_S)
-            before = [each.size_bytes for each in outcomes]
-            self._sample(outcomes)
-            if before != [each.size_bytes for each in outcomes]:
+            before = [each.size_bytes for each in results]
+            self._sample(results)
+            if before != [each.size_bytes for each in results]:
                 changed = now
 
-    def _sample(self, outcomes: Sequence[Outcome]) -> None:
+    def _sample(self, results: Sequence[TopicResult]) -> None:
         at_s = round(self._elapsed(), 2)
-        for each in outcomes:
+        for each in results:
             sizes = replica_sizes(self._admin.connection, each.topic, self._plan.partitions)
             each.samples.append(Sample(at_s, sum(size.size_bytes for size in sizes)))
 
@@ -213,36 +213,36 @@ class TopicsBench:
             for run in sorted(runs)
         ]
 
-    def _restore(self, outcome: Outcome) -> None:
+    def _restore(self, result: TopicResult) -> None:
         """Bring an empty table to the end of the log, as a new instance would."""
         started = self._clock.monotonic()
         log_source = KafkaLog(self._admin.connection)
-        topic_state = read_topic_state(self._admin, outcome.topic, self._clock.now_ms())
+        topic_state = read_topic_state(self._admin, result.topic, self._clock.now_ms())
         for partition in range(topic_state.partitions):
             store = MemoryStore()
             store.open()
-            outcome.records_read += catch_up(
+            result.records_read += catch_up(
                 log_source,
-                outcome.topic,
+                result.topic,
                 partition,
                 store,
                 topic_state=topic_state,
                 until=topic_state.stable_ends[partition],
                 clock=self._clock,
             )
-            outcome.rows += store.count()
+            result.rows += store.count()
             store.close()
-        outcome.restore_s = self._clock.monotonic() - started
+        result.restore_s = self._clock.monotonic() - started
 
     def _elapsed(self) -> float:
         return self._clock.monotonic() - self._began
 
     @staticmethod
-    def _last_sample_s(outcomes: Sequence[Outcome]) -> float:
-        return outcomes[0].samples[-1].at_s if outcomes[0].samples else -SAMPLE_S
+    def _last_sample_s(results: Sequence[TopicResult]) -> float:
+        return results[0].samples[-1].at_s if results[0].samples else -SAMPLE_S
 
 
-def as_object(plan: Plan, outcomes: Sequence[Outcome]) -> Mapping[str, object]:
+def as_object(plan: Plan, results: Sequence[TopicResult]) -> Mapping[str, object]:
     """Everything that was measured, in the documented JSON shape."""
     return {
         "records": plan.stream.records,
@@ -266,6 +266,6 @@ def as_object(plan: Plan, outcomes: Sequence[Outcome]) -> Mapping[str, object]:
                 else [astuple(c) for c in each.cleanings],
                 "samples": [[sample.at_s, sample.size_bytes] for sample in each.samples],
             }
-            for each in outcomes
+            for each in results
         ],
     }

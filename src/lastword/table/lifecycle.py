@@ -27,6 +27,7 @@ from lastword.table.state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
+from lastword.writer.sole_writer import SoleWriter
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
 _OPEN = _ON_THE_WAY | {TableState.RUNNING}
@@ -236,16 +237,17 @@ class Lifecycle:
 
     def _on_restored(self, replica: Replica) -> None:
         """Evict what the restore brought in."""
-        if replica.store.capabilities.capacity is not None:
-            self.parts.writer.connect()  # not while readers wait for the lock
+        if (sole_writer := self.parts.sole_writer) is not None:
+            sole_writer.connect()  # not while readers wait for the lock
             with replica.lock:
-                self._evict(replica)
+                _evict(replica, sole_writer)
 
     def _keep_to_capacity(self, replica: Replica, batch: Batch) -> None:
-        if self.parts.fence is not None:
-            self.parts.fence.check(batch)
-        self._evict(replica)
+        if (sole_writer := self.parts.sole_writer) is not None:
+            sole_writer.check(batch)
+            _evict(replica, sole_writer)
 
-    def _evict(self, replica: Replica) -> None:
-        at = Position({replica.partition: replica.position}, replica.topic_id)
-        self.parts.writer.evict(replica.store.evict(), at)
+
+def _evict(replica: Replica, sole_writer: SoleWriter) -> None:
+    at = Position({replica.partition: replica.position}, replica.topic_id)
+    sole_writer.evict(replica.store.evict(), at)

@@ -14,7 +14,7 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
-from lastword.records import Header
+from lastword.records import SOLE_WRITER_HEADER, Header
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.hooks import Hooks
 from lastword.replicas.partition_follower import PartitionFollower
@@ -29,25 +29,29 @@ from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
 from lastword.topics.check import Finding, check_topic, require_fit
+from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
 from lastword.writer.instance_fence import InstanceFence
-from lastword.writer.writer import Writer
+from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
+from lastword.writer.sole_writer import SoleWriter
+from lastword.writer.write_path import WritePath
 
 log = logging.getLogger(__name__)
-
-OWNER_HEADER = "lastword-owner"
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything an open table holds; ``close`` frees it in the right order."""
+    """Everything an open table holds; ``close`` frees it in the right order.
+
+    ``sole_writer`` is the writer of a table that evicts keys; others have none.
+    """
 
     admin: Admin
     log_source: LogSource
     decoder: Decoder
     record_filter: RecordFilter
     replicas: ReplicaSet
-    writer: Writer
-    fence: InstanceFence | None
+    writer: WritePath
+    sole_writer: SoleWriter | None
 
     def close(self) -> None:
         """Stop writing, following and storing; idempotent."""
@@ -73,9 +77,9 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
             opened[partition] = store = stores.open(partition)
             undo.callback(stores.close, partition, store)
         evicts = _evicts(config, opened)
-        owner = _owner(config) if evicts else None
+        mark = _sole_writer_mark(config) if evicts else None
         keyspace = Keyspace(partitions, decoder.key.suffix_bytes)
-        record_filter = RecordFilter(keyspace, decoder.validator(), owner)
+        record_filter = RecordFilter(keyspace, decoder.validator(), mark)
         log_source = KafkaLog(config.connection)
         following = Following(
             config.connection,
@@ -94,17 +98,27 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         return Replica(config.topic, _follower(partition, store, record_filter, config))
 
     replicas = ReplicaSet(following, stores, replica, opened)
-    fence = None if owner is None else InstanceFence(config.topic, config.clock)
-    writer = Writer(
+    direct = DirectWriter(
         config.connection,
         config.topic,
-        keyspace=keyspace,
         batch_bytes=batch_bytes,
-        wait_for=replicas.wait_for,
-        owner=owner,
-        fence=fence,
+        timeout_s=WRITE_TIMEOUT_S,
+        keyspace=keyspace,
     )
-    return Parts(admin, log_source, decoder, record_filter, replicas, writer, fence)
+    writer = ReadYourWrites(direct, config.topic, replicas.wait_for, timeout_s=APPLY_TIMEOUT_S)
+    sole_writer = None
+    if mark is not None:
+        fence = InstanceFence(config.topic, config.clock)
+        sole_writer = SoleWriter(writer, direct, mark, fence)
+    return Parts(
+        admin,
+        log_source,
+        decoder,
+        record_filter,
+        replicas,
+        sole_writer or writer,
+        sole_writer,
+    )
 
 
 def _follower(
@@ -141,9 +155,9 @@ def _evicts(config: TableConfig, opened: Mapping[int, Store]) -> bool:
     return any(store.capabilities.capacity is not None for store in stores)
 
 
-def _owner(config: TableConfig) -> Header:
+def _sole_writer_mark(config: TableConfig) -> Header:
     """A store that evicts needs the topic to itself: its records are marked as its own."""
-    return OWNER_HEADER, f"{config.application_id}/{config.name}".encode()
+    return SOLE_WRITER_HEADER, f"{config.application_id}/{config.name}".encode()
 
 
 def _warn(topic: str, findings: Sequence[Finding]) -> None:

@@ -13,9 +13,8 @@ from typing import TypeVar
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
-from lastword.kafka.write.producer import Delivery, Outgoing
 from lastword.metrics import Metrics
-from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version
+from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_views import currency_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
@@ -26,7 +25,8 @@ from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
-from lastword.writer.writer import Writer
+from lastword.writer.outcome import Outcome
+from lastword.writer.write_path import WritePath, write_one
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class RawTable:
         self,
         replicas: ReplicaSet,
         record_filter: RecordFilter,
-        writer: Writer,
+        writer: WritePath,
         *,
         admin: Admin,
         log_source: LogSource,
@@ -262,20 +262,20 @@ class RawTable:
         self._serving.admit_write((key,))
         latency = self._delete_latency if value is None else self._put_latency
         started_ns = perf_counter_ns()
-        version = self._writer.write_one(Outgoing(key, value, headers, timestamp_ms))
+        version = write_one(self._writer, Write(key, value, headers, timestamp_ms))
         latency.observe_ns(perf_counter_ns() - started_ns)
         return version
 
-    def put_many(self, records: Sequence[Outgoing]) -> list[Delivery]:
-        """Write many at once, None deletes; one delivery per record, in order.
+    def put_many(self, records: Sequence[Write]) -> list[Outcome]:
+        """Write many at once, None deletes; one outcome per record, in order.
 
         Nothing is written unless all their partitions are here and ready.
         """
         self._serving.admit_write(record.key for record in records)
         started_ns = perf_counter_ns()
-        deliveries = self._writer.write(records)
+        outcomes = self._writer.write(records)
         self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
-        return deliveries
+        return outcomes
 
     # -- watching --------------------------------------------------------------------------
 

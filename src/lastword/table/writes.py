@@ -7,11 +7,10 @@ from enum import Enum
 from typing import Any, Final
 
 from lastword.errors import LastwordError
-from lastword.kafka.write.producer import Outgoing
-from lastword.records import NO_HEADERS, Headers, Version
+from lastword.records import NO_HEADERS, Headers, Version, Write
 from lastword.table.decoder import Decoder
 from lastword.table.raw import RawTable
-from lastword.writer.outcome import Outcome
+from lastword.writer.outcome import Outcome, write_each
 
 
 class Tombstone(Enum):
@@ -41,29 +40,21 @@ class Writes:
 
     def put_many(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[Outcome]:
         """Write many; a record that cannot be encoded fails alone."""
-        pairs = list(items.items() if isinstance(items, Mapping) else items)
-        outcomes: list[Outcome | None] = []
-        records: list[Outgoing] = []
-        for key, value in pairs:
-            try:
-                records.append(self._record(key, value, NO_HEADERS, None))
-                outcomes.append(None)
-            except LastwordError as error:
-                outcomes.append(Outcome(key, error=error))
-        deliveries = iter(self._raw.put_many(records))
-        settled: list[Outcome] = []
-        for (key, _), outcome in zip(pairs, outcomes, strict=True):
-            if outcome is None:
-                delivery = next(deliveries)
-                outcome = Outcome(key, delivery.version, delivery.error)  # noqa: PLW2901
-            settled.append(outcome)
-        return settled
+        pairs = items.items() if isinstance(items, Mapping) else items
+        prepared = [(key, self._record_or_error(key, value)) for key, value in pairs]
+        return write_each(self._raw.put_many, prepared)
 
-    def _record(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Outgoing:
+    def _record_or_error(self, key: Any, value: Any) -> Write | LastwordError:
+        try:
+            return self._record(key, value, NO_HEADERS, None)
+        except LastwordError as error:
+            return error
+
+    def _record(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Write:
         raw_value = None if value is TOMBSTONE else self._value.encode(value)
-        return Outgoing(self._key.encode(key), raw_value, tuple(headers), timestamp_ms)
+        return Write(self._key.encode(key), raw_value, tuple(headers), timestamp_ms)
 
-    def _put(self, record: Outgoing) -> Version:
+    def _put(self, record: Write) -> Version:
         return self._raw.put(
             record.key, record.value, headers=record.headers, timestamp_ms=record.timestamp_ms
         )

@@ -94,7 +94,7 @@ class BatchContract:
         assert set(rows.deletes) == model.deletes
         assert (rows.keyless, rows.misplaced) == (model.keyless, model.misplaced)
         assert sorted(rows.refused) == model.refused
-        if rules.owner is not None:
+        if rules.sole_writer is not None:
             assert list(rows.puts) == list(model.puts), "not in the order of use"
 
     @_checked

@@ -36,7 +36,7 @@ TIMES = st.integers(-1, 2**62) | st.integers(0, 5)
 RULES = st.builds(
     TableRules,
     keyspace=st.builds(Keyspace, st.integers(1, 4), st.sampled_from([0, 8, 16])),
-    owner=st.none() | st.just(OWNER),
+    sole_writer=st.none() | st.just(OWNER),
     takes_empty_keys=st.booleans(),
 )
 
@@ -136,9 +136,11 @@ def row_of(record: Record, rules: TableRules) -> bytes:
 
 def unmarked(headers: Headers, rules: TableRules) -> Headers:
     """The headers without the marks of an evicting table."""
-    if rules.owner is None:
+    if rules.sole_writer is None:
         return headers
-    return tuple(each for each in headers if each != rules.owner and each[0] != INSTANCE_HEADER)
+    return tuple(
+        each for each in headers if each != rules.sole_writer and each[0] != INSTANCE_HEADER
+    )
 
 
 def row_changes(

@@ -11,10 +11,10 @@ from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection, choose_connection
-from lastword.kafka.write.producer import Outgoing, RecordProducer
-from lastword.records import NO_HEADERS, Headers, Version
+from lastword.records import NO_HEADERS, Headers, Version, Write
 from lastword.topics.creation import DEFAULT_PARTITIONS, DEFAULT_REPLICATION
-from lastword.writer.writer import WRITE_TIMEOUT_S
+from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.write_path import WritePath, write_one
 
 # Nothing expires, nothing is compacted away.
 SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -42,7 +42,7 @@ class EventLog:
         self._keys = key_codec(key)
         self._values = codec(value)
         self._lock = threading.Lock()
-        self._producer: RecordProducer | None = None
+        self._path: WritePath | None = None
 
     def create(
         self, *, partitions: int = DEFAULT_PARTITIONS, replication: int = DEFAULT_REPLICATION
@@ -65,22 +65,27 @@ class EventLog:
         timestamp_ms: int | None = None,
     ) -> Version:
         """Add one event; returns where it is. Raises what went wrong."""
-        (version,) = self._send([self._outgoing(key, event, headers, timestamp_ms)])
-        return version
+        return write_one(self._connect(), self._record(key, event, headers, timestamp_ms))
 
     def append_many(self, events: Iterable[tuple[Any, Any]]) -> list[Version]:
         """Add pairs of key and event in order, far faster than one by one.
 
         When one of them fails, others may have been appended: the error says which failed.
         """
-        return self._send([self._outgoing(key, event, NO_HEADERS, None) for key, event in events])
+        records = [self._record(key, event, NO_HEADERS, None) for key, event in events]
+        versions: list[Version] = []
+        for outcome in self._connect().write(records):
+            if outcome.error is not None:
+                outcome.error.add_note(f"event {len(versions) + 1} of {len(records)}")
+            versions.append(outcome.raise_or_version())
+        return versions
 
     def close(self) -> None:
-        """Let go of the connection; idempotent."""
+        """Wait for appends under way and disconnect; idempotent. The next append connects again."""
         with self._lock:
-            producer, self._producer = self._producer, None
-        if producer is not None:
-            producer.close()
+            path, self._path = self._path, None
+        if path is not None:
+            path.close()
 
     def __enter__(self) -> EventLog:
         return self
@@ -93,37 +98,26 @@ class EventLog:
     ) -> None:
         self.close()
 
-    def _outgoing(
-        self, key: Any, event: Any, headers: Headers, timestamp_ms: int | None
-    ) -> Outgoing:
-        return Outgoing(self._keys.encode(key), self._values.encode(event), headers, timestamp_ms)
+    def _record(self, key: Any, event: Any, headers: Headers, timestamp_ms: int | None) -> Write:
+        return Write(self._keys.encode(key), self._values.encode(event), headers, timestamp_ms)
 
-    def _send(self, records: list[Outgoing]) -> list[Version]:
-        deliveries = self._connect().send(records)
-        for number, delivery in enumerate(deliveries):
-            if delivery.error is not None:
-                delivery.error.add_note(f"event {number + 1} of {len(deliveries)}")
-                raise delivery.error
-        return [delivery.version for delivery in deliveries if delivery.version is not None]
-
-    def _connect(self) -> RecordProducer:
+    def _connect(self) -> WritePath:
         with self._lock:
-            if self._producer is None:
-                self._producer = RecordProducer(
-                    self._connection,
-                    self.topic,
-                    batch_bytes=self._checked_batch_bytes(),
-                    timeout_s=WRITE_TIMEOUT_S,
-                )
-            return self._producer
+            if self._path is None:
+                self._path = event_path(self._connection, self.topic)
+            return self._path
 
-    def _checked_batch_bytes(self) -> int:
-        """The largest batch the topic takes; refused when compaction would delete events."""
-        with Admin(self._connection) as admin:
-            settings = admin.settings(self.topic)
-        if "compact" in settings["cleanup.policy"]:
-            raise TopicUnfitError(
-                f"{self.topic} is compacted: of all events of a key only the last would stay",
-                hint="EventLog('events').create() makes a topic that keeps them all",
-            )
-        return int(settings["max.message.bytes"])
+
+def event_path(
+    connection: Connection, topic: str, *, timeout_s: float = WRITE_TIMEOUT_S
+) -> DirectWriter:
+    """The path into a topic of events; raises TopicUnfitError if compaction would delete them."""
+    with Admin(connection) as admin:
+        settings = admin.settings(topic)
+    if "compact" in settings["cleanup.policy"]:
+        raise TopicUnfitError(
+            f"{topic} is compacted: of all events of a key only the last would stay",
+            hint="EventLog('events').create() makes a topic that keeps them all",
+        )
+    batch_bytes = int(settings["max.message.bytes"])
+    return DirectWriter(connection, topic, batch_bytes=batch_bytes, timeout_s=timeout_s)

@@ -1,33 +1,121 @@
-"""What became of each record of a batch."""
+"""What became of a record that was to be written.
+
+The cases are an open set: a path that checks conditions has more of them than one that appends.
+Code that reports outcomes goes by ``status``, ``version`` and ``error``, which every case has;
+code that acts on a case asks for its class.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
-from lastword.errors import IndeterminateError, LastwordError
-from lastword.records import Version
+from lastword.errors import IndeterminateError, LastwordError, NotUpToPositionError, WriteError
+from lastword.records import Version, Write
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One key's part of a batch: written at ``version``, or ``error`` says what is known."""
+class Outcome(ABC):
+    """The outcome of one record; ``status`` names the case in one word."""
 
     key: Any
-    version: Version | None = None
-    error: LastwordError | None = None
+    status: ClassVar[str]
 
     @property
-    def status(self) -> Literal["ok", "unread", "failed", "indeterminate"]:
-        """What is known of the record.
+    def version(self) -> Version | None:
+        """The version that the record was written as; None if it was not, or nobody knows."""
+        return None
 
-        ok             written, and readable here
-        unread         written, but this table has not read it back in time
-        failed         not written
-        indeterminate  no answer in time: it may or may not have been written
-        """
-        if self.error is None:
-            return "ok"
-        if self.version is not None:
-            return "unread"
-        return "indeterminate" if isinstance(self.error, IndeterminateError) else "failed"
+    @property
+    def error(self) -> LastwordError | None:
+        """What went wrong; None if nothing did."""
+        return None
+
+    @abstractmethod
+    def raise_or_version(self) -> Version:
+        """The version of a record that was written as asked; raises ``error`` otherwise."""
+
+    def with_key(self, key: Any) -> Self:
+        """The same outcome under the caller's name for the key."""
+        return replace(self, key=key)
+
+
+# A field that replaces a property of Outcome needs `field()`: the property would be its default.
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged(Outcome):
+    """Written: the cluster has acknowledged it, and a path that waits has read it back."""
+
+    status: ClassVar[str] = "ok"
+    version: Version = field()
+
+    def raise_or_version(self) -> Version:
+        """The version."""
+        return self.version
+
+    def with_key(self, key: Any) -> Acknowledged:
+        """The same outcome under the caller's name for the key."""
+        return Acknowledged(key, self.version)  # most outcomes are this one: `replace` is slower
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble(Outcome):
+    """An outcome that is not what was asked for."""
+
+    error: LastwordError = field()
+
+    def raise_or_version(self) -> Version:
+        """Raises ``error``."""
+        raise self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(_Trouble):
+    """Acknowledged, but this table has not read it back in time. Do not write it again."""
+
+    status: ClassVar[str] = "unread"
+    error: NotUpToPositionError = field()
+    version: Version = field()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(_Trouble):
+    """Not written."""
+
+    status: ClassVar[str] = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Indeterminate(_Trouble):
+    """No answer in time: it may or may not have been written."""
+
+    status: ClassVar[str] = "indeterminate"
+    error: IndeterminateError = field()
+
+
+def outcome_of(key: Any, delivery: Version | WriteError) -> Outcome:
+    """The outcome that a producer's answer amounts to."""
+    if isinstance(delivery, Version):
+        return Acknowledged(key, delivery)
+    if isinstance(delivery, IndeterminateError):
+        return Indeterminate(key, delivery)
+    return Failed(key, delivery)
+
+
+def write_each(
+    write: Callable[[Sequence[Write]], list[Outcome]],
+    items: Iterable[tuple[Any, Write | LastwordError]],
+) -> list[Outcome]:
+    """Write the records among ``items``; an outcome for each item, under the key given with it.
+
+    An error stands for what could not be made into a record: it fails alone.
+    """
+    prepared = list(items)
+    written = iter(write([each for _, each in prepared if isinstance(each, Write)]))
+    return [
+        next(written).with_key(key) if isinstance(each, Write) else Failed(key, each)
+        for key, each in prepared
+    ]

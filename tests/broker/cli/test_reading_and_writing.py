@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,19 @@ def test_every_line_has_an_outcome_and_a_bad_one_stops_no_other(
     assert "line 2" in answer.stdout
     assert "line 3" in answer.stdout
     assert [row["key"] for row in lastword.json("ls", topic)] == ["a", "c"]
+
+
+def test_the_outcomes_of_lines_are_in_the_order_of_the_lines(
+    lastword: Lastword, topic: str
+) -> None:
+    answer = lastword("put", topic, "--json", stdin='a:1\nno separator\nb:not json\nc:"3"\n')
+    rows = [json.loads(line) for line in answer.stdout.splitlines()]
+    assert [(row["key"], row["status"]) for row in rows] == [
+        ("a", "ok"),
+        ("no separator", "failed"),
+        ("b:not json", "failed"),
+        ("c", "ok"),
+    ]
 
 
 def test_another_separator_keeps_colons_in_keys(lastword: Lastword, topic: str) -> None:

@@ -18,7 +18,8 @@ import pytest
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import IndeterminateError, WriteFailedError
 from lastword.kafka.connection import Connection
-from lastword.kafka.write.producer import Delivery, Outgoing, RecordProducer
+from lastword.kafka.write.producer import Delivery, RecordProducer
+from lastword.records import Version, Write
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 from tests.support.wire import RawRecord, produce_raw, producer_of
@@ -40,7 +41,7 @@ def desynchronize(connection: Connection, topic: str) -> None:
 def producer(connection: Connection, topic: RealTopic) -> Iterator[RecordProducer]:
     """A producer that has written one record."""
     made = RecordProducer(connection, topic.name, batch_bytes=1_000_000, timeout_s=60.0)
-    made.send([Outgoing(b"first", b"1")])
+    made.send([Write(b"first", b"1")])
     yield made
     made.close()
 
@@ -62,11 +63,11 @@ def test_what_a_failed_producer_does_not_take_has_failed(
 ) -> None:
     failed = producer._live
     desynchronize(connection, topic.name)
-    (delivery,) = producer.send([Outgoing(b"in flight", b"1")])
-    assert isinstance(delivery.error, IndeterminateError)
-    assert failed.failure is not None
+    (delivery,) = producer.send([Write(b"in flight", b"1")])
+    assert isinstance(delivery, IndeterminateError)
+    assert failed is not None and failed.failure is not None
 
-    refusal = failed.enqueue(Outgoing(b"never sent", b"1"), None, SYSTEM_CLOCK.monotonic())
+    refusal = failed.enqueue(Write(b"never sent", b"1"), None, SYSTEM_CLOCK.monotonic())
 
     assert isinstance(refusal, WriteFailedError)
     assert b"never sent" not in set(topic.keys())
@@ -75,14 +76,14 @@ def test_what_a_failed_producer_does_not_take_has_failed(
 def test_every_write_of_many_threads_has_the_outcome_that_the_log_shows(
     connection: Connection, topic: RealTopic, producer: RecordProducer
 ) -> None:
-    outcomes: dict[bytes, Delivery] = {}
+    deliveries: dict[bytes, Delivery] = {}
     together = threading.Barrier(3)
 
     def write(thread: int) -> None:
         together.wait()
         for number in range(20):
             key = b"%d-%d" % (thread, number)
-            (outcomes[key],) = producer.send([Outgoing(key, b"x")])
+            (deliveries[key],) = producer.send([Write(key, b"x")])
 
     desynchronize(connection, topic.name)
     threads = [threading.Thread(target=write, args=(n,)) for n in range(3)]
@@ -91,9 +92,8 @@ def test_every_write_of_many_threads_has_the_outcome_that_the_log_shows(
     for thread in threads:
         thread.join(60)
 
-    errors = {key: outcome.error for key, outcome in outcomes.items()}
-    in_flight = {key for key, error in errors.items() if isinstance(error, IndeterminateError)}
-    acknowledged = {key for key, error in errors.items() if error is None}
-    written = set(topic.keys()) & set(outcomes)
+    in_flight = {key for key, found in deliveries.items() if isinstance(found, IndeterminateError)}
+    acknowledged = {key for key, found in deliveries.items() if isinstance(found, Version)}
+    written = set(topic.keys()) & set(deliveries)
     assert acknowledged <= written <= acknowledged | in_flight
     assert {b"%d-19" % n for n in range(3)} <= acknowledged

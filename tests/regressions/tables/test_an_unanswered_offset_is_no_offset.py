@@ -22,7 +22,7 @@ from lastword.pipelines.graph.topology import check_name
 from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.testing.fake_clock import FakeClock
-from lastword.writer.writer import WRITE_TIMEOUT_S
+from lastword.writer.direct import WRITE_TIMEOUT_S
 from tests.support.harmed_cluster import HarmedCluster
 from tests.support.offline_topic import OfflineTopic
 from tests.support.real_topic import RealTopic

@@ -10,12 +10,12 @@ import pytest
 
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
-from lastword.kafka.write.producer import Outgoing
-from lastword.keyspace import Keyspace
-from lastword.records import Position, Version
+from lastword.records import Position, Version, Write
+from lastword.table import parts
 from lastword.table.table import Table
-from lastword.writer import writer as writing
-from lastword.writer.writer import Writer
+from lastword.writer.direct import DirectWriter
+from lastword.writer.outcome import Unread
+from lastword.writer.read_your_writes import ReadYourWrites
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import GatedStore
 from tests.support.tables import Tables, read_raw
@@ -32,24 +32,22 @@ def test_records_of_partitions_that_were_read_are_ok(
         reached = dict(position.offsets) | {LAGGING: 0}
         raise NotUpToPositionError("partition 1 lags", reached=reached)
 
-    writer = Writer(
-        connection, topic.name, keyspace=Keyspace(3), batch_bytes=1_000_000, wait_for=wait_for
-    )
-    deliveries = writer.write([Outgoing(b"key-%d" % n, b"x") for n in range(20)])
-    writer.close()
+    direct = DirectWriter(connection, topic.name, batch_bytes=1_000_000, timeout_s=60.0)
+    path = ReadYourWrites(direct, topic.name, wait_for, timeout_s=60.0)
+    outcomes = path.write([Write(b"key-%d" % n, b"x") for n in range(20)])
+    path.close()
 
-    versions = [delivery.version for delivery in deliveries if delivery.version]
-    unread = [delivery for delivery in deliveries if delivery.error is not None]
+    versions = [outcome.version for outcome in outcomes if outcome.version]
+    unread = [outcome for outcome in outcomes if isinstance(outcome, Unread)]
     assert {version.partition for version in versions} == {0, 1, 2}
-    assert [d.version for d in unread] == [v for v in versions if v.partition == LAGGING]
-    errors = [d.error for d in unread if isinstance(d.error, NotUpToPositionError)]
-    assert [error.version for error in errors] == [d.version for d in unread]
+    assert [each.version for each in unread] == [v for v in versions if v.partition == LAGGING]
+    assert [each.error.version for each in unread] == [each.version for each in unread]
 
 
 def test_the_error_of_a_put_has_the_version_of_what_it_wrote(
     connection: Connection, topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "APPLY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(parts, "APPLY_TIMEOUT_S", 0.3)
     store = GatedStore()
     store.gate.set()
     table: Table = tables.open(topic.name, store=store, **RAW)

@@ -126,17 +126,17 @@ def test_records_for_watchers_are_every_change_that_belongs_to_the_table() -> No
 
 
 def test_a_topic_that_must_be_ones_own_refuses_a_strangers_record() -> None:
-    owner = ("lastword-owner", b"app/table")
-    record_filter = RecordFilter(Keyspace(1), None, owner)
-    own = batch_of([(b"a", b"1")], headers=[(("x", b"y"), owner)])
+    mark = ("lastword-owner", b"app/table")
+    record_filter = RecordFilter(Keyspace(1), None, mark)
+    own = batch_of([(b"a", b"1")], headers=[(("x", b"y"), mark)])
     assert values_of(record_filter.filtered(own)) == {b"a": b"1"}
     with pytest.raises(TopicUnfitError, match="offset 5 was not written by this table"):
         record_filter.filtered(batch_of([(b"a", b"1")], first=5))
 
 
 def test_an_evicting_table_sees_keys_in_the_order_of_their_last_records() -> None:
-    owner = ("lastword-owner", b"app/table")
+    mark = ("lastword-owner", b"app/table")
     batch = batch_of([(b"a", b"1"), (b"b", b"1"), (b"a", b"2")], first=0)
-    batch.headers = [(owner,)] * 3
-    filtered = RecordFilter(Keyspace(1), owner=owner).filtered(batch)
+    batch.headers = [(mark,)] * 3
+    filtered = RecordFilter(Keyspace(1), sole_writer=mark).filtered(batch)
     assert list(filtered.puts) == [b"b", b"a"]

@@ -8,7 +8,7 @@ import click
 
 from lastword.bench.plot import svg
 from lastword.bench.stream import ChangeStream
-from lastword.bench.topics import Cleaning, Outcome, Plan, TopicsBench, as_object
+from lastword.bench.topics import Cleaning, Plan, TopicResult, TopicsBench, as_object
 from lastword.cli.subcommands.topic_compaction import local_nodes
 from lastword.cli.support.context import AppContext, with_cluster
 from lastword.cli.support.progress import progress_bar
@@ -75,20 +75,20 @@ def topics(  # noqa: PLR0917 - click passes them by name
     )
     with Admin(app.connection) as admin, progress_bar(app.output, "comparing topics:") as report:
         nodes = local_nodes(app, admin.cluster_id())
-        outcomes = TopicsBench(admin, plan, report, local_nodes=nodes).run()
-    measured = as_object(plan, outcomes)
+        results = TopicsBench(admin, plan, report, local_nodes=nodes).run()
+    measured = as_object(plan, results)
     if app.json_lines:
         app.output.details(measured)
     else:
-        app.output.rows(_COLUMNS, [_as_row(each, outcomes[-1]) for each in outcomes])
+        app.output.rows(_COLUMNS, [_as_row(each, results[-1]) for each in results])
         app.output.note(f"{measured['live_keys']:,} of {keys:,} keys are alive at the end")
     if plot is not None:
         title = f"{records:,} changes of {keys:,} keys, the same in each topic"
-        plot.write_text(svg(title, outcomes), encoding="utf-8")
+        plot.write_text(svg(title, results), encoding="utf-8")
         app.output.note(f"drawn into {plot}")
 
 
-def _as_row(each: Outcome, everything: Outcome) -> dict[str, object]:
+def _as_row(each: TopicResult, everything: TopicResult) -> dict[str, object]:
     share = each.size_bytes / everything.size_bytes if everything.size_bytes else 0.0
     runs = each.cleanings
     return {

@@ -15,7 +15,7 @@ from lastword.cli.support.writing import open_writer, raise_worst
 def delete(app: AppContext, spec: TableSpec, keys: tuple[str, ...]) -> None:
     """Delete KEYS from TABLE by writing tombstones, whether the keys exist or not."""
     with open_writer(app, spec) as writer:
-        outcomes = writer.write(keys, [writer.record(key, None) for key in keys])
+        outcomes = writer.write((key, writer.record(key, None)) for key in keys)
         for outcome in outcomes:
             writer.print_outcome(outcome)
         raise_worst(outcomes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,8 +14,7 @@ from lastword.cli.support.progress import progress_bar
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.cli.support.writing import CommandWriter, open_writer, raise_worst
 from lastword.errors import ConfigError, LastwordError
-from lastword.kafka.write.producer import Outgoing
-from lastword.records import Header
+from lastword.records import Header, Write
 from lastword.writer.outcome import Outcome
 
 LINES_PER_BATCH = 1000
@@ -52,7 +52,7 @@ def put(  # noqa: PLR0917 - click passes them by name
     headers = tuple(_parse_header(each) for each in header)
     with open_writer(app, spec, headers=headers, timestamp_ms=timestamp) as writer:
         if key is not None:
-            outcomes = writer.write([key], [writer.record(key, value)])
+            outcomes = writer.write([(key, writer.record(key, value))])
             writer.print_outcome(outcomes[0])
             raise_worst(outcomes)
         else:
@@ -67,7 +67,7 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
     lines = enumerate(sys.stdin, 1)
     with progress_bar(app.output, "writing") as report:
         while batch := list(islice(lines, LINES_PER_BATCH)):
-            for outcome in _put_batch(writer, batch, parse):
+            for outcome in writer.write(_prepared(writer, batch, parse)):
                 done += 1
                 if outcome.error is not None:
                     bad.append(outcome)
@@ -78,25 +78,20 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
     raise_worst(bad)
 
 
-def _put_batch(
-    writer: CommandWriter, lines: list[tuple[int, str]], parse: LineParser
-) -> list[Outcome]:
-    """The outcomes of these lines: first those that are no records, then those written."""
-    refused: list[Outcome] = []
-    keys: list[str] = []
-    records: list[Outgoing] = []
+def _prepared(
+    writer: CommandWriter, lines: Iterable[tuple[int, str]], parse: LineParser
+) -> Iterator[tuple[str, Write | LastwordError]]:
+    """The key and the record of each line that is not empty, or the line and what is wrong."""
     for number, line in lines:
         text = line.rstrip("\n")
         if not text:
             continue
         try:
             key, value = parse(text)
-            records.append(writer.record(key, value))
-            keys.append(key)
+            yield key, writer.record(key, value)
         except LastwordError as error:
             error.args = (f"line {number}: {error}",)
-            refused.append(Outcome(text, error=error))
-    return refused + writer.write(keys, records)
+            yield text, error
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from lastword.cli.support.context import AppContext
 from lastword.cli.support.output import as_text
 from lastword.cli.support.table_options import TableSpec
 from lastword.codecs.resolve import codec, key_codec
-from lastword.errors import IndeterminateError
+from lastword.errors import IndeterminateError, LastwordError
 from lastword.kafka.admin import Admin
-from lastword.kafka.write.producer import Outgoing
 from lastword.keyspace import Keyspace
-from lastword.records import Headers, Position
+from lastword.records import Headers, Write
 from lastword.topics.check import check_topic, require_fit
-from lastword.writer.outcome import Outcome
-from lastword.writer.writer import Writer
+from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.outcome import Outcome, write_each
+from lastword.writer.write_path import WritePath
 
 
 class CommandWriter:
@@ -26,30 +26,27 @@ class CommandWriter:
         self,
         app: AppContext,
         spec: TableSpec,
-        writer: Writer,
+        path: WritePath,
         headers: Headers,
         timestamp_ms: int | None,
     ) -> None:
         self._app = app
         self._spec = spec
-        self._writer = writer
+        self._path = path
         self._headers = headers
         self._timestamp_ms = timestamp_ms
         self._key = key_codec(spec.key_codec)
         self._value = codec(spec.value)
 
-    def record(self, key: str, value: str | None) -> Outgoing:
+    def record(self, key: str, value: str | None) -> Write:
         """A record from text; a value of None is a tombstone."""
         raw_value = None if value is None else self._value.encode(self._spec.parse_value(value))
         raw_key = self._key.encode(self._spec.parse_key(key))
-        return Outgoing(raw_key, raw_value, self._headers, self._timestamp_ms)
+        return Write(raw_key, raw_value, self._headers, self._timestamp_ms)
 
-    def write(self, keys: Sequence[str], records: Sequence[Outgoing]) -> list[Outcome]:
-        """Write ``records``, whose keys as text are ``keys``; an outcome for each."""
-        return [
-            Outcome(key, delivery.version, delivery.error)
-            for key, delivery in zip(keys, self._writer.write(records), strict=True)
-        ]
+    def write(self, items: Iterable[tuple[str, Write | LastwordError]]) -> list[Outcome]:
+        """Write records, each given with its key as text; an outcome for each, errors included."""
+        return write_each(self._path.write, items)
 
     def print_outcome(self, outcome: Outcome) -> None:
         """One line per record."""
@@ -77,17 +74,17 @@ def open_writer(
         partitions = admin.describe(spec.topic).partitions
         require_fit(spec.topic, check_topic(admin, spec.topic, allow_expiry=spec.allow_expiry))
         batch_bytes = int(admin.settings(spec.topic)["max.message.bytes"])
-    writer = Writer(
+    path = DirectWriter(
         app.connection,
         spec.topic,
-        keyspace=Keyspace(partitions, key_codec(spec.key_codec).suffix_bytes),
         batch_bytes=batch_bytes,
-        wait_for=_nothing_to_wait_for,
+        timeout_s=WRITE_TIMEOUT_S,
+        keyspace=Keyspace(partitions, key_codec(spec.key_codec).suffix_bytes),
     )
     try:
-        yield CommandWriter(app, spec, writer, headers, timestamp_ms)
+        yield CommandWriter(app, spec, path, headers, timestamp_ms)
     finally:
-        writer.close()
+        path.close()
 
 
 def raise_worst(outcomes: Sequence[Outcome]) -> None:
@@ -95,7 +92,3 @@ def raise_worst(outcomes: Sequence[Outcome]) -> None:
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if errors:
         raise max(errors, key=lambda error: isinstance(error, IndeterminateError))
-
-
-def _nothing_to_wait_for(position: Position, timeout_s: float) -> None:
-    """No table follows here, so an acknowledged write is all there is to wait for."""

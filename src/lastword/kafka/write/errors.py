@@ -52,3 +52,11 @@ def never_sent(topic: str, reason: str) -> WriteFailedError:
         f"{topic}: the record was not sent, because the producer has failed: {reason}",
         hint="write it again: a new producer takes over",
     )
+
+
+def closed(topic: str) -> WriteFailedError:
+    """The record came after the close: it is certain not to have been written."""
+    return WriteFailedError(
+        f"{topic}: the record was not sent, because the writer is closed",
+        hint="open the table, or the event log, again and write it there",
+    )

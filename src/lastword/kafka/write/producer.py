@@ -5,22 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import InvalidRecordError, LastwordError, WriteError, WriteFailedError
+from lastword.errors import InvalidRecordError, WriteError, WriteFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free, track
-from lastword.kafka.write.errors import no_answer, write_error
-from lastword.kafka.write.live_producer import LiveProducer, Outgoing, Report, Reports
-from lastword.records import Version
-
-__all__ = ["BATCH_BYTES_MAX", "Delivery", "Outgoing", "RecordProducer"]
+from lastword.kafka.write.errors import closed, no_answer, write_error
+from lastword.kafka.write.live_producer import LiveProducer, Report, Reports
+from lastword.records import Version, Write
 
 log = logging.getLogger(__name__)
 
 BATCH_BYTES_MAX = 1_000_000
+_UNKNOWN_TOPIC_S = 5.0
 
 _SETTINGS: Mapping[str, Any] = {
     "acks": "all",
@@ -33,19 +31,15 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-@dataclass(slots=True)
-class Delivery:
-    """What became of one record: a version, or the error that says what is known.
-
-    Both are set for a record that was written but could not be read back in time.
-    """
-
-    version: Version | None = None
-    error: LastwordError | None = None
+Delivery = Version | WriteError
+"""What became of one record: where it is, or the error that says what is known."""
 
 
 class RecordProducer:
     """An idempotent producer for one topic, safe to use from any thread.
+
+    It connects on the first call. It appends unconditionally, so it refuses a record with an
+    ``expected`` version.
 
     ``batch_bytes`` must not be more than the topic's ``max.message.bytes``: the broker refuses a
     larger batch with every record in it, and so a record that is too large is in one of its own.
@@ -53,7 +47,7 @@ class RecordProducer:
     ``send`` returns once every record has an outcome or ``timeout_s`` has passed; a record
     without an answer by then is reported as indeterminate, never as failed. A producer that
     failed for good is replaced by the next call: what it had not taken has failed, what was in
-    flight is indeterminate.
+    flight is indeterminate. After ``close`` every record fails.
     """
 
     def __init__(
@@ -70,33 +64,45 @@ class RecordProducer:
         self._clock = clock
         self._settings = connection.librdkafka() | dict(_SETTINGS)
         self._settings["message.timeout.ms"] = int(timeout_s * 1000)
+        # An unknown topic is a failure, reported before the time of its first record is over.
+        unknown_s = min(_UNKNOWN_TOPIC_S, timeout_s / 2)
+        self._settings["topic.metadata.propagation.max.ms"] = int(unknown_s * 1000)
         self._settings["batch.size"] = min(batch_bytes, BATCH_BYTES_MAX)
         self._replacing = threading.Lock()
         self._closed = False
-        self._live = self._start()
+        self._live: LiveProducer | None = None
         track(self)
 
     def after_fork(self) -> None:
         """The next call starts a producer of the child's own; what is in flight is the parent's."""
-        never_free(self._live)
-        self._live.failure = "this process is a fork of the one that sent it"
+        if self._live is not None:
+            never_free(self._live)
+            self._live.failure = "this process is a fork of the one that sent it"
         self._replacing = threading.Lock()
 
-    def send(self, records: Sequence[Outgoing]) -> list[Delivery]:
+    def connect(self) -> None:
+        """Connect now, which may take seconds, instead of on the first call that writes."""
+        self._usable()
+
+    def send(self, records: Sequence[Write]) -> list[Delivery]:
         """Write ``records`` in order and wait for the outcome of each."""
-        if not records:
-            return []
+        live = self._usable() if records else None
+        if live is None:
+            return [closed(self._topic) for _ in records]
         deadline = self._clock.monotonic() + self.timeout_s
-        live = self._usable()
         deliveries = self._send_by(live, records, deadline)
         if live.failure is not None and not any(map(_was_sent, deliveries)):
             # It failed before it had taken any of them: a new one puts nothing out of order.
-            deliveries = self._send_by(self._usable(), records, deadline)
+            successor = self._usable()
+            if successor is not None:
+                deliveries = self._send_by(successor, records, deadline)
         return deliveries
 
-    def post(self, records: Sequence[Outgoing]) -> None:
+    def post(self, records: Sequence[Write]) -> None:
         """Write without waiting, for records whose loss is made good later."""
-        live = self._usable()
+        live = self._usable() if records else None
+        if live is None:
+            return
         for record in records:
             error = _why_invalid(record) or live.enqueue(record, None, self._clock.monotonic())
             if error is not None:
@@ -108,10 +114,11 @@ class RecordProducer:
             if self._closed:
                 return
             self._closed = True
-        self._live.close()
+        if self._live is not None:
+            self._live.close()
 
     def _send_by(
-        self, live: LiveProducer, records: Sequence[Outgoing], deadline: float
+        self, live: LiveProducer, records: Sequence[Write], deadline: float
     ) -> list[Delivery]:
         reports = Reports(len(records))
         refused: dict[int, WriteError] = {}
@@ -125,20 +132,23 @@ class RecordProducer:
             reports.settled.wait(max(0.0, deadline - self._clock.monotonic()) + 1.0)
         silence = reports.given_up or "no answer in time"
         return [
-            Delivery(error=refused[i]) if i in refused else self._delivery(report, silence)
+            refused[i] if i in refused else self._delivery(report, silence)
             for i, report in enumerate(reports.of)
         ]
 
     def _delivery(self, report: Report | None, silence: str) -> Delivery:
         if report is None:
-            return Delivery(error=no_answer(self._topic, silence))
+            return no_answer(self._topic, silence)
         if report.error is not None:
-            return Delivery(error=write_error(report.error, self._topic))
-        return Delivery(version=Version(report.partition, report.offset))
+            return write_error(report.error, self._topic)
+        return Version(report.partition, report.offset)
 
-    def _usable(self) -> LiveProducer:
+    def _usable(self) -> LiveProducer | None:
+        """The producer that takes records now; None after ``close``."""
         with self._replacing:
-            if self._live.failure is not None and not self._closed:
+            if self._closed:
+                return None
+            if self._live is None or self._live.failure is not None:
                 self._live = self._start()
             return self._live
 
@@ -149,14 +159,19 @@ class RecordProducer:
 
 
 def _was_sent(delivery: Delivery) -> bool:
-    return not isinstance(delivery.error, InvalidRecordError | WriteFailedError)
+    return not isinstance(delivery, InvalidRecordError | WriteFailedError)
 
 
-def _why_invalid(record: Outgoing) -> InvalidRecordError | None:
+def _why_invalid(record: Write) -> InvalidRecordError | None:
     if not record.key:
         return InvalidRecordError(
             "a record of a table needs a key of at least one byte",
             hint="compaction keeps the last record per key; without a key there is none",
+        )
+    if record.expected is not None:
+        return InvalidRecordError(
+            "this writer cannot check which version a key has before it writes",
+            hint="leave `expected` out to write whatever the current version is",
         )
     if record.timestamp_ms is not None and record.timestamp_ms <= 0:
         # To librdkafka 0 means "now": better refused than silently replaced.

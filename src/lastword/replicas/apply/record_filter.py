@@ -30,24 +30,24 @@ class FilteredBatch:
 class RecordFilter:
     """The rules of one topic; the same for each of its partitions.
 
-    ``owner`` is the header that every record must carry where only this application may write.
-    With ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
+    ``sole_writer`` is the header that every record must carry where only one table may write. With
+    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
     """
 
     keyspace: Keyspace
     validate: Validate | None = None
-    owner: Header | None = None
+    sole_writer: Header | None = None
     takes_empty_keys: bool = False
 
     @property
     def rules(self) -> TableRules:
         """Which records belong to the table."""
-        return TableRules(self.keyspace, self.owner, self.takes_empty_keys)
+        return TableRules(self.keyspace, self.sole_writer, self.takes_empty_keys)
 
     def filtered(self, batch: Batch) -> FilteredBatch:
         """What the batch does to the table; raises TopicUnfitError for a stranger's record."""
-        if self.owner is not None:
-            _refuse_foreign(batch, self.owner)
+        if self.sole_writer is not None:
+            _refuse_foreign(batch, self.sole_writer)
         rows = batch.table_rows(self.rules, self.validate)
         bad = [Quarantined(batch.partition, *refused) for refused in rows.refused]
         return FilteredBatch(rows.puts, rows.deletes, rows.keyless, rows.misplaced, bad)
@@ -57,8 +57,8 @@ class RecordFilter:
         return batch.table_records(self.rules)
 
 
-def _refuse_foreign(batch: Batch, owner: Header) -> None:
-    offset = batch.offset_without(owner)
+def _refuse_foreign(batch: Batch, mark: Header) -> None:
+    offset = batch.offset_without(mark)
     if offset is not None:
         raise TopicUnfitError(
             f"the record at partition {batch.partition}, offset {offset} was not written "

@@ -15,8 +15,7 @@ from lastword.errors import (
     MomentGoneError,
     NotReadyError,
 )
-from lastword.kafka.write.producer import Delivery, Outgoing
-from lastword.records import Version
+from lastword.records import Version, Write
 from lastword.service.api.operations import Call
 from lastword.service.api.reading import entry_answer, read_key
 from lastword.service.api.served import ServedTable
@@ -38,7 +37,7 @@ from lastword.service.http.problems import RefusedError, problem_of
 from lastword.snapshots.travel.moments import parse_moment
 from lastword.table.entry import RawEntry
 from lastword.table.past import PastTable
-from lastword.writer.outcome import Outcome
+from lastword.writer.outcome import Outcome, write_each
 
 _read_batch = msgspec.json.Decoder(Batch).decode
 
@@ -81,13 +80,9 @@ async def put_batch(call: Call) -> Answer:
             400, "BadBatch", f"the batch is not valid: {error}", hint="see Batch in /openapi.json"
         ) from error
     served = call.served
-    prepared = [_prepared(served, record, query) for record in batch.records]
-    records = [each for each in prepared if not isinstance(each, LastwordError)]
-    deliveries = iter(await call.context.writes.run(served.raw.put_many, records))
-    outcomes = [
-        _outcome(record.key, each if isinstance(each, LastwordError) else next(deliveries))
-        for record, each in zip(batch.records, prepared, strict=True)
-    ]
+    prepared = [(record.key, _prepared(served, record, query)) for record in batch.records]
+    written = await call.context.writes.run(write_each, served.raw.put_many, prepared)
+    outcomes = [_batch_outcome(outcome) for outcome in written]
     return document(BatchAnswer(outcomes, sum(each.status != "ok" for each in outcomes)))
 
 
@@ -184,27 +179,21 @@ def key_in_path(call: Call, query: KeyQuery | WriteQuery) -> bytes:
 
 def _prepared(
     served: ServedTable, record: PutRecord | DeleteRecord, query: WriteQuery
-) -> Outgoing | LastwordError:
+) -> Write | LastwordError:
     try:
         key = served.raw_key(record.key.encode(), query.encoding)
         if isinstance(record, DeleteRecord):
-            return Outgoing(key, None)
+            return Write(key, None)
         served.require_readable(key)
-        return Outgoing(key, served.values.parse(bytes(record.value)))
+        return Write(key, served.values.parse(bytes(record.value)))
     except LastwordError as error:
         return error
 
 
-def _outcome(key: str, result: Delivery | LastwordError) -> BatchOutcome:
-    failed = isinstance(result, LastwordError)
-    outcome = (
-        Outcome(key, error=result)
-        if isinstance(result, LastwordError)
-        else Outcome(key, result.version, result.error)
-    )
+def _batch_outcome(outcome: Outcome) -> BatchOutcome:
     return BatchOutcome(
-        key=key,
-        status="failed" if failed else outcome.status,
+        key=outcome.key,
+        status=outcome.status,
         version=UNSET if outcome.version is None else str(outcome.version),
         error=UNSET if outcome.error is None else problem_of(outcome.error),
     )

@@ -14,6 +14,7 @@ from lastword.service.http.limits import (
     PAGE_ITEMS_MAX,
 )
 from lastword.service.http.problems import Problem
+from lastword.writer.outcome import Acknowledged, Failed, Indeterminate, Unread
 
 Flag = Literal["true", "false"]
 KeyEncoding = Annotated[
@@ -194,6 +195,9 @@ class Batch(Struct, forbid_unknown_fields=True):
     ]
 
 
+_STATUSES = [case.status for case in (Acknowledged, Unread, Failed, Indeterminate)]
+
+
 class BatchOutcome(Struct, omit_defaults=True):
     """What became of one write.
 
@@ -202,7 +206,7 @@ class BatchOutcome(Struct, omit_defaults=True):
     """
 
     key: str
-    status: Literal["ok", "unread", "failed", "indeterminate"]
+    status: Annotated[str, Meta(extra_json_schema={"enum": _STATUSES})]
     version: VersionText | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 

@@ -1,0 +1,69 @@
+"""The direct path: records go straight into the topic, whatever the current version is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.kafka.connection import Connection
+from lastword.kafka.write.producer import RecordProducer
+from lastword.keyspace import Keyspace
+from lastword.records import ANY_PARTITION, Write
+from lastword.writer.outcome import Outcome, outcome_of
+
+WRITE_TIMEOUT_S = 30.0
+
+
+class DirectWriter:
+    """A WritePath that is done when the cluster has acknowledged. Connects on the first write.
+
+    ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
+    ``keyspace`` is needed where only a part of a key decides its partition; without it, the whole
+    key does.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        *,
+        batch_bytes: int,
+        timeout_s: float,
+        keyspace: Keyspace | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._keyspace = keyspace
+        self._producer = RecordProducer(
+            connection, topic, batch_bytes=batch_bytes, timeout_s=timeout_s, clock=clock
+        )
+
+    def write(self, records: Sequence[Write]) -> list[Outcome]:
+        """Send ``records`` in order and wait for the answer to each."""
+        deliveries = self._producer.send(self._placed(records))
+        return [
+            outcome_of(record.key, delivery)
+            for record, delivery in zip(records, deliveries, strict=True)
+        ]
+
+    def post(self, records: Sequence[Write]) -> None:
+        """Send without waiting, for records whose loss is made good later."""
+        self._producer.post(self._placed(records))
+
+    def connect(self) -> None:
+        """Connect now, which may take seconds, instead of on the first write."""
+        self._producer.connect()
+
+    def close(self) -> None:
+        """Wait for what is in flight; idempotent."""
+        self._producer.close()
+
+    def _placed(self, records: Sequence[Write]) -> Sequence[Write]:
+        keyspace = self._keyspace
+        if keyspace is None or not keyspace.suffix_bytes:
+            return records  # librdkafka hashes the whole key, in the same way
+        return [
+            record._replace(partition=keyspace.partition_of(record.key))
+            if record.partition == ANY_PARTITION
+            else record
+            for record in records
+        ]
