@@ -125,7 +125,9 @@ def incremental(keys: int, servers: str) -> dict[str, Any]:
 @contextmanager
 def snapshot_job(topic: str, servers: str, root: Path) -> Iterator[SnapshotJob]:
     """On a Spark of its own, which ends with it: nothing else may run beside the contestants."""
-    spark = build_session("bootstrap", home=default_home(), java=find_java(os.environ), delta=True)
+    spark = build_session(
+        "bootstrap", home=default_home(), java=find_java(os.environ), delta_at=str(root)
+    )
     try:
         connection = Connection(bootstrap_servers=servers)
         yield SnapshotJob(spark, connection, Location(str(root), topic), value="bytes")

@@ -30,6 +30,13 @@ ANY_PARTITION = -1
 """As the partition of a write: the one that the key's hash names."""
 
 
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
 class Version(NamedTuple):
     """Where a key's current record stands: the compare-and-set token of the key.
 

@@ -32,12 +32,12 @@ def test_a_snapshot_and_the_tail_give_the_rows_of_the_whole_log(
     """With headers, changes and deletes since; the log below the position is not read."""
     topic.produce(*((b"key-%d" % n, b"%d" % n) for n in range(500)))
     write_raw(connection, topic.name, [(b"noted", b"1")], headers=(("by", b"me"), ("at", None)))
-    note = take_without_spark(connection, location)
+    metadata = take_without_spark(connection, location)
     topic.produce((b"key-1", None), (b"key-2", b"changed"), (b"new", b"born"))
 
     from_log = tables.open(topic.name, **RAW, store=store, name="from-log")
     table = tables.open(topic.name, **RAW, store=store, snapshots=location.root, name="from-both")
-    assert [progress.start for progress in table.progress()] == list(note.offsets.values())
+    assert [progress.start for progress in table.progress()] == list(metadata.offsets.values())
     assert list(table.query.scan()) == list(from_log.query.scan())
     assert (table.get(b"key-1"), table.get(b"key-2")) == (None, b"changed")
     headers = table.entry(b"noted")

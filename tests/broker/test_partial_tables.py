@@ -16,7 +16,7 @@ from lastword.errors import (
     WatchLostError,
 )
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.source import PlaceLost
+from lastword.kafka.log.source import PositionLost
 from lastword.records import Position
 from lastword.replicas.state_directory import StateDirectory
 from lastword.table.state import TableState
@@ -185,18 +185,18 @@ def test_a_partition_that_lost_its_place_leaves_the_others_served(
     table = open_partial(tables, topic.name, {0, 1}, store=store, **RAW)
     following = replicas_of(table)._following
     held_up, go_on = threading.Event(), threading.Event()
-    prepared = following._beginnings._prepared
+    prepared = following._starter._prepared
 
     def prepare_later(*args: object, **options: object) -> object:
         held_up.set()
         assert go_on.wait(60)
         return prepared(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(following._beginnings, "_prepared", prepare_later)
+    monkeypatch.setattr(following._starter, "_prepared", prepare_later)
 
     def lose_place() -> None:
         following.reader.release(0)
-        following.reaction.place_lost(PlaceLost(0, "truncated"))
+        following.reaction.position_lost(PositionLost(0, "truncated"))
 
     following.inbox.post(lose_place)
     assert held_up.wait(60)

@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from lastword.errors import PartitionCountError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Place
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.own_topics import ensure_topic
 from lastword.pipelines.graph.plan import BatchOrder, Branch, SourcePlan
@@ -22,6 +21,7 @@ from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task import run_task as task
+from lastword.records import TopicPartition
 from lastword.testing.waiting import wait_until
 from tests.support.pipeline_worker import Worker, batch
 
@@ -56,7 +56,7 @@ def run(
     order = BatchOrder(
         worker.committed,
         worker.driver_lock.metadata,
-        spans={Place(topics[topic], 1): span for topic, span in spans.items()},
+        spans={TopicPartition(topics[topic], 1): span for topic, span in spans.items()},
     )
     (report,) = task.run_task(iter(parts), worker.plan, order)
     return dict(report.to_pylist()[0])
@@ -65,7 +65,9 @@ def run(
 def positions(worker: Worker) -> list[int | None]:
     committed = worker.committed
     return [
-        committed[Place(topic, 1)].offset if Place(topic, 1) in committed else None
+        committed[TopicPartition(topic, 1)].offset
+        if TopicPartition(topic, 1) in committed
+        else None
         for topic in worker.plan.sources
     ]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
@@ -29,6 +29,7 @@ from lastword.pipelines.run.status import pipeline_status
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.replay import ReplayPlan, replay_task
 from lastword.pipelines.task.task_input import PIECE_BYTES
+from lastword.records import TopicPartition
 from lastword.replicas.apply.checkpoint import decode_checkpoint, encode_checkpoint
 from lastword.rows import encode_row
 from lastword.spark.arrow_batches import arrow_settings
@@ -131,7 +132,7 @@ def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
     dead = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
     dead.take_over()
     dead._producer.begin_transaction()
-    dead._produce_all({Place(worker.changelog, 1): [(b"a", b"99", NOW, ())]})
+    dead._produce_all({TopicPartition(worker.changelog, 1): [(b"a", b"99", NOW, ())]})
     assert worker.run((1, "a"))["records"] == 1
     assert worker.table == {b"a": b"2"}
 
@@ -186,7 +187,7 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
 
 def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worker) -> None:
     worker.run((0, "a"), (1, "b"), (2, "c"))
-    note = join_notes([worker.committed[Place(worker.source, 1)].metadata])
+    note = join_notes([worker.committed[TopicPartition(worker.source, 1)].metadata])
     source = SourcePlan(worker.source, "json")
     (branch,) = worker.plan.branches
     plan = ReplayPlan(worker.connection, source, branch, "counts", {1: note.changelogs["counts"]})
@@ -214,7 +215,7 @@ def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worke
 def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> None:
     writer = TransactionWriter(worker.connection, "long-notes")
     writer.take_over()
-    place = Place(worker.source, 1)
+    place = TopicPartition(worker.source, 1)
 
     def commit(length: int) -> None:
         positions = {place: Committed(0, "x" * length)}
@@ -303,7 +304,7 @@ def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
     writer = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
     writer.take_over()
     writer._producer.begin_transaction()
-    moved = [TopicPartition(worker.source, 1, 7)]
+    moved = [KafkaPartition(worker.source, 1, 7)]
     metadata = worker.driver_lock.metadata
     writer._producer.send_offsets_to_transaction(moved, metadata, 10)
     with ThreadPoolExecutor(1) as pool:
@@ -321,7 +322,7 @@ def test_a_run_starts_at_its_positions_and_says_what_was_deleted_before_it_came(
     write_raw(worker.connection, worker.source, [(b"k", b"{}")] * 5, partition=1)
 
     def start_at(position: int) -> dict[int, int]:
-        committed = {Place(worker.source, 1): Committed(position, "")}
+        committed = {TopicPartition(worker.source, 1): Committed(position, "")}
         return starting_offsets(worker.admin, worker.plan, committed)[worker.source]
 
     assert start_at(2) == {0: 0, 1: 2}

@@ -162,13 +162,13 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
     connection: Connection, cleaned: tuple[RealTopic, int], tables: Tables, location: Location
 ) -> None:
     topic, at_ms = cleaned
-    note = take_without_spark(connection, location)
+    metadata = take_without_spark(connection, location)
     state = topic.fold()
     topic.alter({"min.compaction.lag.ms": "3600000"})  # so that the rest of the log stays
     table: Table = tables.open(topic.name, **RAW, snapshots=location.root)
     end = topic.end()
     topic.produce((b"a", None), (b"b", b"2"))
-    for moment in (note.captured_at_ms, Position(note.offsets)):
+    for moment in (metadata.captured_at_ms, Position(metadata.offsets)):
         assert dict(table.as_of(moment).items()) == state
     assert table.as_of(Position({0: end + 1})).get(b"a") is None
     assert table.as_of(Position({0: end + 1}))[b"b"] == b"1"
@@ -179,7 +179,7 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
     for rows in Path(location.snapshots).rglob("*.parquet"):
         rows.unlink()
     # Damaged, it is not used; since it was taken the log has been seen to be protected.
-    assert dict(table.as_of(Position(note.offsets)).items()) == state
+    assert dict(table.as_of(Position(metadata.offsets)).items()) == state
 
 
 def test_a_snapshot_that_nobody_confirmed_is_not_for_time_travel(
@@ -187,14 +187,14 @@ def test_a_snapshot_that_nobody_confirmed_is_not_for_time_travel(
 ) -> None:
     """Written again while it was made, a key may be missing in it."""
     topic, _ = cleaned
-    note = take_without_spark(connection, location, exact=False)
+    metadata = take_without_spark(connection, location, exact=False)
     state = topic.fold()
     topic.produce((b"a", b"3"))
     table = tables.open(topic.name, **RAW, snapshots=location.root)
     with pytest.raises(MomentGoneError):
-        table.as_of(note.captured_at_ms)
-    confirm(location.snapshots, note.run_id)
-    assert dict(table.as_of(note.captured_at_ms).items()) == state
+        table.as_of(metadata.captured_at_ms)
+    confirm(location.snapshots, metadata.run_id)
+    assert dict(table.as_of(metadata.captured_at_ms).items()) == state
 
 
 def test_markers_of_transactions_are_no_lost_changes_while_the_log_is_seen_to_be_protected(
@@ -227,9 +227,9 @@ def test_a_topic_that_also_deletes_by_age_is_answered_for_by_snapshots_alone(
 ) -> None:
     topic = RealTopic(connection, topic_name).create(settings={"cleanup.policy": "compact,delete"})
     topic.produce((b"a", b"1"))
-    note = take_without_spark(connection, location)
+    metadata = take_without_spark(connection, location)
     topic.produce((b"a", b"2"))
     table = tables.open(topic_name, **RAW, snapshots=location.root, allow_expiry=True)
-    assert table.as_of(Position(note.offsets))[b"a"] == b"1"
+    assert table.as_of(Position(metadata.offsets))[b"a"] == b"1"
     with pytest.raises(MomentGoneError):
         table.as_of(Position({0: 2}))

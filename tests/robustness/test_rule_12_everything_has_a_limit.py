@@ -12,7 +12,7 @@ from lastword.errors import (
     NotUpToPositionError,
     WatchLostError,
 )
-from lastword.kafka.log.source import PlaceLost
+from lastword.kafka.log.source import PositionLost
 from lastword.records import Position
 from lastword.replicas.watch import feed
 from lastword.testing import wait_until
@@ -47,7 +47,7 @@ def test_a_watcher_that_joins_while_the_table_loses_its_place_is_refused(
     subscribe = replicas.subscribe
 
     def lose_place_and_subscribe() -> feed.Subscription:
-        replicas._following.reaction.place_lost(PlaceLost(0, "overtaken"))
+        replicas._following.reaction.position_lost(PositionLost(0, "overtaken"))
         return subscribe()
 
     monkeypatch.setattr(replicas, "subscribe", lose_place_and_subscribe)

@@ -67,20 +67,20 @@ def assert_exact(topic: RealTopic, location: Location, seed: int) -> None:
     """Every snapshot that can be seen is what the log comes to below its position."""
     log = topic.log()
     found = Catalog(location.snapshots).snapshots()
-    assert [each.note.number for each in found] == list(range(len(found)))[::-1]
+    assert [each.metadata.number for each in found] == list(range(len(found)))[::-1]
     for snapshot in found:
         expected: dict[bytes | None, bytes] = {}
         for record in log:
-            if record.offset >= snapshot.note.offsets[record.partition]:
+            if record.offset >= snapshot.metadata.offsets[record.partition]:
                 continue
             if record.value is None:
                 expected.pop(record.key, None)
             else:
                 expected[record.key] = record.value
-        rows = rows_of(location, snapshot.version)
-        assert rows == expected, f"snapshot {snapshot.note.number} with the seed {seed}"
+        rows = rows_of(location, snapshot.delta_version)
+        assert rows == expected, f"snapshot {snapshot.metadata.number} with the seed {seed}"
     commits = History(location.history).commits()
     if commits:
-        ends = commits[0].note.offsets
+        ends = commits[0].metadata.offsets
         kept = [record for record in log if record.offset < ends[record.partition]]
         assert changes_of(location) == kept, f"with the seed {seed}"

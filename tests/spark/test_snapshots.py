@@ -62,10 +62,10 @@ def test_a_full_snapshot_and_the_next_ones_are_what_the_log_comes_to(
     third = snapshots.run()
     assert (third.kind, third.records, rows_of(location)) == ("incremental", 0, expected)
     assert first.snapshot.exact and second.snapshot.exact and third.snapshot.exact
-    assert third.snapshot.note.captured_at_ms > second.snapshot.note.captured_at_ms
-    numbers = [each.note.number for each in Catalog(location.snapshots).snapshots()]
+    assert third.snapshot.metadata.captured_at_ms > second.snapshot.metadata.captured_at_ms
+    numbers = [each.metadata.number for each in Catalog(location.snapshots).snapshots()]
     assert numbers == [2, 1, 0]
-    assert rows_of(location, first.snapshot.version)[b"key-3"] == b"3"
+    assert rows_of(location, first.snapshot.delta_version)[b"key-3"] == b"3"
 
 
 def test_of_two_jobs_that_append_the_same_changes_one_wins(

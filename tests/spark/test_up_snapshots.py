@@ -57,5 +57,5 @@ def test_a_table_with_an_interval_is_snapshotted_again_and_again(
     finally:
         runner.stop()
     runner.raise_failure()
-    kinds = [each.note.kind for each in Catalog(location.snapshots).snapshots()]
+    kinds = [each.metadata.kind for each in Catalog(location.snapshots).snapshots()]
     assert kinds[-1] == "full" and set(kinds[:-1]) == {"incremental"}

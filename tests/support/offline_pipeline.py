@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import Output, PositionsAt, TransactionWriter
 from lastword.keyspace import Keyspace
@@ -24,6 +24,7 @@ from lastword.pipelines.task.partition_run import PartitionRun
 from lastword.pipelines.task.partition_state import PartitionState
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
 from lastword.pipelines.task.task_report import StoreSize
+from lastword.records import TopicPartition
 from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore
 
@@ -38,14 +39,14 @@ class OfflineWriter(TransactionWriter):
     """Keeps what would be committed, place by place."""
 
     def __init__(self) -> None:
-        self.written: defaultdict[Place, list[Output]] = defaultdict(list)
+        self.written: defaultdict[TopicPartition, list[Output]] = defaultdict(list)
 
     def write(
         self,
-        outputs: Mapping[Place, Sequence[Output]],
+        outputs: Mapping[TopicPartition, Sequence[Output]],
         positions_at: PositionsAt,
         group_metadata: bytes,
-    ) -> dict[Place, int]:
+    ) -> dict[TopicPartition, int]:
         for place, records in outputs.items():
             self.written[place] += records
         ends = {place: len(self.written[place]) for place in outputs}
@@ -86,7 +87,7 @@ class OfflinePipeline:
         self._topology = app._topology
         self._writer = OfflineWriter()
         self._stores: dict[str, Store] = {}
-        self._committed: Mapping[Place, Committed] = {}
+        self._committed: Mapping[TopicPartition, Committed] = {}
         self.tally = Tally()
 
     def run(
@@ -98,7 +99,7 @@ class OfflinePipeline:
     ) -> None:
         """Process all of it; batches end where ``cuts`` says, counted in records of a topic."""
         for topic, records in sources.items():
-            self._writer.written[Place(topic, 0)] += records
+            self._writer.written[TopicPartition(topic, 0)] += records
         for part in self._topology.parts():
             plan = self._plan(part)
             for given in self._batches(plan, cuts):
@@ -108,7 +109,7 @@ class OfflinePipeline:
 
     def topic(self, name: str) -> list[Output]:
         """What is in a topic, in order."""
-        return self._writer.written[Place(name, 0)]
+        return self._writer.written[TopicPartition(name, 0)]
 
     def table(self, name: str | None) -> Rows:
         """What a compacted topic holds."""

@@ -124,7 +124,7 @@ class OfflineTable:
         store: Store = MemoryStore() if self._keep is None else VersionedStore(MemoryStore())
         store.open()
         replica = self._replica(partition, store)
-        replica.follower.begin(self._look())
+        replica.follower.begin(self._observe())
         replica.following = True
         self.held.add(replica)
         return replica
@@ -154,11 +154,11 @@ class OfflineTable:
         partition = self.keyspace.partition_of(key)
         offset = self.following.topic_state.ends[partition]
         ends = {**self.following.topic_state.ends, partition: offset + 1}
-        self._look(ends=ends, stable_ends=ends)
+        self._observe(ends=ends, stable_ends=ends)
         self._intake.accept(batch_of([(key, value)], offset, partition=partition))
         return Version(partition, offset)
 
-    def _look(self, **changes: object) -> TopicState:
+    def _observe(self, **changes: object) -> TopicState:
         now_ms = self.clock.now_ms()
         state = replace(self.following.topic_state, at_ms=now_ms, **changes)  # type: ignore[arg-type]
         self.following.topic_state = state

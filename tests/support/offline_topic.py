@@ -75,7 +75,7 @@ class OfflineTopic:
     def __post_init__(self) -> None:
         self.store.open()
 
-    def look(self, end: int | None = None, **changes: object) -> TopicState:
+    def state(self, end: int | None = None, **changes: object) -> TopicState:
         """The facts as of now, with ``changes`` from now on."""
         if end is not None:
             changes |= {"ends": {0: end}, "stable_ends": {0: end} | changes.pop("stable_ends", {})}
@@ -91,7 +91,7 @@ class OfflineTopic:
     def live_follower(self, pairs: Sequence[Pair] = ()) -> PartitionFollower:
         """A follower that has restored ``pairs`` and is live."""
         follower = self.follower()
-        follower.begin(self.look(len(pairs)))
+        follower.begin(self.state(len(pairs)))
         if pairs:
             follower.accept(batch_of(pairs), gather=False)
         follower.go_live()

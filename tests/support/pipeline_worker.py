@@ -10,7 +10,7 @@ import pyarrow as pa
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines.api.folds import Count
 from lastword.pipelines.graph.own_topics import ensure_topic
@@ -26,6 +26,7 @@ from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_input import COLUMNS
+from lastword.records import TopicPartition
 from tests.support.tables import read_raw
 
 
@@ -101,10 +102,10 @@ class Worker:
         return rows
 
     @property
-    def committed(self) -> dict[Place, Committed]:
+    def committed(self) -> dict[TopicPartition, Committed]:
         groups = Groups(self.connection)
         return groups.committed(self.plan.application_id, self.plan.places)
 
     @property
     def position(self) -> int:
-        return self.committed[Place(self.source, 1)].offset
+        return self.committed[TopicPartition(self.source, 1)].offset

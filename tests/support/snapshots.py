@@ -23,12 +23,12 @@ from lastword.snapshots.catalog.confirmation import confirm
 from lastword.snapshots.catalog.layout import history_schema, snapshot_schema
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.merge import CHANGES
-from lastword.snapshots.catalog.snapshot import SnapshotNote, encode_note
+from lastword.snapshots.catalog.snapshot import SnapshotMetadata, encode_metadata
 from lastword.snapshots.jobs.history_job import HistoryJob
 from lastword.snapshots.jobs.history_task import HistoryTask
 from lastword.snapshots.jobs.snapshot_job import SnapshotJob
 from lastword.snapshots.jobs.snapshot_task import SnapshotTask
-from lastword.snapshots.travel.history import HistoryNote, encode_history_note
+from lastword.snapshots.travel.history import HistoryMetadata, encode_history_metadata
 from tests.support.real_topic import Logged
 
 
@@ -60,12 +60,12 @@ def take_without_spark(
     exact: bool = True,
     key: CodecSpec = "bytes",
     **changes: Any,
-) -> SnapshotNote:
+) -> SnapshotMetadata:
     """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
     keys = key_codec(key)
     with Admin(connection) as admin:
         topic_state = read_topic_state(admin, location.topic, SYSTEM_CLOCK.now_ms())
-    note = SnapshotNote(
+    metadata = SnapshotMetadata(
         number=0,
         run_id=uuid.uuid4().hex,
         kind="full",
@@ -79,7 +79,7 @@ def take_without_spark(
         key_codec=keys.name,
         value_codec="bytes",
         keep_ms=86_400_000,
-        known_at_ms=SYSTEM_CLOCK.now_ms(),
+        answered_at_ms=SYSTEM_CLOCK.now_ms(),
         compaction_lag_ms=topic_state.compaction_lag_ms,
         leader_epochs=dict(topic_state.leader_epochs),
         key_suffix_bytes=keys.suffix_bytes,
@@ -89,7 +89,7 @@ def take_without_spark(
         ends = (topic_state.starts[partition], topic_state.stable_ends[partition])
         task = SnapshotTask(
             uri=location.snapshots,
-            base_version=None,
+            base_delta_version=None,
             partition=partition,
             keyspace=Keyspace(topic_state.partitions, keys.suffix_bytes),
             first_offset=0,
@@ -99,7 +99,9 @@ def take_without_spark(
         )
         batches += task(_arrow(connection, location.topic, partition, ends))
     properties = CommitProperties(
-        custom_metadata={"userMetadata": encode_note(msgspec.structs.replace(note, **changes))}
+        custom_metadata={
+            "userMetadata": encode_metadata(msgspec.structs.replace(metadata, **changes))
+        }
     )
     write_deltalake(
         location.snapshots,
@@ -109,20 +111,20 @@ def take_without_spark(
         commit_properties=properties,
     )
     if exact:
-        confirm(location.snapshots, changes.get("run_id", note.run_id))
-    return note
+        confirm(location.snapshots, changes.get("run_id", metadata.run_id))
+    return metadata
 
 
-def keep_history_without_spark(connection: Connection, location: Location) -> HistoryNote:
+def keep_history_without_spark(connection: Connection, location: Location) -> HistoryMetadata:
     """What the history's job appends, planned and made by it, but without a JVM."""
     job: Any = HistoryJob(None, connection, location, key="bytes", value="bytes")  # type: ignore[arg-type]
-    note, plan = job._plan()
+    metadata, plan = job._plan()
     batches: list[pa.RecordBatch] = []
     for partition in plan.changed:
         ends = (plan.starts[partition], plan.ends[partition])
         task = HistoryTask(partition, "bytes", "bytes", lambda _records: None)
         batches += task(_arrow(connection, location.topic, partition, ends))
-    text = {"userMetadata": encode_history_note(note)}
+    text = {"userMetadata": encode_history_metadata(metadata)}
     write_deltalake(
         location.history,
         pa.Table.from_batches(batches, history_schema("bytes", "bytes")),
@@ -130,7 +132,7 @@ def keep_history_without_spark(connection: Connection, location: Location) -> Hi
         partition_by=["date"],
         commit_properties=CommitProperties(custom_metadata=text),
     )
-    return cast("HistoryNote", note)
+    return cast("HistoryMetadata", metadata)
 
 
 def changes_of(location: Location) -> list[Logged]:

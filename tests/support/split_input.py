@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
+from lastword.records import TopicPartition
 
 Logged = tuple[int, int, bytes, bytes]
 """Offset, time, key, value."""
 
 Logs = Mapping[str, Sequence[Logged]]
-NextSpans = Callable[[Mapping[Place, Committed], Mapping[Place, int]], Mapping[Place, Span]]
+NextSpans = Callable[
+    [Mapping[TopicPartition, Committed], Mapping[TopicPartition, int]],
+    Mapping[TopicPartition, Span],
+]
 
 
 def greedy(logs: Logs) -> list[tuple[str, int]]:
@@ -49,14 +53,14 @@ class SplitInput:
 
     logs: Logs
     ends: Mapping[str, int]
-    committed: dict[Place, Committed] = field(default_factory=dict)
+    committed: dict[TopicPartition, Committed] = field(default_factory=dict)
     bad: list[BadEvent] = field(default_factory=list)
     records: int = 0
 
     def batches(self, next_spans: NextSpans, pass_over: Callable[..., None]) -> Iterator[Events]:
         """What each task processes, until all sources are at their ends."""
         plan = plan_of(list(self.logs))
-        ends = {Place(topic, 0): end for topic, end in self.ends.items()}
+        ends = {TopicPartition(topic, 0): end for topic, end in self.ends.items()}
         while spans := next_spans(self.committed, ends):
             given = {place.topic: self._between(place.topic, span) for place, span in spans.items()}
             given = {topic: records for topic, records in given.items() if records.offsets}
@@ -70,7 +74,7 @@ class SplitInput:
             if (events := taken.merged(self.logs)) is not None:
                 yield events
             for topic, offset in taken.positions.items():
-                self.committed[Place(topic, 0)] = Committed(offset, "")
+                self.committed[TopicPartition(topic, 0)] = Committed(offset, "")
 
     def _between(self, topic: str, span: Span) -> RawRecords:
         chosen = [each for each in self.logs[topic] if span.start <= each[0] < span.end]

@@ -74,7 +74,7 @@ def lagging(lab: Lab) -> PartitionFollower:
 def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
     lab.clock.advance(seconds=RETENTION_MS / 1000)
     follower.check_lag()
-    follower.note_topic_state(lab.topic.look(2))
+    follower.on_topic_state(lab.topic.state(2))
     assert follower.sweep_due
 
 
@@ -82,7 +82,7 @@ def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
 def running_lab(clock: FakeClock) -> Iterator[Lab]:
     """A lab for a topic whose values are bad when they begin with an exclamation mark."""
     topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
-    topic.look(delete_retention_ms=RETENTION_MS)
+    topic.state(delete_retention_ms=RETENTION_MS)
     lab = Lab(topic, clock)
     lab.schedule.start()
     try:

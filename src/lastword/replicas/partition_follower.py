@@ -198,13 +198,13 @@ class PartitionFollower:
         """
         self.soundness.go_live(self._known_topic_state.delete_retention_ms)
         if self._known_topic_state.starts[self.partition] > 0:
-            self.soundness.note_expiry()  # before, for all that is known here
+            self.soundness.on_expiry()  # before, for all that is known here
         self.live = True
         self.commit()
 
     # -- what is known of the topic --------------------------------------------------------
 
-    def note_topic_state(self, topic_state: TopicState) -> None:
+    def on_topic_state(self, topic_state: TopicState) -> None:
         """A new look at the topic; when live, it proves until when nothing was missed."""
         self._topic_state = topic_state
         sound, retention_ms = self.soundness, topic_state.delete_retention_ms
@@ -214,16 +214,16 @@ class PartitionFollower:
             sound.answered(at_ms)
             self.offsets.ended(end)
             if self.live:
-                sound.look(end, at_ms, self.offsets.read_up_to, retention_ms)
-        if self.recorder.look(topic_state):
+                sound.observe_end(end, at_ms, self.offsets.read_up_to, retention_ms)
+        if self.recorder.on_topic_state(topic_state):
             self.commit()
         if self.partition not in topic_state.unanswered:
-            self.look_back(topic_state.ends[self.partition], topic_state.at_ms)
+            self.confirm_end(topic_state.ends[self.partition], topic_state.at_ms)
 
-    def look_back(self, end: int, at_ms: int | None = None) -> None:
+    def confirm_end(self, end: int, at_ms: int | None = None) -> None:
         """The log ended at ``end`` at that time, or now; of no use while the store is behind."""
         if not self.gathered:
-            self.recorder.look_back(end, at_ms, self.offsets.next_offset)
+            self.recorder.confirm_end(end, at_ms, self.offsets.next_offset)
 
     def check_lag(self) -> None:
         """Notice that a live store has been behind for too long, also when nobody answers."""

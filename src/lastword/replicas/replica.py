@@ -10,7 +10,7 @@ from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.progress import RestoreProgress, progress_of, still_to_do
 from lastword.replicas.sweep.soundness import Currency, Soundness
-from lastword.replicas.versions.keeper import VersionKeeper
+from lastword.replicas.versions.past_builder import PastBuilder
 from lastword.stores.base import Scan, Store
 
 WAIT_OR_STALE = "wait_ready() waits; query.get(..., allow_stale=True) answers at once"
@@ -39,7 +39,7 @@ class Replica:
         self.following = False
         self.lost = False
         self.gained = False
-        self.beginnings = 0
+        self.start_attempts = 0
         self.records = 0
 
     # -- rows ------------------------------------------------------------------------------
@@ -126,9 +126,9 @@ class Replica:
         return self.follower.quarantine
 
     @property
-    def versions(self) -> VersionKeeper | None:
+    def versions(self) -> PastBuilder | None:
         """What is known of the past of the keys; None where no versions are kept."""
-        return self.follower.recorder.keeper
+        return self.follower.recorder.past_builder
 
     def progress(self, *, blocked: bool = False) -> RestoreProgress:
         """How far the restore has come; ``blocked`` where its log seems to end too early."""

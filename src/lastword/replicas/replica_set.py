@@ -85,7 +85,7 @@ class ReplicaSet:
                 return self._replicas.now[partition]
             self._refuse_unknown(partition)
             # A fresh look: what was acknowledged before this call is read before it is ready.
-            if partition in self._following.look_now().unanswered:
+            if partition in self._following.refresh().unanswered:
                 raise ConnectionFailedError(
                     f"the leader of partition {partition} of {self.topic} does not answer",
                     hint="is its broker running?",
@@ -136,9 +136,9 @@ class ReplicaSet:
         return self._following.troubles
 
     @property
-    def looks(self) -> ProtectionLog:
+    def protection(self) -> ProtectionLog:
         """What was seen of the topic's protection from compaction."""
-        return self._following.monitor.looks
+        return self._following.monitor.protection
 
     @property
     def topic_state(self) -> TopicState:

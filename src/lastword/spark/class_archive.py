@@ -53,7 +53,7 @@ class ClassArchive:
         """Where it is, once it was made."""
         directory = home / HomeFolder.SPARK_CLASSES
         executable = java.executable.resolve()
-        parts = [str(executable), str(java.version)]
+        parts = [str(executable), str(java.release)]
         base = directory / f"java-{_digest(parts)}.jsa"
         parts += [pyspark.__version__, str(Path(pyspark.__file__).parent), *map(str, jars)]
         has_own = (executable.parent.parent / "lib" / "server" / "classes.jsa").exists()

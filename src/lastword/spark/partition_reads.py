@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.accumulators import AccumulatorParam
 
 
-class FewestPerPartition(AccumulatorParam[dict[int, int]]):  # type: ignore[misc]
+class MinPerPartition(AccumulatorParam[dict[int, int]]):  # type: ignore[misc]
     """Of a task that ran twice, the smaller number: a log only ever loses records."""
 
     def zero(self, value: dict[int, int]) -> dict[int, int]:

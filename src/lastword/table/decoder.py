@@ -53,7 +53,7 @@ class Decoder:
                 headers,
             )
         except DecodeError as error:
-            self.note_bad(error, partition, offset)
+            self.handle_bad(error, partition, offset)
             return None
 
     def row_value(self, partition: int, row: bytes, default: Any) -> Any:
@@ -61,7 +61,7 @@ class Decoder:
         try:
             return self.value.decode(value_of(row))
         except DecodeError as error:
-            self.note_bad(error, partition, offset_of(row))
+            self.handle_bad(error, partition, offset_of(row))
             return default
 
     def change(self, record: Record) -> Change | None:
@@ -77,7 +77,7 @@ class Decoder:
                 record.headers,
             )
         except DecodeError as error:
-            self.note_bad(error, record.partition, record.offset)
+            self.handle_bad(error, record.partition, record.offset)
             return None
 
     def swept(self, raw_key: bytes) -> Change | None:
@@ -102,7 +102,7 @@ class Decoder:
             return str(error)
         return None
 
-    def note_bad(self, error: DecodeError, partition: int, offset: int) -> None:
+    def handle_bad(self, error: DecodeError, partition: int, offset: int) -> None:
         """Raise the error with the place of the record, or count it: what the policy says."""
         if self.policy == "fail":
             raise DecodeError(

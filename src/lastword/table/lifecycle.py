@@ -180,7 +180,7 @@ class Lifecycle:
             parts.record_filter,
             config.snapshots,
             clock=config.clock,
-            seen=parts.replicas.looks.of,
+            seen=parts.replicas.protection.of,
         )
         return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.keyspace)
 

@@ -60,7 +60,7 @@ class Serving:
                 raise
             unready = True
         if at_least is not None:
-            self.require_known(at_least)
+            self.require_own_position(at_least)
             self._replicas.wait_for(at_least, timeout_s)
         return unready
 
@@ -88,7 +88,7 @@ class Serving:
             hint=WAIT_OR_STALE,
         )
 
-    def require_known(self, position: Position) -> None:
+    def require_own_position(self, position: Position) -> None:
         """Raise ConfigError unless ``position`` is one of this topic as it is now."""
         topic, topic_id = self._replicas.topic, self._replicas.topic_state.topic_id
         if any(partition not in self._everything for partition in position.offsets):

@@ -12,8 +12,8 @@ from lastword.keyspace import Keyspace
 from lastword.records import Position, Record, Version
 from lastword.replicas.replica import Replica
 from lastword.replicas.replica_set import ReplicaSet
-from lastword.replicas.versions.keeper import VersionKeeper
-from lastword.replicas.versions.known_past import Unknown, version_at
+from lastword.replicas.versions.past_builder import PastBuilder
+from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
 from lastword.rows import decode_row
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
@@ -63,22 +63,22 @@ class VersionReads:
         """
         replica = self._replica(key)
         cut = self._cut(moment, replica)
-        keeper = _keeper(replica)
+        past_builder = _past_builder(replica)
         with self._replicas.one_moment((replica.partition,)):
             row, stored = _stored(replica, key)
-            note, unsound = keeper.note, replica.unsound
+            coverage, unsound = past_builder.coverage, replica.unsound
         if unsound:
             raise NotReadyError(
                 f"{self._replicas.topic} may hold deleted keys until a sweep has finished",
                 hint="try again in a moment; delete.retention.ms may be too short for this table",
             )
-        if note.unsure_at_ms is not None:
+        if coverage.gap_at_ms is not None:
             raise NotReadyError(
                 f"the past of {self._replicas.topic} is not known until its end has been asked for",
                 hint="try again in a second",
             )
-        version = version_at(cut, note, row, decode_past(stored))
-        if isinstance(version, Unknown):
+        version = version_at(cut, coverage, row, decode_past(stored))
+        if isinstance(version, NotCovered):
             raise self._gone(moment, replica.partition, version)
         if version is None or version.row is None:
             return None
@@ -121,7 +121,7 @@ class VersionReads:
             self._replicas.wait_for(Position(end), _WAIT_S)
         return Cut(until_ms=time_ms)
 
-    def _gone(self, moment: Moment, partition: int, unknown: Unknown) -> MomentGoneError:
+    def _gone(self, moment: Moment, partition: int, unknown: NotCovered) -> MomentGoneError:
         earliest = f"the position {partition}:{unknown.below}"
         # Without a time where the log has not been read up to that position yet.
         if 0 < unknown.since_ms <= self._clock.now_ms():
@@ -133,7 +133,7 @@ class VersionReads:
         )
 
 
-def _keeper(replica: Replica) -> VersionKeeper:
+def _past_builder(replica: Replica) -> PastBuilder:
     if replica.versions is None:
         raise RuntimeError("a table that keeps versions keeps those of every partition")
     return replica.versions
@@ -142,7 +142,7 @@ def _keeper(replica: Replica) -> VersionKeeper:
 def _stored(replica: Replica, key: bytes) -> tuple[bytes | None, bytes | None]:
     """The key's row and its past."""
     try:
-        return _keeper(replica).store.versions([key])[0]
+        return _past_builder(replica).store.versions([key])[0]
     except StoreError as error:
         raise replica.explained(error) from error
 

@@ -26,7 +26,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.log.source import EndOfLog, LogReader, LogSource, News, PlaceLost
+from lastword.kafka.log.source import EndOfLog, LogReader, LogSource, News, PositionLost
 from lastword.records import Batch, Record
 from lastword.testing.log_writer import LogWriter, Written
 from lastword.testing.waiting import wait_until
@@ -61,9 +61,9 @@ class Reading:
             f"end of partition {partition} at {offset}",
         )
 
-    def until_lost(self) -> PlaceLost:
-        *_, lost = self.until(lambda item: isinstance(item, PlaceLost), "lost place")
-        assert isinstance(lost, PlaceLost)
+    def until_lost(self) -> PositionLost:
+        *_, lost = self.until(lambda item: isinstance(item, PositionLost), "lost place")
+        assert isinstance(lost, PositionLost)
         return lost
 
     @property

@@ -17,7 +17,7 @@ def test_notes_and_lines_are_escaped_and_keep_their_line_breaks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     output = Output(json_lines=False)
-    output.note(f"ended:\n{HOSTILE}")
+    output.info(f"ended:\n{HOSTILE}")
     output.line(f"  {HOSTILE}\n", {})
     printed = capsys.readouterr()
     assert printed.err == f"ended:\n{ESCAPED}\n"

@@ -8,24 +8,26 @@ on counting from nothing, without an error.
 from __future__ import annotations
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as KafkaPartition
 from pyspark.sql import SparkSession
 
 from lastword.errors import ConfigError, PipelineError
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group, table_group
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
 from lastword.pipelines.run.continuity import check_continuity
+from lastword.records import TopicPartition
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.pipelines import PARTITIONS, Bench
 
 
-def positions(bench: Bench, group: str) -> dict[Place, Committed]:
+def positions(bench: Bench, group: str) -> dict[TopicPartition, Committed]:
     groups = Groups(bench.connection)
     try:
-        return groups.committed(group, [Place(bench.source, p) for p in range(PARTITIONS)])
+        return groups.committed(group, [TopicPartition(bench.source, p) for p in range(PARTITIONS)])
     finally:
         groups.close()
 
@@ -64,7 +66,7 @@ def test_a_pipeline_refuses_positions_that_it_did_not_commit(
     # As a table of an older version did, and as kafka-consumer-groups --reset-offsets does.
     settings = {"group.id": app.application_id, "enable.auto.commit": False}
     consumer = Consumer(bench.connection.librdkafka() | settings)
-    consumer.commit(offsets=[TopicPartition(*place, 1)], asynchronous=False)
+    consumer.commit(offsets=[KafkaPartition(*place, 1)], asynchronous=False)
     consumer.close()
     with pytest.raises(PipelineError, match="was not committed by this pipeline") as refused:
         app.run(spark, once=True)
@@ -90,7 +92,7 @@ def test_a_position_without_a_note_is_a_start_as_long_as_there_are_no_results(
         quarantine_topic="unused",
         state_dir=bench.directory,
     )
-    committed = {Place(bench.source, 0): Committed(0, metadata)}
+    committed = {TopicPartition(bench.source, 0): Committed(0, metadata)}
     check_continuity(bench.admin, KafkaLog(bench.connection), plan, committed)
 
 

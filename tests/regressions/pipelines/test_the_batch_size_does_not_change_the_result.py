@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines import tumbling
 from lastword.pipelines.api.folds import Aggregate, Count
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.run.observer import BatchReport
 from lastword.pipelines.run.spans import Span, Spans
+from lastword.records import TopicPartition
 from tests.support.operator_run import OperatorRun
 from tests.support.pipelines import NOON_MS, Bench
 from tests.support.split_input import Logged, Logs, SplitInput, greedy
@@ -52,12 +53,12 @@ class AnySpans:
 
     def __init__(self, draw: st.DataObject, topics: Logs) -> None:
         self._draw = draw
-        self._positions = {Place(topic, 0): 0 for topic in topics}
+        self._positions = {TopicPartition(topic, 0): 0 for topic in topics}
 
     def next(
-        self, committed: Mapping[Place, Committed], ends: Mapping[Place, int]
-    ) -> dict[Place, Span]:
-        spans: dict[Place, Span] = {}
+        self, committed: Mapping[TopicPartition, Committed], ends: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, Span]:
+        spans: dict[TopicPartition, Span] = {}
         for place, end in ends.items():
             at = max(self._positions[place], committed.get(place, Committed(0, "")).offset)
             if at < end:
@@ -65,7 +66,7 @@ class AnySpans:
                 spans[place] = Span(at, upto, more=upto < end)
         return spans
 
-    def pass_over(self, spans: Mapping[Place, Span], _: set[int]) -> None:
+    def pass_over(self, spans: Mapping[TopicPartition, Span], _: set[int]) -> None:
         self._positions |= {place: span.end for place, span in spans.items()}
 
 
@@ -75,7 +76,7 @@ def split(made: Logs, draw: st.DataObject) -> tuple[SplitInput, Spans | AnySpans
     cut = draw.draw(st.sampled_from(["any", "shares"]))
     if cut == "any":
         return SplitInput(made, ends), AnySpans(draw, made)
-    starts = {Place(topic, 0): 0 for topic in made}
+    starts = {TopicPartition(topic, 0): 0 for topic in made}
     return SplitInput(made, ends), Spans(starts, draw.draw(st.integers(1, 40)))
 
 
@@ -145,7 +146,7 @@ def test_a_topic_that_is_ahead_waits_for_the_slower_one(max_records: int) -> Non
         MakeFold(Count(), "string", "json", windows=tumbling(30, grace=18), retention_ms=1000)()
     )
     whole = SplitInput(made, {"a": 120, "b": 120})
-    spans = Spans({Place("a", 0): 0, Place("b", 0): 0}, max_records)
+    spans = Spans({TopicPartition("a", 0): 0, TopicPartition("b", 0): 0}, max_records)
     for events in whole.batches(spans.next, spans.pass_over):
         columns = zip(events.keys, events.values, events.timestamps, strict=True)
         run.process([Event(*each) for each in columns])

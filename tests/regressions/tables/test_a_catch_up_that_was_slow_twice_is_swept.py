@@ -20,7 +20,7 @@ RETENTION_MS = 10_000
 def test_a_key_deleted_during_a_slow_rebuild_is_gone() -> None:
     clock = FakeClock()
     topic = OfflineTopic(clock)
-    topic_state = topic.look(2, delete_retention_ms=RETENTION_MS)
+    topic_state = topic.state(2, delete_retention_ms=RETENTION_MS)
     both, one = batch_of([(b"deleted", b"1"), (b"kept", b"1")]), batch_of([(b"kept", b"1")], 1)
     # The key is deleted, and its tombstone cleaned away, while the log is read the second time.
     passes = iter([(both, RETENTION_MS), (both, RETENTION_MS), (one, 100)])

@@ -23,7 +23,7 @@ def test_the_next_sweep_is_a_minute_later_whatever_the_wall_clock_says() -> None
         follower.check_lag()
         assert follower.sweep_due
         lab.clock.advance(seconds=SWEEP_INTERVAL_MS / 1000)
-        follower.note_topic_state(lab.topic.look(2))
+        follower.on_topic_state(lab.topic.state(2))
         lab.consider(follower)
         lab.carry_out(posts=1)
         assert (lab.passes, follower.unsound) == (2, False)

@@ -14,7 +14,7 @@ COUNT = 1_000
 def test_gathered_tombstones_have_a_size() -> None:
     topic = OfflineTopic(FakeClock())
     follower = topic.follower()
-    follower.begin(topic.look(COUNT))
+    follower.begin(topic.state(COUNT))
     follower.accept(batch_of([(b"key-%d" % n, None) for n in range(COUNT)]), gather=True)
     # As an object and a place in a set, a key takes far more than its bytes.
     assert follower.gathered.size_bytes > 100 * COUNT

@@ -86,23 +86,23 @@ def sweep(lab: Lab, follower: PartitionFollower) -> None:
 
 def test_keys_that_expired_are_not_left_out() -> None:
     with running_lab(FakeClock()) as lab:
-        lab.topic.look(delete_retention_ms=24 * 3600_000)
+        lab.topic.state(delete_retention_ms=24 * 3600_000)
         follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])
         before = position_of({0: follower}, follower.topic_id)
         resume(follower, before, lab.topic.topic_state)
-        follower.note_topic_state(lab.topic.look(2, starts={0: 1}))
+        follower.on_topic_state(lab.topic.state(2, starts={0: 1}))
         sweep(lab, follower)
         assert lab.rows() == {b"b": b"2"}
         with pytest.raises(WatchLostError, match="keys have expired"):
             resume(follower, before, lab.topic.topic_state)
         lab.clock.advance(seconds=120)
-        follower.note_topic_state(lab.topic.look(2))
+        follower.on_topic_state(lab.topic.state(2))
         resume(follower, position_of({0: follower}, follower.topic_id), lab.topic.topic_state)
 
 
 def test_a_position_is_too_old_after_the_retention_and_in_time_before() -> None:
     topic = OfflineTopic(FakeClock())
-    topic.look(delete_retention_ms=RETENTION_MS)
+    topic.state(delete_retention_ms=RETENTION_MS)
     follower = topic.live_follower([(b"a", b"1")])
     start = position_of({0: follower}, follower.topic_id)
     topic.clock.advance(seconds=RETENTION_MS / 1000 / 2)

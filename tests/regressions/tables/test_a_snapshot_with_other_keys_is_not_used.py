@@ -61,11 +61,11 @@ def test_a_table_starts_from_its_log_instead(
     topic: RealTopic,
     location: Location,
     tables: Tables,
-    note: dict[str, Any],
+    metadata: dict[str, Any],
     reason: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    take_without_spark(connection, location, **note)
+    take_without_spark(connection, location, **metadata)
     caplog.set_level(logging.INFO)
 
     table = tables.open(topic.name, **WINDOWS, snapshots=location.root)
@@ -78,10 +78,10 @@ def test_a_table_starts_from_its_log_instead(
 def test_a_past_state_is_not_built_on_it(
     connection: Connection, topic: RealTopic, location: Location, tables: Tables
 ) -> None:
-    note = take_without_spark(connection, location)
+    metadata = take_without_spark(connection, location)
     table = tables.open(topic.name, **WINDOWS, snapshots=location.root)
 
-    assert len(table.as_of(note.captured_at_ms)) == ROWS
+    assert len(table.as_of(metadata.captured_at_ms)) == ROWS
 
 
 @pytest.mark.parametrize("note", [{}, {"key_suffix_bytes": None}])
@@ -90,9 +90,9 @@ def test_one_with_the_same_keys_is_used_also_if_older(
     topic: RealTopic,
     location: Location,
     tables: Tables,
-    note: dict[str, Any],
+    metadata: dict[str, Any],
 ) -> None:
-    take_without_spark(connection, location, key=WINDOWS["key"], **note)
+    take_without_spark(connection, location, key=WINDOWS["key"], **metadata)
 
     table = tables.open(topic.name, **WINDOWS, snapshots=location.root)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import NotReadyError
-from lastword.kafka.log.source import PlaceLost
+from lastword.kafka.log.source import PositionLost
 from lastword.replicas.watch.feed import Subscription
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
@@ -23,7 +23,7 @@ def test_who_joins_just_after_everybody_was_cut_off_is_told(
     subscribe = replicas.subscribe
 
     def lose_place_and_subscribe() -> Subscription:
-        replicas._following.reaction.place_lost(PlaceLost(0, "overtaken"))
+        replicas._following.reaction.position_lost(PositionLost(0, "overtaken"))
         return subscribe()
 
     monkeypatch.setattr(replicas, "subscribe", lose_place_and_subscribe)

@@ -22,7 +22,7 @@ def test_a_pass_that_failed_of_a_foreign_error_is_tried_again() -> None:
         lab.failure = None
         lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
         lab.clock.advance(seconds=RETRY_MS / 1000)
-        follower.note_topic_state(lab.topic.look(2))
+        follower.on_topic_state(lab.topic.state(2))
         lab.consider(follower)
         lab.carry_out(posts=1)
         assert not follower.unsound

@@ -78,7 +78,7 @@ def test_the_offsets_of_a_log_are_in_order(bounds: tuple[int, int, int]) -> None
     start, stable, end = bounds
     topic = OfflineTopic(FakeClock())
     with pytest.raises(ValueError, match="partition 0 cannot start at"):
-        topic.look(starts={0: start}, stable_ends={0: stable}, ends={0: end})
+        topic.state(starts={0: start}, stable_ends={0: stable}, ends={0: end})
 
 
 def test_nobody_can_commit_to_the_group_of_the_readers(tmp_path: Path) -> None:

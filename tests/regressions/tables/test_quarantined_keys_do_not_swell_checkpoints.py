@@ -19,7 +19,7 @@ def test_a_checkpoint_with_the_longest_list_stays_small_and_complete() -> None:
     assert stored is not None
     assert len(stored) < 16_000
     again = topic.follower()
-    again.begin(topic.look(len(pairs)))
+    again.begin(topic.state(len(pairs)))
     assert list(again.quarantine) == list(follower.quarantine)
 
 

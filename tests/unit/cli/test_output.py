@@ -53,8 +53,8 @@ def test_rows_from_a_topic_cannot_command_the_terminal(
 
 
 def test_notes_for_people_are_left_out_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    Output(json_lines=True).note("restored")
-    Output(json_lines=False).note("restored")
+    Output(json_lines=True).info("restored")
+    Output(json_lines=False).info("restored")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "restored\n")
 

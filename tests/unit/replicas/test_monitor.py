@@ -40,7 +40,7 @@ def test_a_look_that_fails_proves_nothing_and_is_not_the_last(
     monkeypatch.setattr(monitor, "INTERVAL_S", 0.001)
     posted: queue.SimpleQueue[TopicState | None] = queue.SimpleQueue()
     looking = TopicMonitor(UnhelpfulAdmin(error), "topic", FakeClock(), posted.put)
-    looking.start(topic.look())
+    looking.start(topic.state())
     looks = [posted.get(timeout=WAIT_S) for _ in range(3)]
     looking.stop()
     assert looks == [None, None, None]

@@ -18,7 +18,7 @@ RETENTION_MS = 10_000
 def topic(clock: FakeClock) -> OfflineTopic:
     """A topic whose values are bad when they begin with an exclamation mark."""
     topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
-    topic.look(delete_retention_ms=RETENTION_MS)
+    topic.state(delete_retention_ms=RETENTION_MS)
     return topic
 
 
@@ -28,7 +28,7 @@ def due(topic: OfflineTopic, clock: FakeClock) -> PartitionFollower:
     follower = topic.live_follower([(b"a", b"1"), (b"b", b"2")])
     clock.advance(seconds=10)
     follower.check_lag()
-    follower.note_topic_state(topic.look(2))
+    follower.on_topic_state(topic.state(2))
     assert follower.sweep_due
     return follower
 
@@ -88,7 +88,7 @@ def test_a_store_that_lags_when_the_pass_is_done_stays_stale(
 ) -> None:
     began_ms = clock.now_ms()
     clock.advance(seconds=9)
-    due.note_topic_state(topic.look(1_000))
+    due.on_topic_state(topic.state(1_000))
     due.swept(began_ms, duration_ms=500, dropped=0)
     assert due.unsound
 
@@ -132,7 +132,7 @@ def test_the_newest_of_several_bad_records_of_a_key_is_listed(topic: OfflineTopi
 def test_the_list_survives_a_restart(topic: OfflineTopic) -> None:
     topic.live_follower([(b"a", b"!"), (b"b", b"2")])
     again = topic.follower()
-    again.begin(topic.look(2))
+    again.begin(topic.state(2))
     assert bad_offsets(again) == {b"a": 0}
 
 
@@ -163,7 +163,7 @@ def test_a_bad_record_that_is_gone_from_the_log_stays_off_the_list_after_a_resta
 ) -> None:
     topic.live_follower([(b"a", b"!")]).drop([(b"a", 0)])
     again = topic.follower()
-    again.begin(topic.look(1))
+    again.begin(topic.state(1))
     assert not again.quarantine
 
 

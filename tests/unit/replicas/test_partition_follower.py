@@ -29,15 +29,15 @@ def rows_of(topic: OfflineTopic) -> dict[bytes, bytes]:
 
 
 def test_a_new_store_starts_at_the_beginning_of_the_log(topic: OfflineTopic) -> None:
-    start = topic.follower().begin(topic.look(10, starts={0: 3}))
+    start = topic.follower().begin(topic.state(10, starts={0: 3}))
     assert (start.offset, start.leader_epoch, start.from_scratch) == (3, -1, True)
 
 
 def test_a_checkpoint_is_gone_on_from_with_its_leader_epoch(topic: OfflineTopic) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(2))
+    follower.begin(topic.state(2))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")], leader_epoch=7), gather=False)
-    start = topic.follower().begin(topic.look(5))
+    start = topic.follower().begin(topic.state(5))
     assert (start.offset, start.leader_epoch, start.from_scratch) == (2, 7, False)
 
 
@@ -46,7 +46,7 @@ def test_the_checkpoint_holds_everything_that_says_which_log_it_is_of(
 ) -> None:
     began_ms = clock.now_ms()
     follower = topic.follower()
-    follower.begin(topic.look(1, delete_retention_ms=5_000))
+    follower.begin(topic.state(1, delete_retention_ms=5_000))
     follower.accept(batch_of([(b"a", b"1")], leader_epoch=3), gather=False)
     assert checkpoint_of(topic) == Checkpoint(
         cluster_id="cluster-a",
@@ -73,7 +73,7 @@ def test_another_log_than_the_checkpoint_is_of_means_rebuild(
     topic: OfflineTopic, changes: dict[str, object], reason: str
 ) -> None:
     topic.live_follower([(b"a", b"1"), (b"b", b"2")])
-    start = topic.follower().begin(replace(topic.look(9), **changes))
+    start = topic.follower().begin(replace(topic.state(9), **changes))
     assert start.from_scratch
     assert reason in start.reason
     assert topic.store.count() == 0
@@ -83,13 +83,13 @@ def test_a_checkpoint_at_the_very_end_or_the_very_start_of_the_log_is_in_range(
     topic: OfflineTopic,
 ) -> None:
     topic.live_follower([(b"a", b"1"), (b"b", b"2")])
-    assert not topic.follower().begin(topic.look(2)).from_scratch
-    assert not topic.follower().begin(topic.look(2, starts={0: 2})).from_scratch
+    assert not topic.follower().begin(topic.state(2)).from_scratch
+    assert not topic.follower().begin(topic.state(2, starts={0: 2})).from_scratch
 
 
 def test_a_checkpoint_of_an_unknown_format_means_rebuild(topic: OfflineTopic) -> None:
     topic.store.apply({b"a": b"?"}, (), b"\x93written by the future")
-    start = topic.follower().begin(topic.look(9))
+    start = topic.follower().begin(topic.state(9))
     assert start.from_scratch
     assert "another version" in start.reason
     assert topic.store.count() == 0
@@ -98,7 +98,7 @@ def test_a_checkpoint_of_an_unknown_format_means_rebuild(topic: OfflineTopic) ->
 def test_another_partition_count_is_refused_and_the_store_left_alone(topic: OfflineTopic) -> None:
     topic.live_follower([(b"a", b"1")])
     with pytest.raises(PartitionCountError, match="2 partitions"):
-        topic.follower().begin(topic.look(1, partitions=2))
+        topic.follower().begin(topic.state(1, partitions=2))
     assert rows_of(topic) == {b"a": b"1"}
 
 
@@ -107,13 +107,13 @@ def test_another_partition_count_is_refused_and_the_store_left_alone(topic: Offl
 
 def test_an_empty_partition_is_finished_before_anything_is_read(topic: OfflineTopic) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(0))
+    follower.begin(topic.state(0))
     assert follower.offsets.finished
 
 
 def test_a_log_whose_records_have_all_expired_is_finished_too(topic: OfflineTopic) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(7, starts={0: 7}))
+    follower.begin(topic.state(7, starts={0: 7}))
     assert follower.offsets.finished
 
 
@@ -121,8 +121,8 @@ def test_the_end_is_the_one_captured_at_the_start_however_the_log_grows(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(2))
-    follower.note_topic_state(topic.look(1_000))
+    follower.begin(topic.state(2))
+    follower.on_topic_state(topic.state(1_000))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
     assert follower.offsets.finished
 
@@ -131,7 +131,7 @@ def test_an_end_of_log_event_finishes_what_ends_in_a_transaction_marker(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(3))
+    follower.begin(topic.state(3))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
     assert not follower.offsets.finished
     follower.advance(3)
@@ -143,14 +143,14 @@ def test_a_log_that_ends_in_a_gap_is_finished_without_claiming_to_have_read_it(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(4))
+    follower.begin(topic.state(4))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
     follower.offsets.end_in_gap()
     assert follower.offsets.finished
     follower.go_live()
     assert checkpoint_of(topic).next_offset == 2
     clock.advance(seconds=HOUR_S)
-    follower.note_topic_state(topic.look(4))
+    follower.on_topic_state(topic.state(4))
     follower.refresh_checkpoint()
     assert checkpoint_of(topic).caught_up_at_ms == clock.now_ms()
 
@@ -159,9 +159,9 @@ def test_a_log_that_loses_its_tail_during_the_restore_is_not_waited_for(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(10))
+    follower.begin(topic.state(10))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=False)
-    follower.note_topic_state(topic.look(2))
+    follower.on_topic_state(topic.state(2))
     assert follower.offsets.finished
 
 
@@ -169,7 +169,7 @@ def test_what_is_gathered_becomes_visible_with_its_checkpoint_in_one_step(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(4))
+    follower.begin(topic.state(4))
     follower.accept(batch_of([(b"a", b"1"), (b"b", b"2")]), gather=True)
     follower.accept(batch_of([(b"a", None), (b"c", b"3")], first=2), gather=True)
     assert (follower.position, follower.offsets.next_offset) == (0, 4)
@@ -184,7 +184,7 @@ def test_what_is_gathered_becomes_visible_with_its_checkpoint_in_one_step(
 def test_a_key_deleted_and_written_again_while_gathering_is_there(topic: OfflineTopic) -> None:
     topic.live_follower([(b"a", b"0")])
     follower = topic.follower()
-    follower.begin(topic.look(3))
+    follower.begin(topic.state(3))
     follower.accept(batch_of([(b"a", None)], first=1), gather=True)
     follower.accept(batch_of([(b"a", b"2")], first=2), gather=True)
     follower.go_live()
@@ -193,7 +193,7 @@ def test_a_key_deleted_and_written_again_while_gathering_is_there(topic: Offline
 
 def test_an_end_of_log_while_gathering_shows_nothing_early(topic: OfflineTopic) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(3))
+    follower.begin(topic.state(3))
     follower.accept(batch_of([(b"a", b"1")]), gather=True)
     follower.advance(3)
     assert follower.position == 0
@@ -208,7 +208,7 @@ def test_a_first_restore_within_the_retention_is_sound(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(0))
+    follower.begin(topic.state(0))
     clock.advance(seconds=23 * HOUR_S)
     follower.go_live()
     assert not follower.unsound
@@ -218,7 +218,7 @@ def test_a_first_restore_slower_than_the_retention_must_be_swept(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
     follower = topic.follower()
-    follower.begin(topic.look(0))
+    follower.begin(topic.state(0))
     clock.advance(seconds=24 * HOUR_S)
     follower.go_live()
     assert follower.sweep_due
@@ -231,7 +231,7 @@ def test_a_store_that_was_away_longer_than_the_retention_must_be_swept(
     topic.live_follower([(b"a", b"1")])
     clock.advance(seconds=24 * HOUR_S)
     follower = topic.follower()
-    follower.begin(topic.look(1))
+    follower.begin(topic.state(1))
     follower.go_live()
     assert follower.sweep_due
 
@@ -239,11 +239,11 @@ def test_a_store_that_was_away_longer_than_the_retention_must_be_swept(
 def test_the_smallest_retention_seen_counts_even_if_it_was_raised_meanwhile(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
-    topic.look(delete_retention_ms=60_000)
+    topic.state(delete_retention_ms=60_000)
     topic.live_follower([(b"a", b"1")])
     clock.advance(seconds=HOUR_S)
     follower = topic.follower()
-    follower.begin(topic.look(1, delete_retention_ms=DAY_MS))
+    follower.begin(topic.state(1, delete_retention_ms=DAY_MS))
     follower.go_live()
     assert follower.sweep_due
 
@@ -254,7 +254,7 @@ def test_a_retention_that_was_lowered_meanwhile_counts_too(
     topic.live_follower([(b"a", b"1")])
     clock.advance(seconds=HOUR_S)
     follower = topic.follower()
-    follower.begin(topic.look(1, delete_retention_ms=60_000))
+    follower.begin(topic.state(1, delete_retention_ms=60_000))
     follower.go_live()
     assert follower.sweep_due
 
@@ -265,7 +265,7 @@ def test_a_wall_clock_that_was_set_back_makes_a_store_suspect(
     topic.live_follower([(b"a", b"1")])
     clock.set_back(seconds=HOUR_S)
     follower = topic.follower()
-    follower.begin(topic.look(1))
+    follower.begin(topic.state(1))
     follower.go_live()
     assert follower.sweep_due
 
@@ -275,7 +275,7 @@ def test_going_live_proves_only_what_was_there_when_the_end_was_captured(
 ) -> None:
     captured_ms = clock.now_ms()
     follower = topic.follower()
-    follower.begin(topic.look(1, delete_retention_ms=100_000))
+    follower.begin(topic.state(1, delete_retention_ms=100_000))
     clock.advance(seconds=80)
     follower.accept(batch_of([(b"a", b"1")]), gather=False)
     follower.go_live()
@@ -284,7 +284,7 @@ def test_going_live_proves_only_what_was_there_when_the_end_was_captured(
     assert checkpoint_of(topic).caught_up_at_ms == captured_ms
     clock.advance(seconds=85)
     again = topic.follower()
-    again.begin(topic.look(2))
+    again.begin(topic.state(2))
     again.go_live()
     assert again.sweep_due
 
@@ -296,7 +296,7 @@ def test_a_live_store_that_falls_behind_for_too_long_must_be_swept(
     for _ in range(24):
         clock.advance(seconds=HOUR_S)
         follower.check_lag()
-        follower.note_topic_state(topic.look(1_000))
+        follower.on_topic_state(topic.state(1_000))
     assert follower.sweep_due
 
 
@@ -316,7 +316,7 @@ def test_a_live_store_that_is_seen_at_the_end_stays_sound_for_ever(
     for _ in range(100):
         clock.advance(seconds=HOUR_S)
         follower.check_lag()
-        follower.note_topic_state(topic.look(1))
+        follower.on_topic_state(topic.state(1))
     assert not follower.unsound
 
 
@@ -325,11 +325,11 @@ def test_an_idle_store_keeps_the_time_in_its_checkpoint_young(
 ) -> None:
     follower = topic.live_follower([(b"a", b"1")])
     clock.advance(seconds=100 * HOUR_S)
-    follower.note_topic_state(topic.look(1))
+    follower.on_topic_state(topic.state(1))
     follower.refresh_checkpoint()
     clock.advance(seconds=HOUR_S)
     again = topic.follower()
-    again.begin(topic.look(1))
+    again.begin(topic.state(1))
     again.go_live()
     assert not again.sweep_due
 
@@ -341,6 +341,6 @@ def test_the_time_in_the_checkpoint_stands_still_while_a_sweep_is_due(
     follower = topic.live_follower([(b"a", b"1")])
     clock.advance(seconds=24 * HOUR_S)
     follower.check_lag()
-    follower.note_topic_state(topic.look(1))
+    follower.on_topic_state(topic.state(1))
     follower.refresh_checkpoint()
     assert checkpoint_of(topic).caught_up_at_ms == sound_ms

@@ -84,7 +84,7 @@ def test_an_end_that_took_long_to_reach_is_captured_again(lab: Lab) -> None:
 def test_a_live_table_catches_up_before_it_is_swept(lab: Lab) -> None:
     follower = lagging(lab)
     lab.clock.advance(seconds=RETENTION_MS / 1000)
-    follower.note_topic_state(lab.topic.look(5))
+    follower.on_topic_state(lab.topic.state(5))
     lab.consider(follower)
     assert follower.sweep is None
 
@@ -110,7 +110,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     lab.failure = None
     lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
     lab.clock.advance(seconds=RETRY_MS / 1000)
-    follower.note_topic_state(lab.topic.look(2))
+    follower.on_topic_state(lab.topic.state(2))
     lab.consider(follower)
     lab.carry_out(posts=1)
     assert not follower.currency.stale
@@ -151,7 +151,7 @@ def test_rows_that_expired_before_are_not_looked_for_again(lab: Lab) -> None:
 
 def expire(lab: Lab, follower: PartitionFollower, *, below: int) -> None:
     """The log starts at ``below`` now, and nobody deleted anything."""
-    lab.topic.look(2, starts={0: below})
+    lab.topic.state(2, starts={0: below})
     lab.consider(follower)
     lab.carry_out(posts=2)
     lab.reach_and_drop()

@@ -13,7 +13,7 @@ from lastword.errors import (
     PartitionNotHereError,
     WatchLostError,
 )
-from lastword.kafka.log.source import EndOfLog, PlaceLost
+from lastword.kafka.log.source import EndOfLog, PositionLost
 from lastword.records import Position
 from lastword.replicas.restore_source import Offer
 from lastword.replicas.topic.topic_state import TopicState
@@ -47,7 +47,7 @@ def live(lab: TailLab) -> None:
 
 
 def test_each_replica_is_ready_when_it_has_reached_its_own_end(tail: TailLab) -> None:
-    tail.turn()
+    tail.run_once()
     assert [replica.ready for replica in tail.held.now.values()] == [False, True]
     with pytest.raises(NotReadyError, match=r"partition 0 of topic .* 1 offsets are unread"):
         tail.held.at(0).ensure_ready()
@@ -59,8 +59,8 @@ def test_each_replica_is_ready_when_it_has_reached_its_own_end(tail: TailLab) ->
 def test_news_of_a_partition_that_is_not_followed_is_ignored(tail: TailLab) -> None:
     live(tail)
     tail.feed(1, [(B[0], b"1")])
-    tail.reader.news.extend([EndOfLog(1, 5), PlaceLost(1, "gone")])
-    tail.turn()
+    tail.reader.news.extend([EndOfLog(1, 5), PositionLost(1, "gone")])
+    tail.run_once()
     assert tail.intake.drop(tail.replica(1).follower, [(B[0], 0)]) == 0
     assert tail.told == [ALL_READY]
 
@@ -69,8 +69,8 @@ def test_a_lost_place_costs_the_readiness_of_one_partition(tail: TailLab) -> Non
     live(tail)
     watching = subscribed(tail)
     del tail.reader.assigned[0]
-    tail.reader.news.append(PlaceLost(0, "truncated"))
-    tail.turn()
+    tail.reader.news.append(PositionLost(0, "truncated"))
+    tail.run_once()
     assert tail.told == [ALL_READY, RESTORING]
     with pytest.raises(WatchLostError, match="truncated"):
         watching.take(0)
@@ -78,8 +78,8 @@ def test_a_lost_place_costs_the_readiness_of_one_partition(tail: TailLab) -> Non
     assert tail.held.at(2).ready
     assert tail.held.at(2).get(C[0]) is not None
     assert 0 not in tail.reader.assigned, "it waits for the next look at the topic"
-    tail.look({0: 3})
-    tail.turn_until(lambda: 0 in tail.reader.assigned, "the store is prepared")
+    tail.observe({0: 3})
+    tail.run_until(lambda: 0 in tail.reader.assigned, "the store is prepared")
     assert tail.held.at(0).count() == 0
     tail.feed(0, [(A[0], b"3"), (A[1], b"3"), (A[2], b"3")])
     assert tail.told == [ALL_READY, RESTORING, ALL_READY]
@@ -87,9 +87,9 @@ def test_a_lost_place_costs_the_readiness_of_one_partition(tail: TailLab) -> Non
 
 def test_a_topic_that_was_created_again_makes_every_replica_begin_again(tail: TailLab) -> None:
     live(tail)
-    tail.look({0: 0}, topic_id="topic-b")
+    tail.observe({0: 0}, topic_id="topic-b")
     assert [replica.ready for replica in tail.held.now.values()] == [False, False]
-    tail.turn_until(lambda: tail.told[-1] == ALL_READY, "the new topic is empty")
+    tail.run_until(lambda: tail.told[-1] == ALL_READY, "the new topic is empty")
     assert {replica.topic_id for replica in tail.held.now.values()} == {"topic-b"}
     assert tail.held.at(0).count() == 0
 
@@ -100,12 +100,12 @@ def test_watchers_are_told_who_comes_and_who_goes(tail: TailLab) -> None:
     tail.state({1: 1})
     tail.reaction.gain(tail.replica(1))
     assert tail.told[-1] == REBALANCING
-    tail.turn_until(lambda: 1 in tail.reader.assigned, "its store is prepared")
-    tail.look({1: 1})
+    tail.run_until(lambda: 1 in tail.reader.assigned, "its store is prepared")
+    tail.observe({1: 1})
     before = tail.feed(1, [(B[0], b"1")])
     after = tail.feed(1, [(B[1], b"2")], first=1)
     tail.reaction.lose(tail.held.at(1))
-    tail.turn()
+    tail.run_once()
     assert [watching.take(0) for _ in range(4)] == [
         PartitionGained(1, 0),
         before,
@@ -120,7 +120,7 @@ def test_watchers_are_told_who_comes_and_who_goes(tail: TailLab) -> None:
 
 def test_a_look_that_finds_more_partitions_is_refused(tail: TailLab) -> None:
     with pytest.raises(PartitionCountError):
-        tail.look(partitions=PARTITIONS + 1)
+        tail.observe(partitions=PARTITIONS + 1)
 
 
 def test_a_restore_gathers_up_to_the_batch_size_of_its_store(clock: FakeClock) -> None:
@@ -157,12 +157,12 @@ def test_the_others_are_followed_while_a_store_is_filled(clock: FakeClock) -> No
     lab.state({0: 1})
     snapshots.go_on.set()
     lab.begin({0: 1})
-    lab.turn()
+    lab.run_once()
     snapshots.go_on.clear()
     snapshots.asked.clear()
     gained = lab.replica(1)
     lab.state({1: 1})
-    lab.look()
+    lab.observe()
     lab.reaction.gain(gained)
     assert snapshots.asked.wait(60)
     lab.feed(2, [(C[0], b"1")], first=1)
@@ -171,7 +171,7 @@ def test_the_others_are_followed_while_a_store_is_filled(clock: FakeClock) -> No
     assert not gained.preparing.acquire(blocking=False), "it is still being filled"
     snapshots.go_on.set()
     with gained.preparing:
-        lab.turn()
+        lab.run_once()
     assert 1 not in lab.reader.assigned
     lab.stop()
 
@@ -180,7 +180,7 @@ def test_an_error_while_a_store_is_prepared_ends_the_following(
     tail: TailLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live(tail)
-    monkeypatch.setattr(tail.beginnings, "_prepared", lambda *_: 1 / 0)
+    monkeypatch.setattr(tail.starter, "_prepared", lambda *_: 1 / 0)
     tail.reaction.gain(tail.replica(1))
     with pytest.raises(ZeroDivisionError):
-        tail.turn_until(lambda: False, "the error")
+        tail.run_until(lambda: False, "the error")

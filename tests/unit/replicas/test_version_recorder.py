@@ -8,7 +8,7 @@ from lastword.errors import ConfigError
 from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
-from lastword.replicas.versions.known_past import Unknown, version_at
+from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.recorder import KeptVersions
 from lastword.replicas.versions.versions import VERSIONS_MAX, Cut, Keep, decode_past, keep_of
 from lastword.rows import decode_row
@@ -27,34 +27,34 @@ class Versioned:
         self.store = VersionedStore(KeepingStore())
         self.topic = OfflineTopic(clock, store=self.store)  # type: ignore[arg-type]
         recorder = KeptVersions(self.store, RecordFilter(Keyspace(1)), keep, clock)
-        self.keeper = recorder.keeper
+        self.past_builder = recorder.past_builder
         self.follower = PartitionFollower(0, self.store, RecordFilter(Keyspace(1)), clock, recorder)
-        self.follower.begin(self.topic.look(len(pairs)))
+        self.follower.begin(self.topic.state(len(pairs)))
         self.follower.accept(batch_of(pairs), gather=False)
         self.follower.go_live()
 
     def write(self, first: int, *pairs: Pair) -> None:
         self.follower.accept(batch_of(pairs, first), gather=False)
 
-    def at(self, key: bytes, below: int) -> bytes | Unknown | None:
+    def at(self, key: bytes, below: int) -> bytes | NotCovered | None:
         row, past = self.store.versions([key])[0]
-        note = self.keeper.note
-        found = version_at(Cut(below=below), note, row, decode_past(past))
-        if found is None or isinstance(found, Unknown):
+        coverage = self.past_builder.coverage
+        found = version_at(Cut(below=below), coverage, row, decode_past(past))
+        if found is None or isinstance(found, NotCovered):
             return found
         return None if found.row is None else decode_row(found.row).value
 
 
 def test_a_look_from_before_a_gap_was_read_proves_nothing(clock: FakeClock) -> None:
     table = Versioned(clock, Keep(5), [(b"a", b"1")])
-    old_look = table.topic.look(3)
+    old_state = table.topic.state(3)
     clock.advance(seconds=1)
     table.write(2, (b"a", b"3"))  # offset 1 is missing
-    table.follower.note_topic_state(old_look)
-    assert isinstance(table.at(b"a", 3), Unknown)
+    table.follower.on_topic_state(old_state)
+    assert isinstance(table.at(b"a", 3), NotCovered)
     clock.advance(seconds=1)
-    table.follower.note_topic_state(table.topic.look(3))
-    assert isinstance(table.at(b"a", 2), Unknown)
+    table.follower.on_topic_state(table.topic.state(3))
+    assert isinstance(table.at(b"a", 2), NotCovered)
     assert table.at(b"a", 3) == b"3"
 
 
@@ -62,15 +62,15 @@ def test_what_a_sweep_drops_was_deleted_nobody_knows_when(clock: FakeClock) -> N
     table = Versioned(clock, Keep(5), [(b"a", b"1"), (b"b", b"1")])
     assert table.at(b"a", 1) == b"1"
     assert table.follower.drop([(b"a", 0)]) == [b"a"]
-    assert isinstance(table.at(b"a", 2), Unknown)
+    assert isinstance(table.at(b"a", 2), NotCovered)
     clock.advance(seconds=1)
-    table.follower.note_topic_state(table.topic.look(2))
+    table.follower.on_topic_state(table.topic.state(2))
     assert (table.at(b"a", 2), table.at(b"b", 2)) == (None, b"1")
 
 
 def test_what_has_expired_was_there_until_then(clock: FakeClock) -> None:
     table = Versioned(clock, Keep(5), [(b"a", b"1"), (b"b", b"1")])
-    table.follower.note_topic_state(table.topic.look(2, starts={0: 1}))
+    table.follower.on_topic_state(table.topic.state(2, starts={0: 1}))
     assert table.follower.drop([(b"a", 0)]) == [b"a"]
     assert (table.at(b"a", 1), table.at(b"a", 2)) == (b"1", None)
 
@@ -81,7 +81,7 @@ def test_the_past_of_a_deleted_key_goes_after_a_day(clock: FakeClock) -> None:
     clock.advance(seconds=DAY_S)
     table.follower.refresh_checkpoint()
     assert table.store.pasts == 1
-    assert isinstance(table.at(b"a", 1), Unknown)
+    assert isinstance(table.at(b"a", 1), NotCovered)
     assert (table.at(b"a", 2), table.at(b"b", 3), table.store.count()) == (None, b"1", 1)
 
 
@@ -90,7 +90,7 @@ def test_with_a_period_nothing_older_is_stored(clock: FakeClock) -> None:
     clock.advance(seconds=3601)
     table.follower.refresh_checkpoint()
     assert (table.store.pasts, table.at(b"a", 2)) == (0, b"2")
-    assert isinstance(table.at(b"a", 1), Unknown)
+    assert isinstance(table.at(b"a", 1), NotCovered)
 
 
 @pytest.mark.parametrize("spec", [0, -1, VERSIONS_MAX + 1, "a week", "-3d"])

@@ -9,7 +9,7 @@ from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
-from lastword.replicas.versions.known_past import Unknown, version_at
+from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.recorder import KeptVersions
 from lastword.replicas.versions.versions import Cut, Keep, decode_past
 from lastword.rows import decode_row
@@ -43,21 +43,21 @@ class World:
 
     def step(self) -> None:
         actions = {self.write: 6, self.wait: 3, self.clean: 4, self.read_some: 6}
-        actions |= {self.look: 3, self.ask: 3, self.hear: 3, self.change_the_lag: 2}
+        actions |= {self.observe: 3, self.ask: 3, self.hear: 3, self.change_the_lag: 2}
         actions |= {self.restart: 1, self.lose_the_store: 1, self.expire: 2}
         (action,) = self.dice.choices(list(actions), list(actions.values()))
         action()
 
     def restart(self) -> None:
         recorder = KeptVersions(self.store, RecordFilter(Keyspace(1)), self.keep, self.clock)
-        self.keeper = recorder.keeper
+        self.past_builder = recorder.past_builder
         self.follower = PartitionFollower(
             0, self.store, RecordFilter(Keyspace(1)), self.clock, recorder
         )
-        topic_state = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
+        topic_state = self.topic.state(len(self.log), compaction_lag_ms=self.lag_ms)
         self.at = self.follower.begin(topic_state).offset
         self.read(self.dice.randint(0, 9), gather=True)
-        for action in self.dice.choices([self.look, self.follower.commit, self.write], k=3):
+        for action in self.dice.choices([self.observe, self.follower.commit, self.write], k=3):
             action()
         self.read(len(self.log), gather=True)
         self.follower.go_live()
@@ -111,21 +111,21 @@ class World:
             self.at = len(self.log)
             self.follower.advance(self.at)
 
-    def look(self) -> None:
-        self.follower.note_topic_state(self.topic.look(len(self.log)))
+    def observe(self) -> None:
+        self.follower.on_topic_state(self.topic.state(len(self.log)))
 
     def change_the_lag(self) -> None:
         """And have it seen: a table cannot know of settings that come and go between looks."""
         self.lag_ms = self.dice.choice([0, 2_000])
-        self.asked = self.topic.look(len(self.log), compaction_lag_ms=self.lag_ms)
+        self.asked = self.topic.state(len(self.log), compaction_lag_ms=self.lag_ms)
         self.hear()
 
     def ask(self) -> None:
         """A look at the topic that is heard of later, when more was read."""
-        self.asked = self.topic.look(len(self.log))
+        self.asked = self.topic.state(len(self.log))
 
     def hear(self) -> None:
-        self.follower.note_topic_state(self.asked)
+        self.follower.on_topic_state(self.asked)
 
     def expire(self) -> None:
         self.follower.refresh_checkpoint()
@@ -143,8 +143,8 @@ class World:
                 cuts.append((Cut(until_ms=time_ms), next(later, len(self.log))))
         for key, (row, past) in zip(KEYS, self.store.versions(KEYS), strict=True):
             for cut, at in cuts:
-                answer = version_at(cut, self.keeper.note, row, decode_past(past))
-                if isinstance(answer, Unknown):
+                answer = version_at(cut, self.past_builder.coverage, row, decode_past(past))
+                if isinstance(answer, NotCovered):
                     answers["refused"] += 1
                     continue
                 answers["given"] += 1

@@ -10,11 +10,11 @@ import pytest
 
 from lastword.errors import ConfigError, SnapshotError
 from lastword.snapshots.catalog.history_planning import plan_history, require_same_log
-from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+from lastword.snapshots.travel.history import HistoryCommit, HistoryMetadata
 from lastword.snapshots.travel.log_completeness import LogCompleteness
 from tests.unit.snapshots.test_planning import FACTS, HOUR_MS
 
-NOTE = HistoryNote(
+METADATA = HistoryMetadata(
     number=4,
     run_id="run",
     topic="users",
@@ -25,7 +25,7 @@ NOTE = HistoryNote(
     held_from={0: 10, 1: 0},
     complete_from={0: 20, 1: 0},
     captured_at_ms=9 * HOUR_MS,
-    known_at_ms=9 * HOUR_MS,
+    answered_at_ms=9 * HOUR_MS,
     compaction_lag_ms=HOUR_MS,
     leader_epochs={0: 0, 1: 0},
     key_codec="string",
@@ -34,8 +34,8 @@ NOTE = HistoryNote(
 
 
 def commit(read_for_ms: int = 1000, **changes: Any) -> HistoryCommit:
-    note = msgspec.structs.replace(NOTE, **changes)
-    return HistoryCommit(note, 7, note.known_at_ms + read_for_ms)
+    metadata = msgspec.structs.replace(METADATA, **changes)
+    return HistoryCommit(metadata, 7, metadata.answered_at_ms + read_for_ms)
 
 
 def test_the_first_commit_vouches_for_nothing_that_may_have_been_cleaned_before_it() -> None:
@@ -46,8 +46,8 @@ def test_the_first_commit_vouches_for_nothing_that_may_have_been_cleaned_before_
 
 def test_the_next_one_goes_on_and_vouches_for_what_was_protected_since() -> None:
     plan = plan_history(commit(), FACTS, LogCompleteness({0: 85, 1: 30}, 0))
-    assert (plan.number, plan.starts, plan.changed) == (5, NOTE.offsets, [0, 1])
-    assert (plan.held_from, plan.complete_from) == (NOTE.held_from, NOTE.complete_from)
+    assert (plan.number, plan.starts, plan.changed) == (5, METADATA.offsets, [0, 1])
+    assert (plan.held_from, plan.complete_from) == (METADATA.held_from, METADATA.complete_from)
 
 
 def test_where_the_cleaner_may_have_been_since_the_history_begins_to_vouch_anew() -> None:

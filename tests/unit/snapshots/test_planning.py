@@ -13,7 +13,12 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.catalog.planning import SnapshotPlan, plan_snapshot
-from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotNote, decode_note, encode_note
+from lastword.snapshots.catalog.snapshot import (
+    Snapshot,
+    SnapshotMetadata,
+    decode_metadata,
+    encode_metadata,
+)
 from lastword.snapshots.travel.lineage import why_torn
 
 HOUR_MS = 3_600_000
@@ -28,7 +33,7 @@ FACTS = TopicState(
     ends={0: 100, 1: 50},
     stable_ends={0: 100, 1: 40},
 )
-NOTE = SnapshotNote(
+METADATA = SnapshotMetadata(
     number=4,
     run_id="run",
     kind="full",
@@ -48,8 +53,8 @@ NOTE = SnapshotNote(
 def snapshot(**changes: Any) -> Snapshot:
     if "captured_at_ms" in changes:
         changes["read_since_ms"] = changes["captured_at_ms"]
-    note = msgspec.structs.replace(NOTE, **changes)
-    return Snapshot(note, version=7, committed_at_ms=note.captured_at_ms + 1000)
+    metadata = msgspec.structs.replace(METADATA, **changes)
+    return Snapshot(metadata, delta_version=7, committed_at_ms=metadata.captured_at_ms + 1000)
 
 
 def plan(newest: Snapshot | None, topic_state: TopicState = FACTS, **options: Any) -> SnapshotPlan:
@@ -62,7 +67,7 @@ def test_only_what_changed_since_a_young_snapshot_is_read() -> None:
     found = plan(snapshot())
     assert (found.kind, found.number, found.changed) == ("incremental", 5, [0])
     assert (found.starts, found.ends) == ({0: 90, 1: 40}, {0: 100, 1: 40})
-    assert found.read_since_ms == NOTE.captured_at_ms
+    assert found.read_since_ms == METADATA.captured_at_ms
 
 
 @pytest.mark.parametrize(
@@ -93,15 +98,18 @@ def test_a_full_one_is_taken_for_other_codecs_and_when_the_log_starts_later() ->
 
 
 def test_a_note_is_read_back_and_those_of_others_are_not() -> None:
-    assert decode_note(encode_note(NOTE)) == NOTE
-    assert decode_note(None) is None
-    assert decode_note('{"by": "somebody else"}') is None
-    assert decode_note(encode_note(msgspec.structs.replace(NOTE, snapshot_format=99))) is None
+    assert decode_metadata(encode_metadata(METADATA)) == METADATA
+    assert decode_metadata(None) is None
+    assert decode_metadata('{"by": "somebody else"}') is None
+    assert (
+        decode_metadata(encode_metadata(msgspec.structs.replace(METADATA, snapshot_format=99)))
+        is None
+    )
 
 
 def test_a_snapshot_is_kept_as_long_as_it_was_the_newest_within_the_time_to_keep() -> None:
     hours = [20, 19, 18, 1]  # the one of hour 18 became the newest at 18 and was it until 19
-    found = [Snapshot(NOTE, version=h, committed_at_ms=h * HOUR_MS) for h in hours]
+    found = [Snapshot(METADATA, delta_version=h, committed_at_ms=h * HOUR_MS) for h in hours]
     assert Catalog._kept(found) == 3
     assert Catalog._kept(found[:1]) == 1
     assert Catalog._kept([]) == 0
@@ -111,7 +119,7 @@ def test_a_topic_that_is_another_one_is_not_asked_about_its_epochs() -> None:
     """Its brokers could not even answer for partitions that it does not have."""
     nobody = KafkaLog(Connection(bootstrap_servers="127.0.0.1:1"))
     for changes in ({"topic_id": "another"}, {"offsets": {0: 90}}):
-        note = msgspec.structs.replace(NOTE, leader_epochs={0: 7, 1: 7}, **changes)
-        assert why_torn(nobody, FACTS, note) is None
-    same = msgspec.structs.replace(NOTE, leader_epochs={0: 3, 1: 3})
+        metadata = msgspec.structs.replace(METADATA, leader_epochs={0: 7, 1: 7}, **changes)
+        assert why_torn(nobody, FACTS, metadata) is None
+    same = msgspec.structs.replace(METADATA, leader_epochs={0: 3, 1: 3})
     assert why_torn(nobody, replace(FACTS, leader_epochs={0: 3, 1: 3}), same) is None

@@ -46,7 +46,7 @@ def test_a_setting_that_was_lowered_for_a_while_breaks_the_chain() -> None:
 def test_a_process_keeps_two_looks_of_a_long_time_and_none_of_another_topic() -> None:
     looks = ProtectionLog()
     for at_ms, lag_ms in ((1, 5), (2, 5), (3, 5), (4, 0), (5, 5), (6, 5), (7, 5)):
-        looks.note(replace(FACTS, at_ms=at_ms, compaction_lag_ms=lag_ms), at_ms)
+        looks.record(replace(FACTS, at_ms=at_ms, compaction_lag_ms=lag_ms), at_ms)
     assert [(each.at_ms, each.compaction_lag_ms) for each in looks.of(FACTS)] == [
         (1, 5),
         (3, 5),
@@ -58,5 +58,5 @@ def test_a_process_keeps_two_looks_of_a_long_time_and_none_of_another_topic() ->
     # A new leader may have another log.
     later = replace(FACTS, at_ms=8, compaction_lag_ms=5, leader_epochs={0: 1})
     assert looks.of(later) == ()
-    looks.note(later, 8)
+    looks.record(later, 8)
     assert [each.at_ms for each in looks.of(later)] == [8]

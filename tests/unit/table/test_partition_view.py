@@ -24,7 +24,7 @@ def test_each_partition_has_its_own_position_and_size(table: OfflineTable) -> No
 
 def test_lag_says_how_much_and_for_how_long(table: OfflineTable, clock: FakeClock) -> None:
     clock.advance(seconds=5)
-    table._look(ends={0: 0, 1: 7, 2: 0})
+    table._observe(ends={0: 0, 1: 7, 2: 0})
     shown = views(table)
     assert (shown[1].lag, shown[1].lag_s) == (7, 5.0)
     assert (shown[0].lag, shown[0].lag_s) == (0, 0.0)
@@ -32,7 +32,7 @@ def test_lag_says_how_much_and_for_how_long(table: OfflineTable, clock: FakeCloc
 
 def test_a_partition_that_is_being_restored_shows_how_far_it_is(clock: FakeClock) -> None:
     table = OfflineTable(clock, held=(0,))
-    table._look(ends={0: 0, 1: 10, 2: 0}, stable_ends={0: 0, 1: 10, 2: 0})
+    table._observe(ends={0: 0, 1: 10, 2: 0}, stable_ends={0: 0, 1: 10, 2: 0})
     table.begin(1)
     shown = views(table)
     assert (shown[0].ready, shown[1].ready, shown[1].live) == (True, False, False)

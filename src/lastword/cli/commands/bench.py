@@ -81,11 +81,11 @@ def topics(  # noqa: PLR0917 - click passes them by name
         app.output.details(measured)
     else:
         app.output.rows(_COLUMNS, [_as_row(each, results[-1]) for each in results])
-        app.output.note(f"{measured['live_keys']:,} of {keys:,} keys are alive at the end")
+        app.output.info(f"{measured['live_keys']:,} of {keys:,} keys are alive at the end")
     if plot is not None:
         title = f"{records:,} changes of {keys:,} keys, the same in each topic"
         plot.write_text(svg(title, results), encoding="utf-8")
-        app.output.note(f"drawn into {plot}")
+        app.output.info(f"drawn into {plot}")
 
 
 def _as_row(each: TopicResult, everything: TopicResult) -> dict[str, object]:

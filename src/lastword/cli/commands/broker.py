@@ -81,7 +81,7 @@ def start(
     running = running_broker(app)
     if running is None:
         starting = local_broker(app, detached=True, properties=_parse(properties))
-        app.output.note(f"starting Kafka at {starting.bootstrap_servers}")
+        app.output.info(f"starting Kafka at {starting.bootstrap_servers}")
         starting.start()
         running = starting.info
     elif (
@@ -103,7 +103,7 @@ def fetch(app: AppContext) -> None:
     runtime = kafka_runtime(app)
     java = runtime.java
     app.output.line(
-        f"ready: Java {java.version} from {java.source}, jars in {runtime.metrics_agent.parent}",
+        f"ready: Java {java.release} from {java.source}, jars in {runtime.metrics_agent.parent}",
         {"java": str(java.executable), "jars": str(runtime.metrics_agent.parent)},
     )
 
@@ -134,7 +134,7 @@ def status(app: AppContext) -> None:
     last = read_info(app.home / HomeFolder.BROKER)
     if last is None:
         app.output.line("no local broker was ever started", {"running": False})
-        app.output.note("start one: lastword broker start")
+        app.output.info("start one: lastword broker start")
         sys.exit(UNREACHABLE_OR_TIMEOUT)
     if not _show(app, last):
         sys.exit(UNREACHABLE_OR_TIMEOUT)

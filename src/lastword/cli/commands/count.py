@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lastword.cli.support.context import AppContext
-from lastword.cli.support.opening import note_if_stale, open_table
+from lastword.cli.support.opening import open_table, warn_if_stale
 from lastword.cli.support.table_options import TableSpec, with_table
 
 
@@ -15,7 +15,7 @@ def count(app: AppContext, spec: TableSpec) -> None:
     """Count the keys of TABLE."""
     with open_table(app, spec) as table:
         answer = table.query.count()
-    note_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
+    warn_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
     values = {
         "count": answer.value,
         "position": str(answer.position),

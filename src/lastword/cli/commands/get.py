@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lastword.cli.support.context import AppContext
-from lastword.cli.support.opening import describe_entry, note_if_stale, open_table
+from lastword.cli.support.opening import describe_entry, open_table, warn_if_stale
 from lastword.cli.support.output import as_text
 from lastword.cli.support.past import as_of_option, read_past
 from lastword.cli.support.table_options import TableSpec, with_table
@@ -24,7 +24,7 @@ def get(app: AppContext, spec: TableSpec, key: str, as_of: str | None) -> None:
     with open_table(app, spec) as table:
         if as_of is None:
             answer = table.query.get(spec.parse_key(key))
-            note_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
+            warn_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
             entry = answer.value
         else:
             entry = read_past(app, table, as_of).entry(spec.parse_key(key))

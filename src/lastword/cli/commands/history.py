@@ -57,16 +57,16 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
         shown = describe_record(found.changes[index], keys, values)
         shown["may_lack_some_before"] = lacking = found.may_lack_some_before(index)
         if lacking:
-            app.output.note("   ... changes may be missing here")
+            app.output.info("   ... changes may be missing here")
         app.output.line(as_line(shown), shown)
     _say_what_is_left_out(app, found, first)
 
 
 def _say_what_is_left_out(app: AppContext, found: KeyHistory, older: int) -> None:
     if older:
-        app.output.note(f"{older} older changes are left out; see more with --limit")
+        app.output.info(f"{older} older changes are left out; see more with --limit")
     if found.complete_from:
-        app.output.note(
+        app.output.info(
             f"of what was written to partition {found.partition} before offset "
             f"{found.complete_from}, compaction may have removed some"
         )

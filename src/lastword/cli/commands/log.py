@@ -34,7 +34,7 @@ def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int
         shown = describe_record(record, keys, values)
         app.output.line(as_line(shown), shown)
         records += 1
-    app.output.note(f"{records} record{'' if records == 1 else 's'}")
+    app.output.info(f"{records} record{'' if records == 1 else 's'}")
 
 
 def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Record]:
@@ -52,13 +52,13 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
         start, readable, end, _ = bounds[partition]
         for batch in app.log_source.read(topic, {partition: (start, readable)}):
             for offset in batch.unreadable_headers:
-                app.output.note(
+                app.output.info(
                     f"{partition}:{offset} has headers that are not shown: "
                     "a name among them is not UTF-8"
                 )
             yield from batch.records()
         if readable < end:
-            app.output.note(
+            app.output.info(
                 f"partition {partition}: an open transaction hides offsets {readable} to {end - 1}"
             )
 

@@ -7,7 +7,7 @@ from itertools import islice
 import click
 
 from lastword.cli.support.context import AppContext
-from lastword.cli.support.opening import describe_entry, note_if_stale, open_table
+from lastword.cli.support.opening import describe_entry, open_table, warn_if_stale
 from lastword.cli.support.output import as_text
 from lastword.cli.support.past import as_of_option, read_past
 from lastword.cli.support.table_options import TableSpec, with_table
@@ -42,7 +42,7 @@ def ls(  # noqa: PLR0917 - click passes them by name
             reverse=reverse,
         )
         with scan:
-            note_if_stale(app, stale=scan.stale, contact_age_s=scan.contact_age_s)
+            warn_if_stale(app, stale=scan.stale, contact_age_s=scan.contact_age_s)
             for entry in islice(scan, limit):
                 line = f"{key_text(entry.key)}  {as_text(entry.value)}"
                 app.output.line(line, describe_entry(entry))

@@ -68,8 +68,8 @@ def run(
         with session as spark, _stopped_by_signals(found), ExitStack() as opened:
             if metrics_port is not None:
                 url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
-                app.output.note(f"metrics at {url}")
-            app.output.note(f"{found.application_id} runs at {connection.bootstrap_servers}")
+                app.output.info(f"metrics at {url}")
+            app.output.info(f"{found.application_id} runs at {connection.bootstrap_servers}")
             found.run(
                 spark,
                 once=once,
@@ -113,8 +113,10 @@ def prepare(app: AppContext) -> None:
         what = "Spark with Delta" if delta_at else "Spark"
         with progress_bar(app.output, f"preparing {what} (once)", announce=True) as report:
             archived = prepare_spark(app.home, java, delta_at=delta_at, progress=report)
-        note = "is ready" if archived else f"is ready; Java {java.version} here archives no classes"
-        app.output.note(f"{what} {note}")
+        state = (
+            "is ready" if archived else f"is ready; Java {java.release} here archives no classes"
+        )
+        app.output.info(f"{what} {state}")
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
     """Write in batches; a line that fails does not stop those after it."""
     done, bad = 0, list[Outcome]()
     if sys.stdin.isatty():
-        app.output.note(f"Type lines of the form key{parse.separator}value; end with Ctrl-D.")
+        app.output.info(f"Type lines of the form key{parse.separator}value; end with Ctrl-D.")
     lines = enumerate(sys.stdin, 1)
     with progress_bar(app.output, "writing") as report:
         while batch := list(islice(lines, LINES_PER_BATCH)):
@@ -74,7 +74,7 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
                 if outcome.error is not None or app.json_lines:
                     writer.print_outcome(outcome)
             report(done, done, "")
-    app.output.note(f"{done - len(bad)} written, {len(bad)} failed")
+    app.output.info(f"{done - len(bad)} written, {len(bad)} failed")
     raise_worst(bad)
 
 

@@ -61,4 +61,4 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
                 {"table": spec.name, "url": f"{service.url}{path}"},
             )
         signal.sigwait((signal.SIGINT, signal.SIGTERM))
-        app.output.note("stopping")
+        app.output.info("stopping")

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from lastword.snapshots.jobs.history_job import HistoryReport
     from lastword.snapshots.jobs.snapshot_job import SnapshotReport
 
-_COLUMNS = ("number", "kind", "captured", "age_s", "rows", "size_bytes", "position", "version")
+_COLUMNS = (
+    "number",
+    "kind",
+    "captured",
+    "age_s",
+    "rows",
+    "size_bytes",
+    "position",
+    "delta_version",
+)
 
 _location = click.option(
     "--location",
@@ -127,7 +136,7 @@ def list_(app: AppContext, spec: TableSpec, location: str | None) -> None:
     found = catalog.snapshots()
     app.output.rows(_COLUMNS, (_row(catalog, each) for each in found))
     if not found:
-        app.output.note(f"{spec.name} has no snapshot; take one: lastword snapshot create")
+        app.output.info(f"{spec.name} has no snapshot; take one: lastword snapshot create")
 
 
 @snapshot.command()
@@ -140,17 +149,25 @@ def show(app: AppContext, spec: TableSpec, number: int | None, location: str | N
 
     catalog = _catalog(app, spec, location)
     found = catalog.snapshots()
-    at = next((i for i, each in enumerate(found) if number in (None, each.note.number)), None)
+    at = next((i for i, each in enumerate(found) if number in (None, each.metadata.number)), None)
     if at is None:
         raise SnapshotError(
             f"{spec.name} has no snapshot{'' if number is None else f' {number}'}",
             hint=f"see those it has: lastword snapshot list {spec.name}",
         )
-    this, note = found[at], found[at].note
+    this, metadata = found[at], found[at].metadata
     values = _row(catalog, this)
-    values |= {"topic": note.topic, "topic_id": note.topic_id, "cluster_id": note.cluster_id}
-    values |= {"key_codec": note.key_codec, "value_codec": note.value_codec, "uri": catalog.uri}
-    if at + 1 < len(found) and found[at + 1].note.topic_id == note.topic_id:
+    values |= {
+        "topic": metadata.topic,
+        "topic_id": metadata.topic_id,
+        "cluster_id": metadata.cluster_id,
+    }
+    values |= {
+        "key_codec": metadata.key_codec,
+        "value_codec": metadata.value_codec,
+        "uri": catalog.uri,
+    }
+    if at + 1 < len(found) and found[at + 1].metadata.topic_id == metadata.topic_id:
         change = difference(catalog.uri, found[at + 1], this)
         values |= {"keys_added": change.added, "keys_changed": change.changed}
         values |= {"keys_removed": change.removed}
@@ -166,7 +183,7 @@ def _history(place: Location) -> dict[str, object]:
         return {}
     return {
         "history_uri": place.history,
-        "history_position": str(Position(newest.note.offsets)),
+        "history_position": str(Position(newest.metadata.offsets)),
         "history_complete_from": str(Position(newest.complete_from)),
     }
 
@@ -179,16 +196,16 @@ def _catalog(app: AppContext, spec: TableSpec, location: str | None) -> Catalog:
 
 
 def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
-    note, size = snapshot.note, catalog.size(snapshot)
+    metadata, size = snapshot.metadata, catalog.size(snapshot)
     return {
-        "number": note.number,
-        "kind": note.kind,
-        "captured": as_time(note.captured_at_ms),
-        "age_s": (SYSTEM_CLOCK.now_ms() - note.captured_at_ms) // 1000,
+        "number": metadata.number,
+        "kind": metadata.kind,
+        "captured": as_time(metadata.captured_at_ms),
+        "age_s": (SYSTEM_CLOCK.now_ms() - metadata.captured_at_ms) // 1000,
         "rows": size.rows,
         "size_bytes": size.size_bytes,
         "position": str(snapshot.position),
-        "version": snapshot.version,
+        "delta_version": snapshot.delta_version,
         "sound": snapshot.sound,
         "exact": snapshot.exact,
     }
@@ -196,19 +213,19 @@ def _row(catalog: Catalog, snapshot: Snapshot) -> dict[str, object]:
 
 def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport | None) -> None:
     """Say what a snapshot came to, and the history beside it."""
-    note = report.snapshot.note
+    metadata = report.snapshot.metadata
     kept = "" if history is None else f"; {history.records:,} changes appended to the history"
     app.output.line(
-        f"snapshot {note.number} of {note.topic}: {report.rows:,} rows at "
+        f"snapshot {metadata.number} of {metadata.topic}: {report.rows:,} rows at "
         f"{report.snapshot.position}; {report.kind} ({report.reason}), {report.records:,} records "
         f"({report.bytes:,} bytes) read in {report.seconds:.1f} s{kept}",
         {
-            "number": note.number,
-            "topic": note.topic,
+            "number": metadata.number,
+            "topic": metadata.topic,
             "kind": report.kind,
             "reason": report.reason,
             "position": str(report.snapshot.position),
-            "version": report.snapshot.version,
+            "delta_version": report.snapshot.delta_version,
             "rows": report.rows,
             "records": report.records,
             "bytes": report.bytes,

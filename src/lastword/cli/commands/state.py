@@ -87,7 +87,7 @@ def state(app: AppContext) -> None:
         app.output.rows([], (each.as_object() for each in states))
         return
     if not states:
-        app.output.note(f"{app.state_dir} holds no state")
+        app.output.info(f"{app.state_dir} holds no state")
         return
     _print_tree(app, states)
 

@@ -182,7 +182,7 @@ def check(app: AppContext, name: str, partitions: int | None, allow_expiry: bool
         )
         app.output.line(text, asdict(finding))
     errors = sum(finding.severity == "error" for finding in found)
-    app.output.note(f"{name} is {'not fit' if errors else 'fit'} for a table")
+    app.output.info(f"{name} is {'not fit' if errors else 'fit'} for a table")
     if errors:
         click.get_current_context().exit(1)
 

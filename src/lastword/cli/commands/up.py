@@ -66,7 +66,7 @@ def up(app: AppContext, port: int | None) -> None:
             runner.start()
             stopping.wait()
         except KeyboardInterrupt:
-            app.output.note("stopping")
+            app.output.info("stopping")
     for watcher in watchers:
         watcher.raise_failure()
     runner.raise_failure()
@@ -78,7 +78,7 @@ def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
     if specs:
         example = f'{_own_name()} put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
         text += f" Try elsewhere:\n  {example}"
-    app.output.note(text)
+    app.output.info(text)
 
 
 def _own_name() -> str:
@@ -107,7 +107,7 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     if connection["bootstrap_servers"] or connection["command_config"] or running_broker(app):
         return
     broker = local_broker(app, detached=False)
-    app.output.note(f"starting Kafka at {broker.bootstrap_servers}")
+    app.output.info(f"starting Kafka at {broker.bootstrap_servers}")
     running.enter_context(broker)
 
 
@@ -156,7 +156,7 @@ def _create_missing_topics(
             except TopicNotFoundError:
                 profile = DEMO_PROFILE if spec.name == PROFILES else DEFAULT_PROFILE
                 create_topic(admin, spec.topic, profile=profile)
-                app.output.note(f"created the topic {spec.topic}, profile {profile}")
+                app.output.info(f"created the topic {spec.topic}, profile {profile}")
     for pipeline in pipelines:
         pipeline.create_topics(app.connection)
 
@@ -209,7 +209,7 @@ class _Watcher:
                 while not self._stopping.is_set():
                     self._print_next(changes)
         except WatchLostError as error:
-            self._app.output.note(f"{self._name}: {error}; watching again")
+            self._app.output.info(f"{self._name}: {error}; watching again")
 
     def _print_next(self, changes: Watch) -> None:
         """Anybody who may write to the topic can write nonsense: it is shown, and we go on."""

@@ -35,12 +35,12 @@ def watch(app: AppContext, spec: TableSpec, start: str, limit: int | None) -> No
     values of a key.
     """
     with open_table(app, spec) as table, table.watch(_position(app, spec.topic, start)) as changes:
-        app.output.note(f"watching {spec.topic} from {changes.position}")
+        app.output.info(f"watching {spec.topic} from {changes.position}")
         try:
             for change in islice(changes, limit):
                 print_change(app, change)
         except KeyboardInterrupt:
-            app.output.note("")  # ends the line on which the terminal shows ^C
+            app.output.info("")  # ends the line on which the terminal shows ^C
 
 
 def print_change(app: AppContext, change: Change, *, table: str | None = None) -> None:

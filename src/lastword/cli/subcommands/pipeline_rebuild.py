@@ -40,7 +40,7 @@ def rebuild(app: AppContext, target: str, store: str, master: str | None) -> Non
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
         )
         with session as spark:
-            app.output.note(f"folding the events of {store} again")
+            app.output.info(f"folding the events of {store} again")
             rebuilt = found.rebuild(store, spark, connection=connection)
     filtered = (
         "all equal"

@@ -63,7 +63,7 @@ def _report(app: AppContext, survey: Survey) -> None:
             f"misplaced: {as_text(key)} is in partition {where}",
             {"key": key, "partitions": [where], "fault": "misplaced"},
         )
-    app.output.note(
+    app.output.info(
         f"{survey.split} keys in more than one partition, {survey.misplaced} in another one than "
         "murmur2 says"
     )

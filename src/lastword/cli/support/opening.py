@@ -28,12 +28,12 @@ def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> It
         yield table
 
 
-def note_if_stale(app: AppContext, *, stale: bool, contact_age_s: float) -> None:
+def warn_if_stale(app: AppContext, *, stale: bool, contact_age_s: float) -> None:
     """Say it when an answer may be out of date, which it does not show by itself."""
     if stale and contact_age_s > CONTACT_MAX_S:
-        app.output.note(f"the cluster has not answered for {contact_age_s:.0f} s: this may be old")
+        app.output.info(f"the cluster has not answered for {contact_age_s:.0f} s: this may be old")
     elif stale:
-        app.output.note("this answer may hold deleted keys: a sweep has not finished yet")
+        app.output.info("this answer may hold deleted keys: a sweep has not finished yet")
 
 
 def describe_entry(entry: Entry) -> dict[str, object]:

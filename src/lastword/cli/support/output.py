@@ -112,7 +112,7 @@ class Output:
         """One event as it happens: ``text`` for people, ``values`` as a JSON line."""
         click.echo(as_json(values) if self.json_lines else printable_lines(text))
 
-    def note(self, text: str) -> None:
+    def info(self, text: str) -> None:
         """Something a person wants to know and a program does not; never on standard output."""
         if not self.json_lines:
             click.echo(printable_lines(text), err=True)

@@ -53,7 +53,7 @@ class _Announcement:
     """Says once what is being done."""
 
     def __init__(self, output: Output, title: str) -> None:
-        self._say: Callable[[], None] | None = lambda: output.note(f"{title} ...")
+        self._say: Callable[[], None] | None = lambda: output.info(f"{title} ...")
 
     def __call__(self, done: int, total: int, what: str) -> None:
         if self._say is not None:

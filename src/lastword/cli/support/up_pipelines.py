@@ -26,7 +26,7 @@ def pipelines_of(app: AppContext) -> list[Pipeline]:
     if app.settings.tables:
         return []
     if not spark_is_installed():
-        app.output.note(
+        app.output.info(
             "Spark is not installed here, so the demo runs without its pipeline: "
             "pip install 'lastword[spark]'"
         )
@@ -59,7 +59,7 @@ class SparkRunner:
         names += [f"snapshots of {each.name}" for each in self._snapshots]
         if names:
             what = ", ".join(names)
-            self._app.output.note(f"starting Spark for {what}, which takes some seconds")
+            self._app.output.info(f"starting Spark for {what}, which takes some seconds")
             self._run = self._background.submit(self._run_all)
 
     def stop(self) -> None:
@@ -103,7 +103,7 @@ class SparkRunner:
                 on_state=lambda _, new: self._tell(pipeline, new),
             )
         except LastwordError as error:
-            self._app.output.note(f"{pipeline.application_id} ended: {error}")
+            self._app.output.info(f"{pipeline.application_id} ended: {error}")
             raise
 
     def _tell(self, pipeline: Pipeline, state: PipelineState) -> None:

@@ -54,7 +54,7 @@ class ContinuousSnapshots:
                 report = job.run()
                 print_report(self._app, report, None if history is None else history.run())
             except LastwordError as error:
-                self._app.output.note(f"{self.name} has no new snapshot: {error}")
+                self._app.output.info(f"{self.name} has no new snapshot: {error}")
             self._stopping.wait(max(0.0, began + self._interval_s - SYSTEM_CLOCK.monotonic()))
 
 

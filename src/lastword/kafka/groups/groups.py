@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import (
-    OFFSET_INVALID,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ConnectionFailedError
@@ -24,6 +19,7 @@ from lastword.kafka.admin import REQUEST_TIMEOUT_SECONDS
 from lastword.kafka.admin.failures import failure
 from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
+from lastword.records import TopicPartition
 
 _LOOK_S = 0.2
 _PASSING = frozenset(
@@ -40,15 +36,8 @@ _NO_SUCH_GROUP = "GroupIdNotFoundError"
 Answer = TypeVar("Answer")
 
 
-class Place(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    partition: int
-
-
 class Committed(NamedTuple):
-    """The next offset of a place and the text that was committed with it."""
+    """The next offset of a partition and the text that was committed with it."""
 
     offset: int
     metadata: str
@@ -82,16 +71,18 @@ class Groups:
         while self._consumers:
             self._consumers.popitem()[1].close()
 
-    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, Committed]:
-        """The committed offsets of those places that have one.
+    def committed(
+        self, group: str, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, Committed]:
+        """The committed offsets of those partitions that have one.
 
         Waits for transactions that are about to commit offsets, so that the answer is not one
         that a running commit is just replacing.
         """
-        asked = [TopicPartition(place.topic, place.partition) for place in places]
+        asked = [KafkaPartition(each.topic, each.partition) for each in partitions]
         consumer = self._consumer(group)
 
-        def ask() -> dict[Place, Committed]:
+        def ask() -> dict[TopicPartition, Committed]:
             answer = consumer.committed(asked, timeout=self._patience_s)
             for each in answer:
                 if each.error is not None:
@@ -99,20 +90,22 @@ class Groups:
                 if each.offset < 0 and each.offset != OFFSET_INVALID:  # which says "none"
                     raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
             return {
-                Place(each.topic, each.partition): Committed(each.offset, each.metadata or "")
+                TopicPartition(each.topic, each.partition): Committed(
+                    each.offset, each.metadata or ""
+                )
                 for each in answer
                 if each.offset >= 0
             }
 
         return self._until_answered(ask, doing=f"asking for the positions of {group!r}")
 
-    def everything_committed(self, group: str) -> dict[Place, Committed]:
+    def everything_committed(self, group: str) -> dict[TopicPartition, Committed]:
         """Every position the group has, also of topics that nobody names."""
         with self._wire(f"asking for the positions of {group!r}") as admin:
             answer = admin.list_group_offsets({group: None})[group]
         return {
-            Place(place.topic, place.partition): Committed(at.offset, at.metadata or "")
-            for place, at in answer.items()
+            TopicPartition(each.topic, each.partition): Committed(at.offset, at.metadata or "")
+            for each, at in answer.items()
             if at.offset >= 0
         }
 

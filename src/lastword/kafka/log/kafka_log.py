@@ -24,7 +24,7 @@ from lastword.kafka.log.source import (
     STALL_TIMEOUT_S,
     EndOfLog,
     News,
-    PlaceLost,
+    PositionLost,
     Ranges,
     Unreadable,
 )
@@ -149,7 +149,7 @@ class KafkaLogReader:
                 self._closed = True
                 self._consumer.close()
 
-    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PlaceLost | Unreadable]:
+    def _events(self, failed: Iterable[Message]) -> Iterator[EndOfLog | PositionLost | Unreadable]:
         for message in failed:
             error = message.error()
             code = error.code()
@@ -158,7 +158,7 @@ class KafkaLogReader:
             elif code == KafkaError._AUTO_OFFSET_RESET:
                 # The partition is stopped for good; only a new assignment revives it.
                 self.release(message.partition())
-                yield PlaceLost(message.partition(), error.str())
+                yield PositionLost(message.partition(), error.str())
             elif code in _CORRUPT:
                 yield Unreadable(message.partition(), message.offset(), error.str())
             else:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin.offsets import LogEnd
-from lastword.kafka.log.source import LogSource, PlaceLost, Unreadable
+from lastword.kafka.log.source import LogSource, PositionLost, Unreadable
 
 _ANSWERED_WITHIN_S = 30.0
 _POLL_S = 0.5
 
 
-def lost_places(log_source: LogSource, topic: str, places: Mapping[int, LogEnd]) -> dict[int, str]:
+def lost_positions(
+    log_source: LogSource, topic: str, places: Mapping[int, LogEnd]
+) -> dict[int, str]:
     """The partitions that are no longer what they were up to there, and why.
 
     The consumer asks the leader where the epoch ended before it reads anything, and reports a log
@@ -34,7 +36,7 @@ def lost_places(log_source: LogSource, topic: str, places: Mapping[int, LogEnd])
                     hint="is the broker reachable?",
                 )
             for item in news:
-                if isinstance(item, PlaceLost):
+                if isinstance(item, PositionLost):
                     lost[item.partition] = item.reason
                 elif item.partition in waiting:
                     reader.release(item.partition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
-from lastword.kafka.log.source import EndOfLog, LogReader, PlaceLost, Ranges, Unreadable
+from lastword.kafka.log.source import EndOfLog, LogReader, PositionLost, Ranges, Unreadable
 from lastword.records import Batch
 
 _POLL_S = 0.5
@@ -40,7 +40,7 @@ def read_ranges(
                     hint="is the broker reachable, or does an open transaction block the end?",
                 )
             for item in news:
-                if isinstance(item, PlaceLost):
+                if isinstance(item, PositionLost):
                     raise TopicNotFoundError(
                         f"{topic}, partition {item.partition}: the place is gone: {item.reason}",
                         hint="the log moved on or the topic was recreated; start again",

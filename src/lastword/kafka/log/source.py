@@ -37,7 +37,7 @@ class EndOfLog:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceLost:
+class PositionLost:
     """The offset is gone (out of range, or the log was truncated); the partition is released."""
 
     partition: int
@@ -53,7 +53,7 @@ class Unreadable:
     reason: str
 
 
-News = Batch | EndOfLog | PlaceLost | Unreadable
+News = Batch | EndOfLog | PositionLost | Unreadable
 
 
 class LogReader(Protocol):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from lastword.errors import (
     ConfigError,
@@ -17,8 +18,8 @@ from lastword.errors import (
 )
 from lastword.kafka.admin.failures import raised_error
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
-from lastword.records import Headers
+from lastword.kafka.groups import Committed
+from lastword.records import Headers, TopicPartition
 
 TRANSACTION_TIMEOUT_MS = 60_000
 _CALL_S = 60.0
@@ -27,7 +28,7 @@ _ROOM_S = 0.05
 # waits for half a second: measured in a third of all cases, and in none after two answers.
 _SETTLES_WITH = "__transaction_state"
 
-PositionsAt = Callable[[Mapping[Place, int]], Mapping[Place, Committed]]
+PositionsAt = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, Committed]]
 """(next offset of each place written) -> the positions to commit with the records."""
 
 _NOT_A_MEMBER = frozenset(
@@ -75,10 +76,10 @@ class TransactionWriter:
 
     def write(
         self,
-        outputs: Mapping[Place, Sequence[Output]],
+        outputs: Mapping[TopicPartition, Sequence[Output]],
         positions_at: PositionsAt,
         group_metadata: bytes,
-    ) -> dict[Place, int]:
+    ) -> dict[TopicPartition, int]:
         """Commit records and positions together; returns the next offset of each place written.
 
         ``group_metadata`` proves the membership in the group that the positions belong to. Raises
@@ -88,8 +89,8 @@ class TransactionWriter:
         try:
             ends = self._produce_all(outputs)
             positions = [
-                TopicPartition(place.topic, place.partition, at.offset, at.metadata)
-                for place, at in positions_at(ends).items()
+                KafkaPartition(each.topic, each.partition, at.offset, at.metadata)
+                for each, at in positions_at(ends).items()
             ]
             self._call(
                 lambda: self._producer.send_offsets_to_transaction(
@@ -106,23 +107,28 @@ class TransactionWriter:
             raise
         return ends
 
-    def _produce_all(self, outputs: Mapping[Place, Sequence[Output]]) -> dict[Place, int]:
+    def _produce_all(
+        self, outputs: Mapping[TopicPartition, Sequence[Output]]
+    ) -> dict[TopicPartition, int]:
         """Send everything and wait for it; only the last record of each place is asked about."""
-        ends: dict[Place, int] = {}
-        written = {place: records for place, records in outputs.items() if records}
-        for place, records in written.items():
-            self._produce(place, records[:-1], None)
-            self._produce(place, records[-1:], _report_into(ends, place))
+        ends: dict[TopicPartition, int] = {}
+        written = {each: records for each, records in outputs.items() if records}
+        for each, records in written.items():
+            self._produce(each, records[:-1], None)
+            self._produce(each, records[-1:], _report_into(ends, each))
         self._call(lambda: self._producer.flush(_CALL_S))
         if len(ends) != len(written):
             raise ConnectionFailedError("not every record of the transaction was acknowledged")
         return ends
 
     def _produce(
-        self, place: Place, records: Sequence[Output], on_delivery: Callable[..., None] | None
+        self,
+        each: TopicPartition,
+        records: Sequence[Output],
+        on_delivery: Callable[..., None] | None,
     ) -> None:
         """By position and with nothing looked up anew: this runs once for every update."""
-        produce, (topic, partition) = self._producer.produce, place
+        produce, (topic, partition) = self._producer.produce, each
         for key, value, timestamp_ms, headers in records:
             given = list(headers) if headers else None
             try:
@@ -174,9 +180,9 @@ class TransactionWriter:
         return ConnectionFailedError(f"the transaction did not go through: {error.str()}")
 
 
-def _report_into(ends: dict[Place, int], place: Place) -> Callable[..., None]:
+def _report_into(ends: dict[TopicPartition, int], each: TopicPartition) -> Callable[..., None]:
     def on_delivery(error: KafkaError | None, message: Any) -> None:
         if error is None:
-            ends[place] = message.offset() + 1
+            ends[each] = message.offset() + 1
 
     return on_delivery

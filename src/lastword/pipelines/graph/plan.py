@@ -11,7 +11,7 @@ import msgspec
 
 from lastword.codecs.resolve import CodecSpec
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.groups.names import pipeline_group
 from lastword.keyspace import Keyspace
 from lastword.pipelines.api.folds import Field
@@ -19,6 +19,7 @@ from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.steps import WithHeaders
 from lastword.pipelines.run.spans import Span
+from lastword.records import TopicPartition
 
 MakeOperator = Callable[[], Operator]
 
@@ -165,9 +166,9 @@ class TaskPlan:
         return "+".join(sorted(self.sources))
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[TopicPartition]:
         """Every partition of every source."""
-        return [Place(topic, p) for topic in self.sources for p in range(self.partitions)]
+        return [TopicPartition(topic, p) for topic in self.sources for p in range(self.partitions)]
 
     @property
     def changelogs(self) -> dict[str, str]:
@@ -207,10 +208,10 @@ class BatchOrder:
     ``spans`` is what it reads of several sources; of a single one it reads all that it is given.
     """
 
-    committed: Mapping[Place, Committed]
+    committed: Mapping[TopicPartition, Committed]
     group_metadata: bytes
-    tables: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
-    spans: Mapping[Place, Span] = field(default_factory=dict)
+    tables: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
 
 
 class PositionNote(msgspec.Struct, frozen=True):

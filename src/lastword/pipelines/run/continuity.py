@@ -7,15 +7,16 @@ from collections.abc import Mapping
 
 from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.plan import TaskPlan, decode_note, join_notes
+from lastword.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
 
 def starting_offsets(
-    admin: Admin, plan: TaskPlan, committed: Mapping[Place, Committed]
+    admin: Admin, plan: TaskPlan, committed: Mapping[TopicPartition, Committed]
 ) -> dict[str, dict[int, int]]:
     """Where to begin in each source: at its committed position, or else at the log's start."""
     offsets: dict[str, dict[int, int]] = {}
@@ -23,7 +24,7 @@ def starting_offsets(
         starts = admin.start_offsets(topic, range(plan.partitions))
         offsets[topic] = starts
         for partition, start in starts.items():
-            at = committed.get(Place(topic, partition))
+            at = committed.get(TopicPartition(topic, partition))
             if at is not None and at.offset < start:
                 log.warning(
                     "%s, partition %d: %d offsets were deleted before they were processed",
@@ -35,11 +36,14 @@ def starting_offsets(
 
 
 def check_continuity(
-    admin: Admin, log_source: LogSource, plan: TaskPlan, committed: Mapping[Place, Committed]
+    admin: Admin,
+    log_source: LogSource,
+    plan: TaskPlan,
+    committed: Mapping[TopicPartition, Committed],
 ) -> None:
     """Raise PipelineError when results and positions do not belong together any more."""
     for partition in range(plan.partitions):
-        places = [Place(topic, partition) for topic in plan.sources]
+        places = [TopicPartition(topic, partition) for topic in plan.sources]
         known = {place: committed[place] for place in places if place in committed}
         reflected = join_notes(each.metadata for each in known.values()).changelogs
         problem = _problem_with(plan, known)
@@ -60,7 +64,7 @@ def check_continuity(
                 raise PipelineError(f"{changelog} holds results, but {problem}", hint=_START_ANEW)
 
 
-def _problem_with(plan: TaskPlan, known: Mapping[Place, Committed]) -> str | None:
+def _problem_with(plan: TaskPlan, known: Mapping[TopicPartition, Committed]) -> str | None:
     """Why the positions of one partition cannot be those that go with its results.
 
     Whatever the pipeline commits has a note. A position without one was set by somebody else, and

@@ -10,8 +10,9 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group
+from lastword.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -59,22 +60,24 @@ class LagMeter:
         self._groups.close()
         self._admin.close()
 
-    def _committed(self) -> Mapping[Place, Committed]:
-        places = [Place(topic, p) for topic, n in self._partitions.items() for p in range(n)]
+    def _committed(self) -> Mapping[TopicPartition, Committed]:
+        places = [
+            TopicPartition(topic, p) for topic, n in self._partitions.items() for p in range(n)
+        ]
         return self._groups.committed(pipeline_group(self._application_id), places)
 
 
 def lag_of(
-    admin: Admin, committed: Mapping[Place, Committed], partitions: Mapping[str, int]
+    admin: Admin, committed: Mapping[TopicPartition, Committed], partitions: Mapping[str, int]
 ) -> dict[str, int]:
     """By topic; a partition without a position has everything before it."""
     lag: dict[str, int] = {}
     for topic, count in partitions.items():
         ends = admin.end_offsets(topic, range(count))
-        new = [p for p in range(count) if Place(topic, p) not in committed]
+        new = [p for p in range(count) if TopicPartition(topic, p) not in committed]
         starts = admin.start_offsets(topic, new) if new else {}
         lag[topic] = sum(
-            max(0, end - (starts[p] if p in starts else committed[Place(topic, p)].offset))
+            max(0, end - (starts[p] if p in starts else committed[TopicPartition(topic, p)].offset))
             for p, end in ends.items()
         )
     return lag

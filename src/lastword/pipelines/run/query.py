@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
@@ -24,6 +24,7 @@ from lastword.pipelines.run.source_frame import source_spans, source_stream
 from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
 from lastword.pipelines.task.run_task import partitions_added, run_task
 from lastword.pipelines.task.task_report import REPORT_SCHEMA, StoreSize, from_row
+from lastword.records import TopicPartition
 from lastword.spark.arrow_batches import arrow_settings
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ class PipelineQuery:
             starts = starting_offsets(admin, self._plan, committed)
         if len(self._plan.sources) == 1:
             return source_stream(self._spark, self._plan, starts, self._max_records)
-        places = {Place(topic, p): at for topic, each in starts.items() for p, at in each.items()}
+        places = {
+            TopicPartition(topic, p): at for topic, each in starts.items() for p, at in each.items()
+        }
         self._spans = Spans(places, self._max_records)
         return source_stream(self._spark, self._plan, starts, None)
 
@@ -138,8 +141,8 @@ class PipelineQuery:
     def _process(
         self,
         records: DataFrame,
-        committed: Mapping[Place, Committed],
-        spans: Mapping[Place, Span] = NO_SPANS,
+        committed: Mapping[TopicPartition, Committed],
+        spans: Mapping[TopicPartition, Span] = NO_SPANS,
     ) -> set[int]:
         """One task for each partition; returns the partitions that had records.
 
@@ -174,31 +177,31 @@ class PipelineQuery:
             self._purge()
         return processed
 
-    def _committed(self) -> dict[Place, Committed]:
+    def _committed(self) -> dict[TopicPartition, Committed]:
         return self._groups.committed(self._plan.group, self._plan.places)
 
-    def _tables(self) -> dict[Place, tuple[int, int]]:
+    def _tables(self) -> dict[TopicPartition, tuple[int, int]]:
         """The ends of the tables that events are joined to, captured once for the batch."""
         partitions = range(self._plan.partitions)
-        bounds: dict[Place, tuple[int, int]] = {}
+        bounds: dict[TopicPartition, tuple[int, int]] = {}
         if self._plan.tables:
             with Admin(self._plan.connection) as admin:
                 for topic in set(self._plan.tables.values()):
                     bounds |= {
-                        Place(topic, p): (each.start, each.stable_end)
+                        TopicPartition(topic, p): (each.start, each.stable_end)
                         for p, each in admin.bounds(topic, partitions).items()
                     }
         return bounds
 
-    def _ends(self) -> dict[Place, int]:
+    def _ends(self) -> dict[TopicPartition, int]:
         """Where the sources end now. A later look never gives a smaller end (KIP-207)."""
-        ends: dict[Place, int] = {}
+        ends: dict[TopicPartition, int] = {}
         with Admin(self._plan.connection) as admin:
             if partitions_of(admin, self._plan.sources) != self._plan.partitions:
                 raise partitions_added(self._plan)
             for topic in self._plan.sources:
                 stable = admin.stable_offsets(topic, range(self._plan.partitions))
-                ends |= {Place(topic, p): end for p, end in stable.items()}
+                ends |= {TopicPartition(topic, p): end for p, end in stable.items()}
         return ends
 
     def _purge(self) -> None:
@@ -211,9 +214,9 @@ class PipelineQuery:
             for topic in self._passages:
                 partitions = range(self._plan.partitions)
                 done = {
-                    p: committed[Place(topic, p)].offset
+                    p: committed[TopicPartition(topic, p)].offset
                     for p in partitions
-                    if Place(topic, p) in committed
+                    if TopicPartition(topic, p) in committed
                 }
                 if done:
                     admin.delete_before(topic, done)

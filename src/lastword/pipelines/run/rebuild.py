@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lastword.errors import ConfigError, PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group
 from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.graph.plan import Branch, SourcePlan, join_notes
@@ -24,6 +24,7 @@ from lastword.pipelines.graph.topology import Topology
 from lastword.pipelines.run.source_frame import SOURCE_OPTIONS
 from lastword.pipelines.task.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
 from lastword.pipelines.task.task_input import COLUMNS
+from lastword.records import TopicPartition
 from lastword.spark.kafka_options import kafka_options
 
 if TYPE_CHECKING:
@@ -61,12 +62,14 @@ def rebuild(spark: SparkSession, topology: Topology, connection: Connection, sto
         _check_events(admin.start_offsets(topic, partitions), source)
     groups = Groups(connection)
     try:
-        places = [Place(topic, partition) for partition in partitions]
+        places = [TopicPartition(topic, partition) for partition in partitions]
         committed = groups.committed(pipeline_group(topology.application_id), places)
     finally:
         groups.close()
     ends = {
-        p: committed[Place(topic, p)].offset for p in partitions if Place(topic, p) in committed
+        p: committed[TopicPartition(topic, p)].offset
+        for p in partitions
+        if TopicPartition(topic, p) in committed
     }
     plan = ReplayPlan(connection, source, branch, store, _changelog_ends(committed, store))
     records = _records(spark, connection, topic, {p: ends.get(p, 0) for p in partitions})
@@ -103,7 +106,7 @@ def _check_events(starts: Mapping[int, int], source: SourcePlan) -> None:
         )
 
 
-def _changelog_ends(committed: Mapping[Place, Committed], store: str) -> dict[int, int]:
+def _changelog_ends(committed: Mapping[TopicPartition, Committed], store: str) -> dict[int, int]:
     return {
         place.partition: join_notes([at.metadata]).changelogs.get(store, 0)
         for place, at in committed.items()

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lastword.errors import ConfigError
-from lastword.kafka.groups import Place
 from lastword.kafka.groups.names import reading_group
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.task_input import COLUMNS, HEADERS
+from lastword.records import TopicPartition
 from lastword.spark.kafka_options import kafka_options
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def source_stream(
     return _records(spark.readStream, plan, options)
 
 
-def source_spans(spark: SparkSession, plan: TaskPlan, spans: Mapping[Place, Span]) -> DataFrame:
+def source_spans(
+    spark: SparkSession, plan: TaskPlan, spans: Mapping[TopicPartition, Span]
+) -> DataFrame:
     """The records of these spans."""
     assigned: dict[str, list[int]] = {}
     starts: dict[str, dict[int, int]] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
+from lastword.records import TopicPartition
 
 
 class Span(NamedTuple):
@@ -16,7 +17,7 @@ class Span(NamedTuple):
     more: bool
 
 
-NO_SPANS: Mapping[Place, Span] = {}
+NO_SPANS: Mapping[TopicPartition, Span] = {}
 
 
 class Spans:
@@ -27,13 +28,13 @@ class Spans:
     ``max_records`` (or one of each place), however far one source is ahead of another.
     """
 
-    def __init__(self, starts: Mapping[Place, int], max_records: int) -> None:
+    def __init__(self, starts: Mapping[TopicPartition, int], max_records: int) -> None:
         self._positions = dict(starts)
         self._max_records = max_records
 
     def next(
-        self, committed: Mapping[Place, Committed], ends: Mapping[Place, int]
-    ) -> dict[Place, Span]:
+        self, committed: Mapping[TopicPartition, Committed], ends: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, Span]:
         """What to read next, spread evenly over the places that are not at their end.
 
         Evenly, because a large share of a source that is ahead would only be left over.
@@ -42,14 +43,14 @@ class Spans:
             self._positions[place] = max(self._positions[place], at.offset)
         behind = sorted(place for place, end in ends.items() if self._positions[place] < end)
         share = max(1, self._max_records // max(1, len(behind)))
-        spans: dict[Place, Span] = {}
+        spans: dict[TopicPartition, Span] = {}
         for place in behind:
             start = self._positions[place]
             end = min(start + share, ends[place])
             spans[place] = Span(start, end, more=end < ends[place])
         return spans
 
-    def pass_over(self, spans: Mapping[Place, Span], partitions: Collection[int]) -> None:
+    def pass_over(self, spans: Mapping[TopicPartition, Span], partitions: Collection[int]) -> None:
         """Go on behind the spans of partitions that had no record: no task commits for them.
 
         Offsets without records are those of transaction markers, aborted transactions and what

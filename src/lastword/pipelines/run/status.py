@@ -9,9 +9,10 @@ from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Groups, Member, Place
+from lastword.kafka.groups import Committed, Groups, Member
 from lastword.kafka.groups.names import pipeline_group
 from lastword.pipelines.run.lag import lag_of
+from lastword.records import TopicPartition
 
 _CONTROL, _CHANGELOG = "-control", "-changelog"
 
@@ -78,7 +79,7 @@ def pipeline_status(connection: Connection, application_id: str) -> PipelineStat
     )
 
 
-def _sources(admin: Admin, committed: dict[Place, Committed]) -> list[SourceStatus]:
+def _sources(admin: Admin, committed: dict[TopicPartition, Committed]) -> list[SourceStatus]:
     """Those that still exist: a source may be gone, its positions stay for a week."""
     there = set(admin.topics())
     topics = sorted({place.topic for place in committed} & there)
@@ -86,7 +87,7 @@ def _sources(admin: Admin, committed: dict[Place, Committed]) -> list[SourceStat
     return [SourceStatus(topic, _positions(committed, topic), lag[topic]) for topic in topics]
 
 
-def _positions(committed: dict[Place, Committed], topic: str) -> dict[int, int]:
+def _positions(committed: dict[TopicPartition, Committed], topic: str) -> dict[int, int]:
     return {p.partition: at.offset for p, at in sorted(committed.items()) if p.topic == topic}
 
 

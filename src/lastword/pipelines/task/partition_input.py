@@ -6,13 +6,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.task_input import RawRecords, TaskInput, decode
 from lastword.pipelines.task.time_order import NO_TIME, Timeline, TimeOrder
+from lastword.records import TopicPartition
 
 
 class PartitionInput:
@@ -27,8 +28,8 @@ class PartitionInput:
         self,
         plan: TaskPlan,
         given: TaskInput,
-        committed: Mapping[Place, Committed],
-        spans: Mapping[Place, Span],
+        committed: Mapping[TopicPartition, Committed],
+        spans: Mapping[TopicPartition, Span],
     ) -> None:
         self.records = 0
         self.skipped = 0
@@ -42,7 +43,7 @@ class PartitionInput:
             if place.partition == given.partition
         }
         self._spans = {
-            topic: self._span(topic, spans.get(Place(topic, given.partition)))
+            topic: self._span(topic, spans.get(TopicPartition(topic, given.partition)))
             for topic in plan.sources
         }
         context = BatchContext()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.transaction_writer import NOW, Output, TransactionWriter
 from lastword.pipelines.graph.plan import (
@@ -29,9 +29,9 @@ from lastword.pipelines.task.partition_input import PartitionInput
 from lastword.pipelines.task.partition_state import PartitionState
 from lastword.pipelines.task.task_input import TaskInput
 from lastword.pipelines.task.task_report import StoreSize
-from lastword.records import NO_HEADERS
+from lastword.records import NO_HEADERS, TopicPartition
 
-Positions = Mapping[Place, Committed]
+Positions = Mapping[TopicPartition, Committed]
 
 
 class PartitionRun:
@@ -56,10 +56,10 @@ class PartitionRun:
         self._log_source = log_source
         self._note = join_notes(each.metadata for each in committed.values())
         self._stream_times = dict(self._note.stream_times)
-        self._outputs: defaultdict[Place, list[Output]] = defaultdict(list)
+        self._outputs: defaultdict[TopicPartition, list[Output]] = defaultdict(list)
         self._input = PartitionInput(plan, given, committed, order.spans)
         self.tally.records, self.tally.skipped = self._input.records, self._input.skipped
-        self._positions: dict[Place, Committed] = {}
+        self._positions: dict[TopicPartition, Committed] = {}
         self._flowed: dict[tuple[object, ...], Events] = {}
         self._states: list[tuple[PartitionState, StateView]] = []
         self._opened = ExitStack()
@@ -125,7 +125,9 @@ class PartitionRun:
             self._opened.callback(state.close)
             position = self._note.changelogs.get(plan.name, 0)
             if plan.follows:
-                start, end = self._order.tables[Place(plan.changelog or "", self._partition)]
+                start, end = self._order.tables[
+                    TopicPartition(plan.changelog or "", self._partition)
+                ]
                 position = max(position, start)
             state.bring_to(position)
             self.tally.restored += state.restored
@@ -138,7 +140,7 @@ class PartitionRun:
 
     def _log(self, state: PartitionState, view: StateView) -> None:
         if state.plan.changelog is not None and not state.plan.follows:
-            place = Place(state.plan.changelog, self._partition)
+            place = TopicPartition(state.plan.changelog, self._partition)
             self._outputs[place] += view.updates()
 
     def _send(self, sink: Sink, events: Events) -> None:
@@ -150,11 +152,11 @@ class PartitionRun:
                 continue
             partition = self._partition if sink.aligned else keyspace.partition_of(key)
             output = (key, events.values[i], events.timestamps[i], NO_HEADERS)
-            self._outputs[Place(sink.topic, partition)].append(output)
+            self._outputs[TopicPartition(sink.topic, partition)].append(output)
             self.tally.updates += 1
 
     def _quarantine(self, bad: list[BadEvent]) -> None:
-        place = Place(self._plan.quarantine_topic, 0)
+        place = TopicPartition(self._plan.quarantine_topic, 0)
         for each in bad:
             raw = self._given.topics[each.topic].value_at(each.offset)
             headers = (
@@ -166,18 +168,18 @@ class PartitionRun:
             self._outputs[place].append((each.key, raw, NOW, headers))
 
     def _changelog_end(
-        self, state: PartitionState, view: StateView, ends: Mapping[Place, int]
+        self, state: PartitionState, view: StateView, ends: Mapping[TopicPartition, int]
     ) -> int:
         if isinstance(view, TableView):
             return view.position
-        place = Place(state.plan.changelog or "", self._partition)
+        place = TopicPartition(state.plan.changelog or "", self._partition)
         return ends.get(place, self._note.changelogs.get(state.plan.name, 0))
 
-    def _next_positions(self, ends: Mapping[Place, int]) -> Positions:
+    def _next_positions(self, ends: Mapping[TopicPartition, int]) -> Positions:
         """Where each source stands now, with where the changelogs stand by then."""
         changelogs = dict(self._note.changelogs)
         for store, changelog in self._plan.changelogs.items():
-            place = Place(changelog, self._partition)
+            place = TopicPartition(changelog, self._partition)
             if place in ends:
                 changelogs[store] = ends[place]
         for state, view in self._states:
@@ -185,7 +187,7 @@ class PartitionRun:
                 changelogs[state.plan.name] = view.position
         note = encode_note(PositionNote(self._stream_times, changelogs))
         self._positions = {
-            Place(topic, self._partition): Committed(offset, note)
+            TopicPartition(topic, self._partition): Committed(offset, note)
             for topic, offset in self._input.positions.items()
         }
         return self._positions

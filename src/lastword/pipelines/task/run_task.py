@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import PartitionCountError, TakenOverError
-from lastword.kafka.groups import Committed, Groups, Place
+from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import TransactionWriter
@@ -21,6 +21,7 @@ from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.partition_run import PartitionRun
 from lastword.pipelines.task.task_input import TaskInput, read_inputs
 from lastword.pipelines.task.task_report import TaskReport, to_arrow
+from lastword.records import TopicPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,9 +41,9 @@ class _Held:
 
     writer: TransactionWriter
     group_metadata: bytes
-    committed: Mapping[Place, Committed]
+    committed: Mapping[TopicPartition, Committed]
 
-    def is_fenced(self, known: Mapping[Place, Committed], partition: int) -> bool:
+    def is_fenced(self, known: Mapping[TopicPartition, Committed], partition: int) -> bool:
         """Whether somebody else has committed since: the partition was elsewhere meanwhile.
 
         Found out only by committing, it would cost a batch processed in vain, and a store that
@@ -140,10 +141,10 @@ def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
     return held
 
 
-def _positions(plan: TaskPlan, partition: int) -> dict[Place, Committed]:
+def _positions(plan: TaskPlan, partition: int) -> dict[TopicPartition, Committed]:
     key = plan.connection.bootstrap_servers, plan.application_id
     groups = _groups.get(key)
     if groups is None:
         groups = _groups[key] = Groups(plan.connection)
-    places = [Place(topic, partition) for topic in plan.sources]
+    places = [TopicPartition(topic, partition) for topic in plan.sources]
     return groups.committed(plan.group, places)

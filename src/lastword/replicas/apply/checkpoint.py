@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lastword.replicas.versions.known_past import KnownPast
+from lastword.replicas.versions.past_coverage import PastCoverage
 from lastword.rows import ROW_FORMAT
 
 CHECKPOINT_FORMAT = 1
@@ -42,7 +42,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     quarantined: tuple[Quarantined, ...] | bytes = ()
     checkpoint_format: int = CHECKPOINT_FORMAT
     row_format: int = ROW_FORMAT
-    versions: KnownPast | None = None
+    versions: PastCoverage | None = None
     rows: int | None = None
     key_suffix_bytes: int = 0
 

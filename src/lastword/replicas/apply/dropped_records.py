@@ -18,14 +18,14 @@ _WHY = {
 }
 
 
-class LeftOut:
+class DroppedRecords:
     """Counts what is missing of one topic's records and warns the first time of each kind."""
 
     def __init__(self, topic: str, metrics: Metrics) -> None:
         self._topic = topic
         self._counters = {name: metrics.counter(name) for name in _WHY}
 
-    def note(self, batch: Batch, filtered: FilteredBatch) -> None:
+    def count(self, batch: Batch, filtered: FilteredBatch) -> None:
         """Take in one verdict."""
         amounts = (
             filtered.keyless,

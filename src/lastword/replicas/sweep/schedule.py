@@ -224,7 +224,7 @@ class SweepSchedule:
         self._end(partition)
         self.first_pending.discard(partition)
         if sweep.dropped and sweep.job.log_start > self._expired_below.get(partition, 0):
-            sweep.follower.soundness.note_expiry()
+            sweep.follower.soundness.on_expiry()
         self._expired_below[partition] = sweep.job.log_start
         what = (partition, sweep.dropped, sweep.duration_ms)
         if sweep.expiry:

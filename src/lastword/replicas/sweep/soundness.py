@@ -80,7 +80,7 @@ class Soundness:
         behind_for_ms = self._clock.now_ms() - self.caught_up_at_ms
         self.sweep_due = may_have_missed_deletes(behind_for_ms, self.retention_ms)
         if not self.sweep_due:
-            self._trust(retention_ms)
+            self._mark_sound(retention_ms)
 
     def reach(self, at_ms: int, retention_ms: int) -> None:
         """Everything that was in the log at ``at_ms`` has been read; now ``retention_ms`` holds."""
@@ -89,9 +89,9 @@ class Soundness:
             self._longest_lag_ms = max(self._longest_lag_ms, lag_ms)
         self.at_end_ms = at_ms
         if not self.sweep_due:
-            self._trust(retention_ms)
+            self._mark_sound(retention_ms)
 
-    def look(self, end: int, at_ms: int, read_up_to: int, retention_ms: int) -> None:
+    def observe_end(self, end: int, at_ms: int, read_up_to: int, retention_ms: int) -> None:
         """The log of a live store ended at ``end`` at that time; so far is it read."""
         ahead = self._unreached
         if read_up_to >= end:
@@ -104,7 +104,7 @@ class Soundness:
             self.reach(ahead[1], retention_ms)
             self._unreached = (end, at_ms)
 
-    def note_expiry(self) -> None:
+    def on_expiry(self) -> None:
         """Rows have gone that no tombstone deleted.
 
         Other instances drop them a little earlier or later, by clocks that differ a little.
@@ -141,9 +141,9 @@ class Soundness:
             return False
         self.sweep_due = False
         self.at_end_ms = sound_at_ms
-        self._trust(retention_ms)
+        self._mark_sound(retention_ms)
         return True
 
-    def _trust(self, retention_ms: int) -> None:
+    def _mark_sound(self, retention_ms: int) -> None:
         self.caught_up_at_ms = self.at_end_ms
         self.retention_ms = retention_ms

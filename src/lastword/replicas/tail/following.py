@@ -13,11 +13,11 @@ from lastword.replicas.hooks import Hooks
 from lastword.replicas.replica import Replica
 from lastword.replicas.restore_source import RestoreSource
 from lastword.replicas.sweep.schedule import SweepSchedule
-from lastword.replicas.tail.beginnings import Beginnings
 from lastword.replicas.tail.housekeeping import Housekeeping
 from lastword.replicas.tail.inbox import Inbox
 from lastword.replicas.tail.intake import Intake
 from lastword.replicas.tail.readiness import Readiness
+from lastword.replicas.tail.replica_starter import ReplicaStarter
 from lastword.replicas.tail.tailer import Tailer
 from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.monitor import TopicMonitor
@@ -65,7 +65,7 @@ class Following:
             drop=intake.drop,
             end_of=self._stable_end,
         )
-        self._beginnings = beginnings = Beginnings(
+        self._starter = starter = ReplicaStarter(
             reader,
             inbox.post,
             sweeps,
@@ -78,13 +78,13 @@ class Following:
         self.reaction = TopicReaction(
             held,
             reader,
-            beginnings,
+            starter,
             readiness,
             sweeps=sweeps,
             blocked=blocked,
             troubles=troubles,
         )
-        self.monitor = TopicMonitor(admin, topic, clock, self._post_look)
+        self.monitor = TopicMonitor(admin, topic, clock, self._post_state)
         publisher = PositionPublisher(connection, topic, group_id)
         self._housekeeping = Housekeeping(held, publisher, clock)
         self._tailer = self._make_tailer(intake, readiness, hooks)
@@ -95,26 +95,26 @@ class Following:
             self.reader,
             self.inbox,
             intake=intake,
-            place_lost=self.reaction.place_lost,
+            position_lost=self.reaction.position_lost,
             upkeep=(
                 self.sweeps.check,
                 lambda: readiness.check(self.topic_state),
                 self._housekeeping.check,
             ),
             on_failure=hooks.on_failure,
-            on_end=self._note_end,
+            on_end=self._on_end,
         )
 
     def start(self) -> None:
         """Look at the topic, begin every replica, and follow in the background."""
         topic_state = read_topic_state(self._admin, self.topic, self._clock.now_ms())
-        self.monitor.looks.note(topic_state, self._clock.now_ms())
+        self.monitor.protection.record(topic_state, self._clock.now_ms())
         # What may take long is not waited for; otherwise an error is the caller's.
-        beginnings = self._beginnings
-        begin = beginnings.begin if beginnings.may_take_long else beginnings.begin_at_once
+        starter = self._starter
+        begin = starter.begin if starter.may_take_long else starter.begin_at_once
         self.reaction.begin_all(topic_state, begin)
         self._tailer.start()
-        beginnings.start()
+        starter.start()
         self.monitor.start(topic_state)
         self.sweeps.start()
 
@@ -123,7 +123,7 @@ class Following:
         self._tailer.stop()
         self.monitor.stop()
         self.sweeps.stop()
-        self._beginnings.stop()
+        self._starter.stop()
         self.reader.close()
         self._housekeeping.close()
         self.held.feed.break_off("the table was closed", "open it again to go on watching")
@@ -133,9 +133,9 @@ class Following:
         """The last look at the topic."""
         return self.reaction.topic_state
 
-    def look_now(self) -> TopicState:
+    def refresh(self) -> TopicState:
         """A look at the topic of this moment, which the tailing thread also gets."""
-        return self.monitor.look_now()
+        return self.monitor.refresh()
 
     def gain(self, replica: Replica, timeout_s: float) -> None:
         """Begin one more replica; raises what ``Inbox.call`` does."""
@@ -149,8 +149,10 @@ class Following:
         """Whether the log of a partition seems to end before the captured end."""
         return partition in self._blocked
 
-    def _post_look(self, topic_state: TopicState | None) -> None:
-        self.inbox.post(lambda: self.reaction.look(topic_state, topic_gone=self.monitor.topic_gone))
+    def _post_state(self, topic_state: TopicState | None) -> None:
+        self.inbox.post(
+            lambda: self.reaction.on_topic_state(topic_state, topic_gone=self.monitor.topic_gone)
+        )
 
     def _end(self, partition: int) -> int:
         return self._admin.end_offsets(self.topic, [partition])[partition]
@@ -158,6 +160,6 @@ class Following:
     def _stable_end(self, partition: int) -> int:
         return self._admin.stable_offsets(self.topic, [partition])[partition]
 
-    def _note_end(self) -> None:
+    def _on_end(self) -> None:
         self.ended = True
         self.held.moved()

@@ -6,7 +6,7 @@ from lastword.clock import Clock
 from lastword.kafka.log.source import EndOfLog, Unreadable
 from lastword.metrics import Metrics
 from lastword.records import Batch
-from lastword.replicas.apply.dropped_records import LeftOut
+from lastword.replicas.apply.dropped_records import DroppedRecords
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.hooks import Hooks
 from lastword.replicas.partition_follower import PartitionFollower
@@ -38,7 +38,7 @@ class Intake:
         self._troubles = troubles
         self._hooks = hooks
         self._clock = clock
-        self._left_out = LeftOut(held.topic, metrics)
+        self._dropped = DroppedRecords(held.topic, metrics)
         self._count_applied = metrics.counter("records_applied_total")
         self._count_swept = metrics.counter("swept_keys_total")
 
@@ -59,9 +59,9 @@ class Intake:
             self._commit_largest(budget)
         replica.records += len(batch)
         self._blocked.discard(batch.partition)
-        self._troubles.note_read(batch.partition)
+        self._troubles.on_read(batch.partition)
         self._count_applied.add(len(batch))
-        self._left_out.note(batch, filtered)
+        self._dropped.count(batch, filtered)
         if not follower.live and self._hooks.listener is not None:
             self._hooks.listener.on_batch(
                 replica.topic, batch.partition, follower.offsets.next_offset, len(batch)
@@ -70,11 +70,11 @@ class Intake:
 
     def idle(self) -> None:
         """The reader waited and nothing came."""
-        self._blocked.note_idle()
+        self._blocked.on_idle()
 
     def unreadable(self, bad: Unreadable) -> None:
         """The reader met a corrupt batch."""
-        self._troubles.note_unreadable(bad)
+        self._troubles.on_unreadable(bad)
 
     def end_of_log(self, end: EndOfLog) -> None:
         """Everything before the end was handed over; a marker may be all that lies there."""

@@ -80,15 +80,15 @@ class Readiness:
 
     def _make_ready(self, replica: Replica) -> None:
         self._hooks.on_restored(replica)
-        self._look_back(replica)
+        self._confirm_end(replica)
         self._held.make_ready(replica)
 
-    def _look_back(self, replica: Replica) -> None:
+    def _confirm_end(self, replica: Replica) -> None:
         """Ask once where the log ends, so that the past of its keys is known from here on.
 
         Without an answer the next look at the topic will do.
         """
-        if replica.versions is None or replica.versions.note.unsure_at_ms is None:
+        if replica.versions is None or replica.versions.coverage.gap_at_ms is None:
             return
         try:
             end = self._end_of(replica.partition)
@@ -96,4 +96,4 @@ class Readiness:
             log.info("the past of %s is not known yet: %s", replica.topic, error)
             return
         with replica.lock:
-            replica.follower.look_back(end)
+            replica.follower.confirm_end(end)

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-from lastword.kafka.log.source import EndOfLog, LogReader, PlaceLost, Unreadable
+from lastword.kafka.log.source import EndOfLog, LogReader, PositionLost, Unreadable
 from lastword.records import Batch
 from lastword.replicas.tail.inbox import Inbox
 from lastword.replicas.tail.intake import Intake
@@ -29,7 +29,7 @@ class Tailer:
         inbox: Inbox,
         *,
         intake: Intake,
-        place_lost: Callable[[PlaceLost], None],
+        position_lost: Callable[[PositionLost], None],
         upkeep: Sequence[Callable[[], None]],
         on_failure: Callable[[Exception], None],
         on_end: Callable[[], None],
@@ -38,7 +38,7 @@ class Tailer:
         self._reader = reader
         self._inbox = inbox
         self._intake = intake
-        self._place_lost = place_lost
+        self._position_lost = position_lost
         self._upkeep = upkeep
         self._on_failure = on_failure
         self._on_end = on_end
@@ -55,7 +55,7 @@ class Tailer:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def turn(self) -> None:
+    def run_once(self) -> None:
         """One round: what others ask for, what the log has, and what follows from both."""
         self._inbox.run()
         news = self._reader.poll(POLL_S)
@@ -69,14 +69,14 @@ class Tailer:
             elif isinstance(item, Unreadable):
                 self._intake.unreadable(item)
             else:
-                self._place_lost(item)
+                self._position_lost(item)
         for check in self._upkeep:
             check()
 
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
-                self.turn()
+                self.run_once()
         except Exception as error:  # a thread's last word: the table must know why
             log.exception("following %s failed", self._topic)
             self._on_failure(error)

@@ -19,7 +19,7 @@ from lastword.replicas.topic.topic_state import TopicState
 
 log = logging.getLogger(__name__)
 
-TAIL_GAP_LOOKS = 3
+TAIL_GAP_STATES = 3
 
 
 @dataclass(slots=True)
@@ -30,12 +30,12 @@ class _Suspicion:
     ``ended_at_ms`` when that reading came to its end.
     """
 
-    looks: int = 0
+    states: int = 0
     asked_of: int | None = None
     ended_at_ms: int | None = None
 
     def start_over(self) -> None:
-        self.looks, self.asked_of, self.ended_at_ms = 0, None, None
+        self.states, self.asked_of, self.ended_at_ms = 0, None, None
 
 
 class BlockedEnds:
@@ -62,11 +62,11 @@ class BlockedEnds:
         """Something arrived, or the captured end is reached."""
         self._suspicions.pop(partition, None)
 
-    def note_idle(self) -> None:
+    def on_idle(self) -> None:
         """The reader waited and nothing came, from any partition."""
         self._idle = True
 
-    def note_look(
+    def on_topic_state(
         self, topic_state: TopicState, followers: Mapping[int, PartitionFollower], reader: LogReader
     ) -> None:
         """Take note of a new look at the topic, and do what follows from it."""
@@ -90,8 +90,8 @@ class BlockedEnds:
             if topic_state.stable_ends[partition] < targets[partition]:
                 known.start_over()
             elif known.asked_of is None:
-                known.looks += idle
-                if known.looks >= TAIL_GAP_LOOKS:
+                known.states += idle
+                if known.states >= TAIL_GAP_STATES:
                     known.asked_of = topic_state.leader_epochs.get(partition, -1)
                     yield partition
 

@@ -19,7 +19,7 @@ from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
-GONE_LOOKS = 3
+GONE_ANSWERS = 3
 """So many looks in a row must find no such topic before it counts as deleted."""
 
 _SETTINGS_EVERY = 10  # settings change rarely; identity and ends are asked each time
@@ -40,29 +40,29 @@ class TopicMonitor:
         self._topic = topic
         self._clock = clock
         self._post = post
-        self._known: TopicState | None = None
+        self._last: TopicState | None = None
         self._not_found = 0
-        self.looks = ProtectionLog()
-        self._looking = threading.Lock()
+        self.protection = ProtectionLog()
+        self._polling = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"monitor-{topic}", daemon=True)
 
     @property
     def topic_gone(self) -> bool:
         """Whether the topic was deleted and is not there again."""
-        return self._not_found >= GONE_LOOKS
+        return self._not_found >= GONE_ANSWERS
 
     def start(self, known: TopicState) -> None:
         """Begin looking; ``known`` is the look that was taken before."""
-        self._known = known
+        self._last = known
         self._thread.start()
 
-    def look_now(self) -> TopicState:
+    def refresh(self) -> TopicState:
         """Look at once and post it; raises ConnectionFailedError or TopicNotFoundError.
 
         Looks are posted in their order: an older one never undoes what a newer one has shown.
         """
-        with self._looking:
+        with self._polling:
             topic_state = self._read(settings=False)
             self._post(topic_state)
         return topic_state
@@ -77,16 +77,16 @@ class TopicMonitor:
         failures = looks = 0
         while not self._stopping.wait(INTERVAL_S):
             looks += 1
-            with self._looking:
+            with self._polling:
                 settings = failures > 0 or looks % _SETTINGS_EVERY == 1
-                topic_state, problem = self._look(settings=settings)
+                topic_state, problem = self._poll(settings=settings)
                 if not self._stopping.is_set():
                     self._post(topic_state)
             failures = failures + 1 if problem else 0
             if problem and failures % _WARN_EVERY == 1:
                 log.warning("%s cannot be looked at: %s", self._topic, problem)
 
-    def _look(self, *, settings: bool) -> tuple[TopicState | None, object]:
+    def _poll(self, *, settings: bool) -> tuple[TopicState | None, object]:
         """What was seen, and what could not be."""
         try:
             topic_state = self._read(settings=settings)
@@ -97,12 +97,12 @@ class TopicMonitor:
             silent = ", ".join(map(str, sorted(topic_state.unanswered)))
             return topic_state, f"no answer from the leader of partition {silent}"
         if settings:
-            self.looks.note(topic_state, self._clock.now_ms())
+            self.protection.record(topic_state, self._clock.now_ms())
         return topic_state, None
 
     def _read(self, *, settings: bool) -> TopicState:
         topic_state = read_topic_state(
-            self._admin, self._topic, self._clock.now_ms(), before=self._known, settings=settings
+            self._admin, self._topic, self._clock.now_ms(), before=self._last, settings=settings
         )
-        self._known, self._not_found = topic_state, 0
+        self._last, self._not_found = topic_state, 0
         return topic_state

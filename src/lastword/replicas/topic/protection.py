@@ -14,33 +14,36 @@ from lastword.replicas.topic.topic_state import TopicState
 class ProtectionSeen(NamedTuple):
     """At ``at_ms`` or a moment later, no record from ``ends`` on had been cleaned yet.
 
-    ``known_at_ms`` is when that answer had arrived.
+    ``answered_at_ms`` is when that answer had arrived.
     """
 
     at_ms: int
-    known_at_ms: int
+    answered_at_ms: int
     ends: dict[int, int]
     compaction_lag_ms: int
 
 
-def protection_seen(topic_state: TopicState, known_at_ms: int) -> ProtectionSeen:
+def protection_seen(topic_state: TopicState, answered_at_ms: int) -> ProtectionSeen:
     """The cleaner never passes the last stable offset."""
     return ProtectionSeen(
-        topic_state.at_ms, known_at_ms, dict(topic_state.stable_ends), topic_state.compaction_lag_ms
+        topic_state.at_ms,
+        answered_at_ms,
+        dict(topic_state.stable_ends),
+        topic_state.compaction_lag_ms,
     )
 
 
 class ProtectionLog:
     """The looks of one process, one after the other; of a long time with one setting, two.
 
-    Noted by one thread at a time, read from any.
+    Written by one thread at a time, read from any.
     """
 
     def __init__(self) -> None:
         # In one piece, so that nobody takes the looks at one log for those at another.
         self._at: tuple[TopicState, tuple[ProtectionSeen, ...]] | None = None
 
-    def note(self, topic_state: TopicState, known_at_ms: int) -> None:
+    def record(self, topic_state: TopicState, answered_at_ms: int) -> None:
         """Add one; its settings must be as fresh as its offsets."""
         before: tuple[ProtectionSeen, ...] = ()
         if self._at is not None and _same_log(self._at[0], topic_state):
@@ -51,7 +54,7 @@ class ProtectionLog:
             and before[-2].compaction_lag_ms == lag_ms == before[-1].compaction_lag_ms
         ):
             before = before[:-1]
-        self._at = (topic_state, (*before, protection_seen(topic_state, known_at_ms)))
+        self._at = (topic_state, (*before, protection_seen(topic_state, answered_at_ms)))
 
     def of(self, topic_state: TopicState) -> tuple[ProtectionSeen, ...]:
         """Those at this very log, the oldest first."""

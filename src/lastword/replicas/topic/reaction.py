@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from lastword.kafka.log.source import LogReader, PlaceLost
+from lastword.kafka.log.source import LogReader, PositionLost
 from lastword.replicas.apply.rebuild_reason import refuse_other_partitions
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.replica import Replica
 from lastword.replicas.sweep.schedule import SweepSchedule
-from lastword.replicas.tail.beginnings import Beginnings
 from lastword.replicas.tail.readiness import Readiness
+from lastword.replicas.tail.replica_starter import ReplicaStarter
 from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.topic.troubles import Troubles
@@ -28,7 +28,7 @@ class TopicReaction:
         self,
         held: HeldReplicas,
         reader: LogReader,
-        beginnings: Beginnings,
+        starter: ReplicaStarter,
         readiness: Readiness,
         *,
         sweeps: SweepSchedule,
@@ -37,7 +37,7 @@ class TopicReaction:
     ) -> None:
         self._held = held
         self._reader = reader
-        self._beginnings = beginnings
+        self._starter = starter
         self._readiness = readiness
         self._sweeps = sweeps
         self._blocked = blocked
@@ -67,18 +67,18 @@ class TopicReaction:
         replica.follower.topic_gone = self._troubles.topic_gone
         self._held.add(replica)
         self._readiness.tell()
-        self._beginnings.begin(replica, self.topic_state)
+        self._starter.begin(replica, self.topic_state)
 
     def lose(self, replica: Replica) -> None:
         """Follow it no longer; whoever reads, watches or waits for it is told."""
-        self._beginnings.release(replica)
+        self._starter.release(replica)
         self._lost.pop(replica.partition, None)
         self._held.remove(replica)
-        self._troubles.note_read(replica.partition)  # nobody asks any more
+        self._troubles.on_read(replica.partition)  # nobody asks any more
         self._held.moved()
         self._readiness.tell()
 
-    def place_lost(self, lost: PlaceLost) -> None:
+    def position_lost(self, lost: PositionLost) -> None:
         """Rebuild as soon as the monitor has looked again: the ends have changed too."""
         replica = self._held.now.get(lost.partition)
         if replica is None:
@@ -86,16 +86,16 @@ class TopicReaction:
         place = (replica.topic, lost.partition, lost.reason)
         log.warning("%s, partition %d: %s: rebuilding", *place)
         replica.following = False  # the reader has released it already
-        self._beginnings.release(replica)
+        self._starter.release(replica)
         self._lost[lost.partition] = lost.reason
         self._readiness.withdraw(replica)
         self._held.feed.break_off(
             f"the log of {replica.topic} changed under the table: {lost.reason}", _AGAIN
         )
 
-    def look(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
+    def on_topic_state(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
         """A new look at the topic; None when the cluster could not be asked."""
-        self._troubles.note_look(topic_state, topic_gone=topic_gone)
+        self._troubles.on_topic_state(topic_state, topic_gone=topic_gone)
         for replica in self._held.now.values():
             replica.follower.topic_gone = topic_gone
         for replica in self._held.followed():
@@ -113,12 +113,12 @@ class TopicReaction:
     def _take_in(self, topic_state: TopicState) -> None:
         for partition in self._lost.keys() - topic_state.unanswered:
             reason = self._lost.pop(partition)
-            self._beginnings.begin(self._held.now[partition], topic_state, lost=reason)
+            self._starter.begin(self._held.now[partition], topic_state, lost=reason)
         for replica in self._held.followed():
             with replica.lock:
-                replica.follower.note_topic_state(topic_state)
+                replica.follower.on_topic_state(topic_state)
         followers = {each.partition: each.follower for each in self._held.followed()}
-        self._blocked.note_look(topic_state, followers, self._reader)
+        self._blocked.on_topic_state(topic_state, followers, self._reader)
 
     def _begin_again(self, topic_state: TopicState) -> None:
         topic = self._held.topic
@@ -126,4 +126,4 @@ class TopicReaction:
         for replica in self._held.now.values():
             self._readiness.withdraw(replica)
         self._held.feed.break_off(f"{topic} was deleted and created again", _AGAIN)
-        self.begin_all(topic_state, self._beginnings.begin)
+        self.begin_all(topic_state, self._starter.begin)

@@ -40,7 +40,7 @@ class Troubles:
         silent = "its leader does not answer" if partition in self._silent else None
         return self._corrupt.get(partition, silent)
 
-    def note_unreadable(self, bad: Unreadable) -> None:
+    def on_unreadable(self, bad: Unreadable) -> None:
         """The reader has met a corrupt batch."""
         cause = f"the batch at offset {bad.offset} is corrupt: {bad.reason}"
         if bad.partition not in self._corrupt or self._clock.monotonic() >= self._say_again_at:
@@ -48,11 +48,11 @@ class Troubles:
             log.error("%s, partition %d: %s", self._topic, bad.partition, cause)
         self._corrupt[bad.partition] = cause
 
-    def note_read(self, partition: int) -> None:
+    def on_read(self, partition: int) -> None:
         """Something could be read."""
         self._corrupt.pop(partition, None)
 
-    def note_look(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
+    def on_topic_state(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
         """A look at the topic. A failed one says nothing, unless the topic is known to be gone."""
         if topic_state is not None:
             self._silent = topic_state.unanswered

@@ -16,8 +16,8 @@ from lastword.records import Batch
 from lastword.replicas.apply.checkpoint import Checkpoint, encode_checkpoint
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.replicas.versions.keeper import VersionKeeper
-from lastword.replicas.versions.known_past import KnownPast
+from lastword.replicas.versions.past_builder import PastBuilder
+from lastword.replicas.versions.past_coverage import PastCoverage
 from lastword.replicas.versions.versions import Keep
 from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
@@ -27,7 +27,7 @@ class VersionRecorder(Protocol):
     """Hears of everything that happens to one partition; called by the thread that applies."""
 
     @property
-    def keeper(self) -> VersionKeeper | None:
+    def past_builder(self) -> PastBuilder | None:
         """What is known of the past; None where none is kept."""
 
     def start_over(self, topic_state: TopicState, start: int) -> None:
@@ -42,10 +42,10 @@ class VersionRecorder(Protocol):
     def pass_by(self, offset: int, expected: int) -> None:
         """The log was read up to ``offset``, without a record from ``expected`` on."""
 
-    def look(self, topic_state: TopicState) -> bool:
+    def on_topic_state(self, topic_state: TopicState) -> bool:
         """The topic was looked at; whether what changed must be in the checkpoint at once."""
 
-    def look_back(self, end: int, at_ms: int | None, position: int) -> None:
+    def confirm_end(self, end: int, at_ms: int | None, position: int) -> None:
         """The log ended at ``end`` at that time, None for now; ``position`` is applied."""
 
     def dropping(self, doomed: Collection[tuple[bytes, int]], log_start: int) -> None:
@@ -69,7 +69,7 @@ class VersionRecorder(Protocol):
 class NoVersions:
     """Keeps nothing: rows and checkpoint go into the store as they are."""
 
-    keeper = None
+    past_builder = None
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -86,11 +86,11 @@ class NoVersions:
     def pass_by(self, offset: int, expected: int) -> None:
         """Nothing to do."""
 
-    def look(self, topic_state: TopicState) -> bool:
+    def on_topic_state(self, topic_state: TopicState) -> bool:
         """Nothing to do."""
         return False
 
-    def look_back(self, end: int, at_ms: int | None, position: int) -> None:
+    def confirm_end(self, end: int, at_ms: int | None, position: int) -> None:
         """Nothing to do."""
 
     def dropping(self, doomed: Collection[tuple[bytes, int]], log_start: int) -> None:
@@ -120,57 +120,57 @@ class KeptVersions:
     def __init__(
         self, store: VersionedStore, record_filter: RecordFilter, keep: Keep, clock: Clock
     ) -> None:
-        self.keeper = VersionKeeper(store, record_filter, keep, clock)
+        self.past_builder = PastBuilder(store, record_filter, keep, clock)
         self._store = store
 
     def start_over(self, topic_state: TopicState, start: int) -> None:
         """Forget the past as well; what was in the log before ``start`` is not known."""
-        self.keeper.begin(KnownPast())
-        self.keeper.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
-        self.keeper.pass_by(start, 0)
+        self.past_builder.begin(PastCoverage())
+        self.past_builder.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
+        self.past_builder.pass_by(start, 0)
 
     def resume(self, checkpoint: Checkpoint, topic_state: TopicState) -> None:
         """Go on with what the checkpoint knows."""
         if checkpoint.versions is None:
             raise RuntimeError("the checkpoint of a versioned store says what is known of the past")
-        self.keeper.begin(checkpoint.versions)
-        self.keeper.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
+        self.past_builder.begin(checkpoint.versions)
+        self.past_builder.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
 
     def take(self, batch: Batch, expected: int) -> None:
         """Collect every change of the batch."""
-        self.keeper.take(batch, expected)
+        self.past_builder.take(batch, expected)
 
     def pass_by(self, offset: int, expected: int) -> None:
         """Notice a gap."""
-        self.keeper.pass_by(offset, expected)
+        self.past_builder.pass_by(offset, expected)
 
-    def look(self, topic_state: TopicState) -> bool:
+    def on_topic_state(self, topic_state: TopicState) -> bool:
         """A protection that was lowered is written at once: it may be raised before a restart."""
-        protected_ms = self.keeper.note.lag_ms
-        self.keeper.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
-        return self.keeper.note.lag_ms < protected_ms
+        protected_ms = self.past_builder.coverage.lag_ms
+        self.past_builder.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
+        return self.past_builder.coverage.lag_ms < protected_ms
 
-    def look_back(self, end: int, at_ms: int | None, position: int) -> None:
+    def confirm_end(self, end: int, at_ms: int | None, position: int) -> None:
         """From ``end`` on the past is known, if it was asked for after the last gap was read."""
-        unsure_at_ms = self.keeper.note.unsure_at_ms
-        if unsure_at_ms is not None and (at_ms is None or at_ms > unsure_at_ms):
-            self.keeper.look_back(end, position)
+        gap_at_ms = self.past_builder.coverage.gap_at_ms
+        if gap_at_ms is not None and (at_ms is None or at_ms > gap_at_ms):
+            self.past_builder.confirm_end(end, position)
 
     def dropping(self, doomed: Collection[tuple[bytes, int]], log_start: int) -> None:
         """When they were deleted, and not only expired, is not known."""
         if any(offset >= log_start for _, offset in doomed):
-            self.keeper.lose_track()
+            self.past_builder.lose_track()
 
     def expire(self) -> bool:
         """Keep the pasts short."""
-        return self.keeper.expire()
+        return self.past_builder.expire()
 
     def adopted(self, checkpoint: Checkpoint) -> Checkpoint:
         """The state of a position, whose past nobody knows."""
-        known = KnownPast(
+        known = PastCoverage(
             time_ms=checkpoint.caught_up_at_ms,
-            known_from=checkpoint.next_offset,
-            known_since_ms=checkpoint.caught_up_at_ms,
+            complete_from=checkpoint.next_offset,
+            complete_since_ms=checkpoint.caught_up_at_ms,
         )
         return msgspec.structs.replace(checkpoint, versions=known)
 
@@ -181,6 +181,6 @@ class KeptVersions:
         checkpoint: Checkpoint,
     ) -> None:
         """Write rows, pasts and checkpoint in one atomic step."""
-        past = self.keeper.settle(deletes, checkpoint.next_offset)
-        noted = msgspec.structs.replace(checkpoint, versions=self.keeper.note)
-        self._store.apply_with_past(puts, deletes, past, encode_checkpoint(noted))
+        past = self.past_builder.settle(deletes, checkpoint.next_offset)
+        covered = msgspec.structs.replace(checkpoint, versions=self.past_builder.coverage)
+        self._store.apply_with_past(puts, deletes, past, encode_checkpoint(covered))

@@ -57,7 +57,7 @@ def entry_answer(
     try:
         body = served.values.show(entry.value)
     except DecodeError as error:
-        served.decoder.note_bad(error, *entry.version)
+        served.decoder.handle_bad(error, *entry.version)
         raise key_not_found() from error
     return Answer(200, (*_JSON_HEADERS, *extra), body)
 

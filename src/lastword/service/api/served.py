@@ -167,7 +167,7 @@ class ServedTable:
         """The same of a current value; all None when the policy is to leave bad ones out."""
         shown = self.shown_bytes(raw)
         if shown[2] is not None and self.decoder.policy != "fail":
-            self.decoder.note_bad(DecodeError(shown[2]), version.partition, version.offset)
+            self.decoder.handle_bad(DecodeError(shown[2]), version.partition, version.offset)
             return None, None, None
         return shown
 

@@ -1,4 +1,4 @@
-"""What a snapshot is and which there are: layout, planning, notes."""
+"""What a snapshot is and which there are: layout, planning, metadata."""
 
 from lastword.snapshots.catalog.catalog import Catalog, delta_errors, unreadable
 

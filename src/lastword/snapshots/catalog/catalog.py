@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lastword.errors import SnapshotError
-from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, decode_note
+from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, decode_metadata
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _ORPHANS_AFTER_HOURS = 24
@@ -43,12 +43,12 @@ class Catalog:
         exact: set[str | None] = set()  # a confirmation is newer than what it confirms
         with delta_errors(self.uri):
             for entry in table.history():
-                text, version = entry.get("userMetadata"), entry["version"]
+                text, delta_version = entry.get("userMetadata"), entry["version"]
                 exact.add(decode_confirmation(text))
-                note = decode_note(text)
-                if note is not None:
-                    is_exact = note.run_id in exact
-                    found.append(Snapshot(note, version, entry["timestamp"], is_exact))
+                metadata = decode_metadata(text)
+                if metadata is not None:
+                    is_exact = metadata.run_id in exact
+                    found.append(Snapshot(metadata, delta_version, entry["timestamp"], is_exact))
         return found[: self._kept(found)]
 
     def newest(self) -> Snapshot | None:
@@ -57,7 +57,7 @@ class Catalog:
 
     def size(self, snapshot: Snapshot) -> SnapshotSize:
         """From the Delta log alone; no file is opened."""
-        actions = self._at(snapshot.version).get_add_actions(flatten=True)
+        actions = self._at(snapshot.delta_version).get_add_actions(flatten=True)
         files = pa.table(actions).select(["num_records", "size_bytes"]).to_pydict()
         return SnapshotSize(
             rows=sum(files["num_records"]),
@@ -67,7 +67,7 @@ class Catalog:
 
     def vacuum(self) -> int:
         """Delete the files that no kept snapshot needs; returns how many."""
-        kept = [snapshot.version for snapshot in self.snapshots()]
+        kept = [snapshot.delta_version for snapshot in self.snapshots()]
         table = self.table()
         if table is None or not kept:
             return 0
@@ -92,9 +92,9 @@ class Catalog:
         except TableNotFoundError:
             return None
 
-    def _at(self, version: int) -> DeltaTable:
+    def _at(self, delta_version: int) -> DeltaTable:
         with delta_errors(self.uri):
-            return DeltaTable(self.uri, version=version)
+            return DeltaTable(self.uri, version=delta_version)
 
     @staticmethod
     def _kept(newest_first: Sequence[Snapshot]) -> int:
@@ -102,7 +102,7 @@ class Catalog:
         if not newest_first:
             return 0
         newest = newest_first[0]
-        oldest_ms = newest.committed_at_ms - newest.note.keep_ms
+        oldest_ms = newest.committed_at_ms - newest.metadata.keep_ms
         # A snapshot is of use until the one after it is there.
         return 1 + sum(1 for after in newest_first[:-1] if after.committed_at_ms >= oldest_ms)
 

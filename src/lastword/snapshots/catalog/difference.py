@@ -26,7 +26,7 @@ class Difference:
 def difference(uri: str, before: Snapshot, after: Snapshot) -> Difference:
     """Compare two snapshots of one Delta table, a partition at a time."""
     added = changed = removed = 0
-    for partition in after.note.offsets:
+    for partition in after.metadata.offsets:
         old, new = (_versions(uri, each, partition) for each in (before, after))
         in_both = pc.is_in(new["key"], value_set=old["key"].combine_chunks())
         kept = _count(in_both)
@@ -39,7 +39,7 @@ def difference(uri: str, before: Snapshot, after: Snapshot) -> Difference:
 
 
 def _versions(uri: str, snapshot: Snapshot, partition: int) -> pa.Table:
-    batches = list(read_batches(uri, snapshot.version, partition, _COLUMNS))
+    batches = list(read_batches(uri, snapshot.delta_version, partition, _COLUMNS))
     return pa.Table.from_batches(batches, _SCHEMA) if batches else _SCHEMA.empty_table()
 
 

@@ -33,17 +33,17 @@ def plan_history(
     starts, ends = dict(topic_state.starts), dict(topic_state.stable_ends)
     held_from, complete_from = dict(starts), {}
     if newest is not None:
-        note = newest.note
-        starts = {p: max(at, note.offsets[p]) for p, at in starts.items()}
-        held_from = note.held_from
+        metadata = newest.metadata
+        starts = {p: max(at, metadata.offsets[p]) for p, at in starts.items()}
+        held_from = metadata.held_from
         complete_from = {
-            p: at for p, at in newest.complete_from.items() if starts[p] == note.offsets[p]
+            p: at for p, at in newest.complete_from.items() if starts[p] == metadata.offsets[p]
         }
     for p, start in starts.items():
         # Below what is protected now, something may have gone since the newest commit.
         if p not in complete_from or not found.holds(p, start):
             complete_from[p] = max(start, min(found.complete_from[p], ends[p]))
-    number = 0 if newest is None else newest.note.number + 1
+    number = 0 if newest is None else newest.metadata.number + 1
     return HistoryPlan(number, starts, ends, held_from, complete_from)
 
 
@@ -56,18 +56,20 @@ def require_same_log(
     torn: str | None,
 ) -> None:
     """Raise rather than mix two logs, or lose one, in a table that is there to keep everything."""
-    note = newest.note
-    if (note.topic_id, note.cluster_id) != (topic_state.topic_id, topic_state.cluster_id):
+    metadata = newest.metadata
+    if (metadata.topic_id, metadata.cluster_id) != (topic_state.topic_id, topic_state.cluster_id):
         reason = "another topic than the one that has the name now"
-    elif len(note.offsets) != topic_state.partitions:
-        reason = f"{len(note.offsets)} partitions, and the topic has {topic_state.partitions} now"
+    elif len(metadata.offsets) != topic_state.partitions:
+        reason = (
+            f"{len(metadata.offsets)} partitions, and the topic has {topic_state.partitions} now"
+        )
     elif torn is not None:
         reason = f"a log of which {torn}"
-    elif any(at > topic_state.stable_ends[p] for p, at in note.offsets.items()):
+    elif any(at > topic_state.stable_ends[p] for p, at in metadata.offsets.items()):
         reason = "offsets that the topic has lost"
-    elif (note.key_codec, note.value_codec) != codecs:
+    elif (metadata.key_codec, metadata.value_codec) != codecs:
         raise ConfigError(
-            f"{uri} was begun with the codecs {note.key_codec} and {note.value_codec}",
+            f"{uri} was begun with the codecs {metadata.key_codec} and {metadata.value_codec}",
             hint="give these, or move the history away to begin a new one",
         )
     else:

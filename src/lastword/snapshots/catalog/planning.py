@@ -50,19 +50,19 @@ def plan_snapshot(
     ends = dict(topic_state.stable_ends)
     codecs = (key_codec, value_codec)
     reason = _why_full(newest, topic_state, codecs, key_suffix_bytes, now_ms, full=full) or torn
-    number = 0 if newest is None else newest.note.number + 1
+    number = 0 if newest is None else newest.metadata.number + 1
     if newest is None or reason is not None:
         starts = dict(topic_state.starts)
         return SnapshotPlan("full", reason or "", None, number, starts, ends, topic_state.at_ms)
-    note = newest.note
+    metadata = newest.metadata
     return SnapshotPlan(
         "incremental",
-        f"building on snapshot {note.number}",
+        f"building on snapshot {metadata.number}",
         newest,
         number,
-        dict(note.offsets),
+        dict(metadata.offsets),
         ends,
-        note.captured_at_ms,
+        metadata.captured_at_ms,
     )
 
 
@@ -79,11 +79,12 @@ def _why_full(
         return "it was asked for"
     if newest is None:
         return "it is the first one"
-    if (newest.note.key_codec, newest.note.value_codec) != codecs:
+    if (newest.metadata.key_codec, newest.metadata.value_codec) != codecs:
         return "the codecs are others than those of the last one"
     reason = why_unusable(newest, topic_state, now_ms, key_suffix_bytes)
     if reason is None and any(
-        newest.note.offsets[p] > topic_state.stable_ends[p] for p in range(topic_state.partitions)
+        newest.metadata.offsets[p] > topic_state.stable_ends[p]
+        for p in range(topic_state.partitions)
     ):
         return "the log ends before the last one"
     return None if reason is None else f"of the last one: {reason}"

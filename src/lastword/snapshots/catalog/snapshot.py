@@ -30,17 +30,18 @@ Kind = Literal["full", "incremental"]
 Offset = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
+class SnapshotMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Which log was cut where and when; the user metadata of a Delta commit, as JSON.
 
     ``captured_at_ms`` is just before the position was asked for. ``read_since_ms`` is the moment
     since which no tombstone may have gone unseen: where the reading of a full snapshot began, or
-    the capture of the one that an incremental one builds on. ``known_at_ms`` is when the position
-    had been answered. Older notes have neither that nor the lag and the epochs of the leaders.
+    the capture of the one that an incremental one builds on. ``answered_at_ms`` is when the
+    position had been answered. Older snapshots have neither that nor the lag nor the epochs of the
+    leaders.
 
     ``key_suffix_bytes`` is how much of a key's end had no say in its partition. It decides which
     records the snapshot holds: a record in a partition that its key does not belong to is left
-    out. Older notes do not have it; ``suffix_bytes`` tells it by the codec's name.
+    out. Older snapshots do not have it; ``suffix_bytes`` tells it by the codec's name.
     """
 
     number: int
@@ -56,7 +57,7 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
     key_codec: str
     value_codec: str
     keep_ms: int
-    known_at_ms: int = 0
+    answered_at_ms: int = msgspec.field(default=0, name="known_at_ms")
     compaction_lag_ms: int = 0
     leader_epochs: dict[int, int] = {}
     key_suffix_bytes: int | None = None
@@ -65,29 +66,29 @@ class SnapshotNote(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def suffix_bytes(self) -> int | None:
-        """The same; None where neither the note nor the codec's name says it."""
+        """The same; None where neither the metadata nor the codec's name says it."""
         if self.key_suffix_bytes is not None:
             return self.key_suffix_bytes
         kind = _CODEC_KIND.match(self.key_codec)
         return None if kind is None else _SUFFIX_BYTES.get(kind[0])
 
 
-_decode = msgspec.json.Decoder(SnapshotNote).decode
+_decode = msgspec.json.Decoder(SnapshotMetadata).decode
 
 
-def encode_note(note: SnapshotNote) -> str:
+def encode_metadata(metadata: SnapshotMetadata) -> str:
     """The text that goes into the commit."""
-    return msgspec.json.encode(note).decode()
+    return msgspec.json.encode(metadata).decode()
 
 
-def decode_note(text: str | None) -> SnapshotNote | None:
-    """The note, or None when the commit is not one of ours or of a format unknown here."""
+def decode_metadata(text: str | None) -> SnapshotMetadata | None:
+    """The metadata, or None when the commit is not one of ours or of a format unknown here."""
     try:
-        note = _decode(text or "")
+        metadata = _decode(text or "")
     except msgspec.MsgspecError:
         return None
-    ours = note.application == APPLICATION and note.snapshot_format == SNAPSHOT_FORMAT
-    return note if ours else None
+    ours = metadata.application == APPLICATION and metadata.snapshot_format == SNAPSHOT_FORMAT
+    return metadata if ours else None
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,52 +113,53 @@ def decode_confirmation(text: str | None) -> str | None:
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A committed snapshot: its note, the version of the Delta table, and when that was.
+    """A committed snapshot: its metadata, the version of the Delta table, and when that was.
 
     ``exact``: it is known to be what the table was at its position. One that is not may lack a
     key that was written again while it was made; starting from it is all right.
     """
 
-    note: SnapshotNote
-    version: int
+    metadata: SnapshotMetadata
+    delta_version: int
     committed_at_ms: int
     exact: bool = False
 
     @property
     def position(self) -> Position:
         """Everything below it is in the snapshot, and nothing else."""
-        return Position(self.note.offsets)
+        return Position(self.metadata.offsets)
 
     @property
     def look(self) -> ProtectionSeen:
         """What the job saw of the topic's settings."""
-        note = self.note
-        known_at_ms = note.known_at_ms or note.captured_at_ms + _ANSWERED_WITHIN_MS
+        metadata = self.metadata
+        answered_at_ms = metadata.answered_at_ms or metadata.captured_at_ms + _ANSWERED_WITHIN_MS
         return ProtectionSeen(
-            note.captured_at_ms, known_at_ms, note.offsets, note.compaction_lag_ms
+            metadata.captured_at_ms, answered_at_ms, metadata.offsets, metadata.compaction_lag_ms
         )
 
     @property
     def sound(self) -> bool:
         """Whether no delete can have been missed while the log was read."""
-        read_for_ms = self.committed_at_ms - self.note.read_since_ms
-        return not may_have_missed_deletes(read_for_ms, self.note.delete_retention_ms)
+        read_for_ms = self.committed_at_ms - self.metadata.read_since_ms
+        return not may_have_missed_deletes(read_for_ms, self.metadata.delete_retention_ms)
 
 
 def why_another_table(
-    note: SnapshotNote, topic_state: TopicState, key_suffix_bytes: int
+    metadata: SnapshotMetadata, topic_state: TopicState, key_suffix_bytes: int
 ) -> str | None:
     """Why the rows are not those that a table of this log, with such keys, had then."""
-    if note.cluster_id != topic_state.cluster_id:
-        return f"it is of another cluster, {note.cluster_id}"
-    if note.topic_id != topic_state.topic_id:
+    if metadata.cluster_id != topic_state.cluster_id:
+        return f"it is of another cluster, {metadata.cluster_id}"
+    if metadata.topic_id != topic_state.topic_id:
         return "the topic was deleted and created again since"
-    if len(note.offsets) != topic_state.partitions:
-        return f"the topic has {topic_state.partitions} partitions now, and had {len(note.offsets)}"
-    if note.suffix_bytes is None:
-        return f"it does not say which part of a {note.key_codec} key decides its partition"
-    if note.suffix_bytes != key_suffix_bytes:
-        return f"it was taken with {note.key_codec} keys, which belong to other partitions"
+    if len(metadata.offsets) != topic_state.partitions:
+        had, has = len(metadata.offsets), topic_state.partitions
+        return f"the topic has {has} partitions now, and had {had}"
+    if metadata.suffix_bytes is None:
+        return f"it does not say which part of a {metadata.key_codec} key decides its partition"
+    if metadata.suffix_bytes != key_suffix_bytes:
+        return f"it was taken with {metadata.key_codec} keys, which belong to other partitions"
     return None
 
 
@@ -165,19 +167,19 @@ def why_unusable(
     snapshot: Snapshot, topic_state: TopicState, now_ms: int, key_suffix_bytes: int
 ) -> str | None:
     """Why a store must not be filled from the snapshot, nor the next one built on it."""
-    note = snapshot.note
-    if (reason := why_another_table(note, topic_state, key_suffix_bytes)) is not None:
+    metadata = snapshot.metadata
+    if (reason := why_another_table(metadata, topic_state, key_suffix_bytes)) is not None:
         return reason
     if not snapshot.sound:
         return "reading its log took longer than delete.retention.ms: deletes may be missing"
-    retention_ms = min(note.delete_retention_ms, topic_state.delete_retention_ms)
-    if may_have_missed_deletes(now_ms - note.captured_at_ms, retention_ms):
+    retention_ms = min(metadata.delete_retention_ms, topic_state.delete_retention_ms)
+    if may_have_missed_deletes(now_ms - metadata.captured_at_ms, retention_ms):
         return "it is older than delete.retention.ms: later deletes may be gone from the log"
-    return _why_out_of_range(note, topic_state)
+    return _why_out_of_range(metadata, topic_state)
 
 
-def _why_out_of_range(note: SnapshotNote, topic_state: TopicState) -> str | None:
-    for partition, offset in note.offsets.items():
+def _why_out_of_range(metadata: SnapshotMetadata, topic_state: TopicState) -> str | None:
+    for partition, offset in metadata.offsets.items():
         start, end = topic_state.starts[partition], topic_state.ends[partition]
         if not start <= offset <= end:
             return f"partition {partition} is now from {start} to {end}, without its {offset}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lastword.snapshots.catalog.history_planning import HistoryPlan
-    from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+    from lastword.snapshots.travel.history import HistoryCommit, HistoryMetadata
 
 log = logging.getLogger(__name__)
 
@@ -69,22 +69,22 @@ class HistoryJob:
     def run(self) -> HistoryReport:
         """Append what is new; raises SnapshotError when that cannot be, and nothing has changed."""
         started = self._clock.monotonic()
-        note, plan = self._plan()
-        records = self._write(note, plan)
+        metadata, plan = self._plan()
+        records = self._write(metadata, plan)
         newest = next(iter(self._history.commits()), None)
-        if newest is None or newest.note.run_id != note.run_id:
+        if newest is None or newest.metadata.run_id != metadata.run_id:
             raise SnapshotError(
-                f"another job has appended to the history of {note.topic} meanwhile",
+                f"another job has appended to the history of {metadata.topic} meanwhile",
                 hint="one job per topic and place is enough; nothing is lost or doubled",
             )
         return HistoryReport(newest, records, self._clock.monotonic() - started)
 
-    def _plan(self) -> tuple[HistoryNote, HistoryPlan]:
+    def _plan(self) -> tuple[HistoryMetadata, HistoryPlan]:
         from lastword.snapshots.catalog.history_planning import (  # noqa: PLC0415
             plan_history,
             require_same_log,
         )
-        from lastword.snapshots.travel.history import HistoryNote  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.travel.history import HistoryMetadata  # noqa: PLC0415 - loads deltalake
 
         topic = self._location.topic
         newest = next(iter(self._history.commits()), None)
@@ -92,11 +92,11 @@ class HistoryJob:
             topic_state = read_topic_state(admin, topic, self._clock.now_ms())
             now = protection_seen(topic_state, self._clock.now_ms())
             if newest is not None:
-                torn = why_torn(self._log_source, topic_state, newest.note)
+                torn = why_torn(self._log_source, topic_state, newest.metadata)
                 require_same_log(newest, topic_state, self._history.uri, self._codecs, torn=torn)
             looks = [now] if newest is None else [newest.look, now]
             plan = plan_history(newest, topic_state, log_completeness(admin, topic, looks))
-        note = HistoryNote(
+        metadata = HistoryMetadata(
             number=plan.number,
             run_id=uuid.uuid4().hex,
             topic=topic,
@@ -107,17 +107,17 @@ class HistoryJob:
             held_from=plan.held_from,
             complete_from=plan.complete_from,
             captured_at_ms=now.at_ms,
-            known_at_ms=now.known_at_ms,
+            answered_at_ms=now.answered_at_ms,
             compaction_lag_ms=now.compaction_lag_ms,
             leader_epochs=dict(topic_state.leader_epochs),
             key_codec=self._codecs[0],
             value_codec=self._codecs[1],
         )
-        return note, plan
+        return metadata, plan
 
-    def _write(self, note: HistoryNote, plan: HistoryPlan) -> int:
+    def _write(self, metadata: HistoryMetadata, plan: HistoryPlan) -> int:
         from lastword.snapshots.catalog.layout import history_columns  # noqa: PLC0415
-        from lastword.snapshots.travel.history import APPLICATION, encode_history_note  # noqa: PLC0415
+        from lastword.snapshots.travel.history import APPLICATION, encode_history_metadata  # noqa: PLC0415
 
         records = self._spark.sparkContext.accumulator(0)
         columns = history_columns(*self._codecs)
@@ -125,7 +125,7 @@ class HistoryJob:
             topic_frame(
                 self._spark,
                 self._connection,
-                note.topic,
+                metadata.topic,
                 partition=partition,
                 start=plan.starts[partition],
                 end=plan.ends[partition],
@@ -134,9 +134,9 @@ class HistoryJob:
         ]
         rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
         writer = rows.write.format("delta").mode("append").partitionBy("date")
-        writer = writer.option("userMetadata", encode_history_note(note))
+        writer = writer.option("userMetadata", encode_history_metadata(metadata))
         # Of two jobs that append the same, and of a commit that is tried twice, Delta takes one.
-        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(note.number))
+        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(metadata.number))
         writer.save(self._location.history)
         return int(records.value)
 

@@ -83,17 +83,17 @@ class _Frames:
         """Its rows of these partitions."""
         from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only
 
-        rows = self._load(self.location.snapshots, snapshot.version)
+        rows = self._load(self.location.snapshots, snapshot.delta_version)
         return rows.where(f.col("partition").isin(*partitions))
 
     def replayed(
         self, base: Snapshot | None, history: HistoryCommit, cuts: Mapping[int, Cut]
     ) -> DataFrame | None:
         """A base, or an empty table, and the changes after it; None if some may be missing."""
-        note = history.note
-        starts = {p: 0 if base is None else base.note.offsets[p] for p in cuts}
-        changes = self._load(self.location.history, history.version).drop("date")
-        ends = _ends(changes, starts, note.offsets, cuts)
+        metadata = history.metadata
+        starts = {p: 0 if base is None else base.metadata.offsets[p] for p in cuts}
+        changes = self._load(self.location.history, history.delta_version).drop("date")
+        ends = _ends(changes, starts, metadata.offsets, cuts)
         if ends is None:
             return None
         changes = changes.where(_within({p: (start, ends[p]) for p, start in starts.items()}))
@@ -101,14 +101,14 @@ class _Frames:
         for p, start in starts.items():
             if counts.get(p, 0) == ends[p] - start:
                 continue
-            if start < max(note.held_from[p], history.complete_from[p]):
+            if start < max(metadata.held_from[p], history.complete_from[p]):
                 return None
         changes = changes.mapInArrow(self.belonging, changes.schema)
         rows = changes if base is None else changes.unionByName(self.snapshot(base, cuts))
         return _newest_of_each_key(rows)
 
-    def _load(self, uri: str, version: int) -> DataFrame:
-        return self.spark.read.format("delta").option("versionAsOf", str(version)).load(uri)
+    def _load(self, uri: str, delta_version: int) -> DataFrame:
+        return self.spark.read.format("delta").option("versionAsOf", str(delta_version)).load(uri)
 
 
 @dataclass(frozen=True)

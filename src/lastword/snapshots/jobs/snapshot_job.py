@@ -24,13 +24,13 @@ from lastword.snapshots.catalog.snapshot import (
     APPLICATION,
     Kind,
     Snapshot,
-    SnapshotNote,
-    encode_note,
+    SnapshotMetadata,
+    encode_metadata,
 )
 from lastword.snapshots.jobs.snapshot_task import SnapshotTask
 from lastword.snapshots.travel.lineage import why_torn
 from lastword.snapshots.travel.log_completeness import log_completeness
-from lastword.spark.partition_reads import FewestPerPartition
+from lastword.spark.partition_reads import MinPerPartition
 from lastword.spark.topic_frame import topic_frame
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SnapshotJob:
         started = self._clock.monotonic()
         with Admin(self._connection) as admin:
             topic_state = read_topic_state(admin, self._location.topic, self._clock.now_ms())
-            known_at_ms = self._clock.now_ms()
+            answered_at_ms = self._clock.now_ms()
         newest = self._catalog.newest()
         plan = plan_snapshot(
             newest,
@@ -102,14 +102,16 @@ class SnapshotJob:
             key_suffix_bytes=self._key.suffix_bytes,
             value_codec=self._value.name,
             now_ms=self._clock.now_ms(),
-            torn=None if newest is None else why_torn(self._log_source, topic_state, newest.note),
+            torn=None
+            if newest is None
+            else why_torn(self._log_source, topic_state, newest.metadata),
             full=full,
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
-        note = self._note(plan, topic_state, known_at_ms)
-        records, size, read = self._write(plan, topic_state, note)
-        before = protection_seen(topic_state, known_at_ms)
-        snapshot = self._confirmed(self._committed(note), plan, before, read)
+        metadata = self._metadata(plan, topic_state, answered_at_ms)
+        records, size, read = self._write(plan, topic_state, metadata)
+        before = protection_seen(topic_state, answered_at_ms)
+        snapshot = self._confirmed(self._committed(metadata), plan, before, read)
         return SnapshotReport(
             snapshot=snapshot,
             kind=plan.kind,
@@ -121,13 +123,15 @@ class SnapshotJob:
             seconds=self._clock.monotonic() - started,
         )
 
-    def _note(self, plan: SnapshotPlan, topic_state: TopicState, known_at_ms: int) -> SnapshotNote:
+    def _metadata(
+        self, plan: SnapshotPlan, topic_state: TopicState, answered_at_ms: int
+    ) -> SnapshotMetadata:
         base_retention_ms = (
             topic_state.delete_retention_ms
             if plan.base is None
-            else plan.base.note.delete_retention_ms
+            else plan.base.metadata.delete_retention_ms
         )
-        return SnapshotNote(
+        return SnapshotMetadata(
             number=plan.number,
             run_id=uuid.uuid4().hex,
             kind=plan.kind,
@@ -141,19 +145,19 @@ class SnapshotJob:
             key_codec=self._key.name,
             value_codec=self._value.name,
             keep_ms=self._keep_ms,
-            known_at_ms=known_at_ms,
+            answered_at_ms=answered_at_ms,
             compaction_lag_ms=topic_state.compaction_lag_ms,
             leader_epochs=dict(topic_state.leader_epochs),
             key_suffix_bytes=self._key.suffix_bytes,
         )
 
     def _write(
-        self, plan: SnapshotPlan, topic_state: TopicState, note: SnapshotNote
+        self, plan: SnapshotPlan, topic_state: TopicState, metadata: SnapshotMetadata
     ) -> tuple[int, int, dict[int, int]]:
         """How many records and bytes were read, and how many records of each partition."""
         context = self._spark.sparkContext
         records, size = (context.accumulator(0) for _ in range(2))
-        read = context.accumulator({}, FewestPerPartition())
+        read = context.accumulator({}, MinPerPartition())
 
         def count(partition: int, more_records: int, more_bytes: int) -> None:
             records.add(more_records)
@@ -174,7 +178,7 @@ class SnapshotJob:
             ).mapInArrow(
                 SnapshotTask(
                     uri=self._location.snapshots,
-                    base_version=None if plan.base is None else plan.base.version,
+                    base_delta_version=None if plan.base is None else plan.base.delta_version,
                     partition=partition,
                     keyspace=Keyspace(topic_state.partitions, self._key.suffix_bytes),
                     first_offset=topic_state.starts[partition]
@@ -190,7 +194,7 @@ class SnapshotJob:
         ]
         rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
         writer = rows.write.format("delta").partitionBy("partition")
-        writer = writer.option("userMetadata", encode_note(note))
+        writer = writer.option("userMetadata", encode_metadata(metadata))
         # Should the commit be tried twice, Delta takes the second for what it is.
         writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(plan.number))
         if plan.base is None:
@@ -211,34 +215,34 @@ class SnapshotJob:
         """The snapshot, exact if that can be told now that the log was read."""
         from lastword.snapshots.catalog.confirmation import confirm, is_exact  # noqa: PLC0415
 
-        note = snapshot.note
+        metadata = snapshot.metadata
         with Admin(self._connection) as admin:
-            topic_state = read_topic_state(admin, note.topic, self._clock.now_ms())
+            topic_state = read_topic_state(admin, metadata.topic, self._clock.now_ms())
             after = protection_seen(topic_state, self._clock.now_ms())
-            found = log_completeness(admin, note.topic, [before, after])
+            found = log_completeness(admin, metadata.topic, [before, after])
         same_log = (
-            topic_state.topic_id == note.topic_id
-            and topic_state.leader_epochs == note.leader_epochs
+            topic_state.topic_id == metadata.topic_id
+            and topic_state.leader_epochs == metadata.leader_epochs
         )
         ends = after.ends
         if same_log and is_exact(plan.starts, plan.ends, read=read, ends_after=ends, found=found):
-            confirm(self._catalog.uri, note.run_id)
+            confirm(self._catalog.uri, metadata.run_id)
             return msgspec.structs.replace(snapshot, exact=True)
-        log.info("%s: snapshot %d is not for time travel", note.topic, note.number)
+        log.info("%s: snapshot %d is not for time travel", metadata.topic, metadata.number)
         return snapshot
 
-    def _committed(self, note: SnapshotNote) -> Snapshot:
+    def _committed(self, metadata: SnapshotMetadata) -> Snapshot:
         """The snapshot that was just written, if it is the newest, and sound."""
         newest = self._catalog.newest()
-        if newest is None or newest.note.run_id != note.run_id:
+        if newest is None or newest.metadata.run_id != metadata.run_id:
             raise SnapshotError(
-                f"another job has taken snapshot {note.number} of {note.topic} meanwhile",
+                f"another job has taken snapshot {metadata.number} of {metadata.topic} meanwhile",
                 hint="one job per topic and place is enough; nothing is lost",
             )
         if not newest.sound:
             raise SnapshotError(
-                f"reading {note.topic} took longer than its tombstones live "
-                f"(delete.retention.ms is {note.delete_retention_ms}): deletes may be missing, "
+                f"reading {metadata.topic} took longer than its tombstones live "
+                f"(delete.retention.ms is {metadata.delete_retention_ms}): deletes may be missing, "
                 "so this snapshot will not be used",
                 hint="raise delete.retention.ms; `lastword topic check` names a good value",
             )

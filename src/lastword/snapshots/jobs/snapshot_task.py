@@ -16,14 +16,14 @@ _ROWS_PER_BATCH = 20_000
 
 @dataclass(frozen=True)
 class SnapshotTask:
-    """One partition's part of a snapshot; ``base_version`` is the Delta version it builds on.
+    """One partition's part of a snapshot; ``base_delta_version`` is the Delta version it builds on.
 
     A task is told its partition: it may be given no record at all, and must know even then whose
     rows it stands for.
     """
 
     uri: str
-    base_version: int | None
+    base_delta_version: int | None
     partition: int
     keyspace: Keyspace
     first_offset: int
@@ -42,8 +42,8 @@ class SnapshotTask:
         self.count(latest.records, latest.bytes)
         changes = latest.changes(self.partition, self.keyspace)
         base = None
-        if self.base_version is not None:
-            base = read_rows(self.uri, self.base_version, self.partition)
+        if self.base_delta_version is not None:
+            base = read_rows(self.uri, self.base_delta_version, self.partition)
         rows = merged(base, changes, first_offset=self.first_offset)
         for batch in rows.to_batches(max_chunksize=_ROWS_PER_BATCH):
             yield self._finished(batch)

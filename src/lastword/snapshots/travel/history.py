@@ -30,7 +30,7 @@ APPLICATION = "lastword-history"
 _BATCH_ROWS = 64 << 10
 
 
-class HistoryNote(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What one commit adds, and what the table then holds; user metadata of the commit, as JSON.
 
     It adds the offsets from ``starts`` to ``offsets``. From ``complete_from`` on the table has all
@@ -47,7 +47,7 @@ class HistoryNote(msgspec.Struct, frozen=True, kw_only=True):
     held_from: dict[int, int]
     complete_from: dict[int, int]
     captured_at_ms: int
-    known_at_ms: int
+    answered_at_ms: int = msgspec.field(name="known_at_ms")
     compaction_lag_ms: int
     leader_epochs: dict[int, int]
     key_codec: str
@@ -59,35 +59,38 @@ class HistoryNote(msgspec.Struct, frozen=True, kw_only=True):
 class HistoryCommit(msgspec.Struct, frozen=True):
     """A committed part of the history, and when that was."""
 
-    note: HistoryNote
-    version: int
+    metadata: HistoryMetadata
+    delta_version: int
     committed_at_ms: int
 
     @property
     def look(self) -> ProtectionSeen:
         """What the job saw of the topic's settings."""
-        note = self.note
+        metadata = self.metadata
         return ProtectionSeen(
-            note.captured_at_ms, note.known_at_ms, note.offsets, note.compaction_lag_ms
+            metadata.captured_at_ms,
+            metadata.answered_at_ms,
+            metadata.offsets,
+            metadata.compaction_lag_ms,
         )
 
     @property
     def complete_from(self) -> dict[int, int]:
-        """As in the note, unless reading took longer than the setting is sure to have protected."""
-        note = self.note
-        slack_ms = lag_margin_ms(note.compaction_lag_ms) // 2  # the other half is for the clocks
-        if self.committed_at_ms - note.known_at_ms <= slack_ms:
-            return note.complete_from
-        read = [p for p, start in note.starts.items() if start < note.offsets[p]]
-        return note.complete_from | {p: note.offsets[p] for p in read}
+        """As in the metadata, unless reading took longer than the setting surely protects."""
+        metadata = self.metadata
+        slack_ms = lag_margin_ms(metadata.compaction_lag_ms) // 2  # the rest is for the clocks
+        if self.committed_at_ms - metadata.answered_at_ms <= slack_ms:
+            return metadata.complete_from
+        read = [p for p, start in metadata.starts.items() if start < metadata.offsets[p]]
+        return metadata.complete_from | {p: metadata.offsets[p] for p in read}
 
 
-_decode = msgspec.json.Decoder(HistoryNote).decode
+_decode = msgspec.json.Decoder(HistoryMetadata).decode
 
 
-def encode_history_note(note: HistoryNote) -> str:
+def encode_history_metadata(metadata: HistoryMetadata) -> str:
     """The text that goes into the commit."""
-    return msgspec.json.encode(note).decode()
+    return msgspec.json.encode(metadata).decode()
 
 
 class History:
@@ -104,9 +107,9 @@ class History:
         except TableNotFoundError:
             return []
         found = [
-            HistoryCommit(note, entry["version"], entry["timestamp"])
+            HistoryCommit(metadata, entry["version"], entry["timestamp"])
             for entry in entries
-            if (note := _decoded(entry.get("userMetadata"))) is not None
+            if (metadata := _decoded(entry.get("userMetadata"))) is not None
         ]
         if not found:
             raise SnapshotError(
@@ -120,13 +123,13 @@ class History:
         return [
             each
             for each in self.commits()
-            if (each.note.topic_id, each.note.cluster_id)
+            if (each.metadata.topic_id, each.metadata.cluster_id)
             == (topic_state.topic_id, topic_state.cluster_id)
-            and len(each.note.offsets) == topic_state.partitions
+            and len(each.metadata.offsets) == topic_state.partitions
         ]
 
     def changes(
-        self, partition: int, start: int, end: int, *, version: int, key: bytes | None = None
+        self, partition: int, start: int, end: int, *, delta_version: int, key: bytes | None = None
     ) -> Iterator[Batch]:
         """What was written from ``start`` to ``end``, in order; only that of ``key`` if given."""
         field = pc.field
@@ -135,7 +138,7 @@ class History:
         if key is not None:
             wanted &= field("key") == pa.scalar(key, pa.large_binary())
         with delta_errors(self.uri):
-            table = DeltaTable(self.uri, version=version)
+            table = DeltaTable(self.uri, version=delta_version)
             dataset = table.to_pyarrow_dataset(as_large_types=True)
             rows = dataset.to_table(list(RAW_COLUMNS), filter=wanted).sort_by("offset")
         offsets = rows["offset"]
@@ -147,12 +150,12 @@ class History:
         for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
             yield _batch(partition, batch)
 
-    def unbroken_from(self, partition: int, start: int, end: int, *, version: int) -> int:
+    def unbroken_from(self, partition: int, start: int, end: int, *, delta_version: int) -> int:
         """From which offset on each one is there, up to ``end``; ``end`` where the last is not."""
         field = pc.field
         wanted = (field("partition") == partition) & (field("offset") >= start)
         with delta_errors(self.uri):
-            dataset = DeltaTable(self.uri, version=version).to_pyarrow_dataset()
+            dataset = DeltaTable(self.uri, version=delta_version).to_pyarrow_dataset()
             rows = dataset.to_table(["offset"], filter=wanted & (field("offset") < end))
         offsets = np.sort(rows["offset"].to_numpy())
         if not offsets.size or offsets[-1] != end - 1:
@@ -161,13 +164,13 @@ class History:
         return int(offsets[gaps[-1] + 1] if gaps.size else offsets[0])
 
 
-def _decoded(text: str | None) -> HistoryNote | None:
+def _decoded(text: str | None) -> HistoryMetadata | None:
     try:
-        note = _decode(text or "")
+        metadata = _decode(text or "")
     except msgspec.MsgspecError:
         return None
-    ours = note.application == APPLICATION and note.history_format == HISTORY_FORMAT
-    return note if ours else None
+    ours = metadata.application == APPLICATION and metadata.history_format == HISTORY_FORMAT
+    return metadata if ours else None
 
 
 def _batch(partition: int, rows: pa.RecordBatch) -> Batch:

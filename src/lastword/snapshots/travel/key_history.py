@@ -74,8 +74,8 @@ class KeyHistoryReader:
         changes: list[Record] = []
         complete_from = held_to = start
         if known.history:
-            note = known.history[0].note
-            held_from, held_to = note.held_from[partition], note.offsets[partition]
+            metadata = known.history[0].metadata
+            held_from, held_to = metadata.held_from[partition], metadata.offsets[partition]
             # What is older than the history may still be in the log.
             for batch in self._log(partition, start, min(held_from, end)):
                 changes += batch.records_of(key)
@@ -104,11 +104,11 @@ class KeyHistoryReader:
         if self._location is None:
             raise RuntimeError("a history has a place")
         newest = known.history[0]
-        history, version = History(self._location.history), newest.version
-        held = (newest.note.held_from[partition], newest.note.offsets[partition])
-        batches = history.changes(partition, *held, version=version, key=key)
+        history, delta_version = History(self._location.history), newest.delta_version
+        held = (newest.metadata.held_from[partition], newest.metadata.offsets[partition])
+        batches = history.changes(partition, *held, delta_version=delta_version, key=key)
         changes = [record for batch in batches for record in batch.records()]
-        unbroken_from = history.unbroken_from(partition, *held, version=version)
+        unbroken_from = history.unbroken_from(partition, *held, delta_version=delta_version)
         return min(newest.complete_from[partition], unbroken_from), changes
 
 

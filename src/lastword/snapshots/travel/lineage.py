@@ -10,32 +10,32 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from lastword.kafka.admin.offsets import LogEnd
-from lastword.kafka.log.lineage import lost_places
+from lastword.kafka.log.lineage import lost_positions
 from lastword.kafka.log.source import LogSource
 from lastword.replicas.topic.topic_state import TopicState
 
 if TYPE_CHECKING:
-    from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotNote
-    from lastword.snapshots.travel.history import HistoryCommit, HistoryNote
+    from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotMetadata
+    from lastword.snapshots.travel.history import HistoryCommit, HistoryMetadata
 
 C = TypeVar("C", "Snapshot", "HistoryCommit")
 
 
 def why_torn(
-    log_source: LogSource, topic_state: TopicState, note: SnapshotNote | HistoryNote
+    log_source: LogSource, topic_state: TopicState, metadata: SnapshotMetadata | HistoryMetadata
 ) -> str | None:
     """Why the log is not what it was up to there; None when it is, or nobody noted its epochs.
 
     A topic that is another one altogether is for others to notice.
     """
-    if note.topic_id != topic_state.topic_id or len(note.offsets) != topic_state.partitions:
+    if metadata.topic_id != topic_state.topic_id or len(metadata.offsets) != topic_state.partitions:
         return None
     places = {
-        partition: LogEnd(note.offsets[partition], epoch)
-        for partition, epoch in note.leader_epochs.items()
+        partition: LogEnd(metadata.offsets[partition], epoch)
+        for partition, epoch in metadata.leader_epochs.items()
         if epoch >= 0 and epoch != topic_state.leader_epochs.get(partition)
     }
-    lost = lost_places(log_source, note.topic, places) if places else {}
+    lost = lost_positions(log_source, metadata.topic, places) if places else {}
     for partition, reason in lost.items():
         return f"partition {partition} has lost its tail since, and grown again: {reason}"
     return None
@@ -46,9 +46,9 @@ def not_torn(log_source: LogSource, topic_state: TopicState, newest_first: Itera
     torn: dict[tuple[tuple[int, int], ...], bool] = {}
     kept = []
     for each in newest_first:
-        epochs = _hashable(each.note.leader_epochs)
+        epochs = _hashable(each.metadata.leader_epochs)
         if epochs not in torn:
-            torn[epochs] = why_torn(log_source, topic_state, each.note) is not None
+            torn[epochs] = why_torn(log_source, topic_state, each.metadata) is not None
         if not torn[epochs]:
             kept.append(each)
     return kept

@@ -57,7 +57,7 @@ def protection(looks: Sequence[ProtectionSeen]) -> Protection:
     since_ms: int | None = None
     for earlier, later in reversed(list(pairwise(looks))):
         lag_ms = min(earlier.compaction_lag_ms, later.compaction_lag_ms)
-        safe_ms = untouched_since_ms(later.known_at_ms, lag_ms)
+        safe_ms = untouched_since_ms(later.answered_at_ms, lag_ms)
         if safe_ms is None:
             break
         since_ms = safe_ms if since_ms is None else max(since_ms, safe_ms)

@@ -54,14 +54,16 @@ class PastSources:
             cuts = {p: Cut(at) for p, at in moment.offsets.items()}
             return Target(self._snapshot_at(moment), cuts, f"{topic} at {moment}")
         time_ms = as_milliseconds(moment)
-        if time_ms > self.now.known_at_ms:
+        if time_ms > self.now.answered_at_ms:
             raise ConfigError(
                 f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
             )
         what = f"{topic} at {time_ms} ms"
         snapshot = self._snapshot_of(time_ms)
         if snapshot is not None:
-            return Target(snapshot, {p: Cut(at) for p, at in snapshot.note.offsets.items()}, what)
+            return Target(
+                snapshot, {p: Cut(at) for p, at in snapshot.metadata.offsets.items()}, what
+            )
         return Target(None, self._cuts_at(time_ms), what)
 
     def _require_reached(self, topic: str, position: Position) -> None:
@@ -77,17 +79,19 @@ class PastSources:
     def _snapshot_at(self, position: Position) -> Snapshot | None:
         """One that was cut exactly there."""
         wanted = position.offsets.items()
-        return next((each for each in self.snapshots if wanted <= each.note.offsets.items()), None)
+        return next(
+            (each for each in self.snapshots if wanted <= each.metadata.offsets.items()), None
+        )
 
     def _snapshot_of(self, time_ms: int) -> Snapshot | None:
         """The one that has this very time."""
-        found = (each for each in self.snapshots if each.note.captured_at_ms == time_ms)
+        found = (each for each in self.snapshots if each.metadata.captured_at_ms == time_ms)
         return next(found, None)
 
     def base_of(self, cuts: dict[int, Cut]) -> Snapshot | None:
         """The newest one to which only changes before the cuts have to be added."""
         for snapshot in self.snapshots:
-            offsets = snapshot.note.offsets
+            offsets = snapshot.metadata.offsets
             if all(offsets[p] <= _certain(cut) for p, cut in cuts.items()):
                 return snapshot
         return None
@@ -95,7 +99,7 @@ class PastSources:
     def _cuts_at(self, time_ms: int) -> dict[int, Cut]:
         """Between the last position known to have been reached by then, and the next one."""
         looks = self.looks
-        reached = [look.ends for look in looks if look.known_at_ms <= time_ms]
+        reached = [look.ends for look in looks if look.answered_at_ms <= time_ms]
         beyond = [look.ends for look in looks if look.at_ms >= time_ms]
         floor = reached[-1] if reached else {}
         ceiling = beyond[0] if beyond else self.now.ends
@@ -103,7 +107,7 @@ class PastSources:
 
     def gone(self, what: str, since_ms: int) -> MomentGoneError:
         """The refusal, which names the earliest moment that can be had."""
-        earliest_ms = min([since_ms, *(each.note.captured_at_ms for each in self.snapshots)])
+        earliest_ms = min([since_ms, *(each.metadata.captured_at_ms for each in self.snapshots)])
         earliest = datetime.fromtimestamp(earliest_ms / 1000, UTC).isoformat()
         return MomentGoneError(
             f"{what} cannot be answered exactly: compaction may have removed what it was; the "
@@ -130,7 +134,7 @@ def read_past_sources(
     snapshots = [
         each
         for each in Catalog(location.snapshots).snapshots()
-        if why_another_table(each.note, topic_state, key_suffix_bytes) is None
+        if why_another_table(each.metadata, topic_state, key_suffix_bytes) is None
         and each.sound
         and each.exact
     ]

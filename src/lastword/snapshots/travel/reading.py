@@ -29,11 +29,11 @@ _TYPES: dict[str, pa.DataType] = {
 
 
 def read_batches(
-    uri: str, version: int, partition: int, columns: Sequence[str] = RAW_COLUMNS
+    uri: str, delta_version: int, partition: int, columns: Sequence[str] = RAW_COLUMNS
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one partition, decoded ahead on other threads; raises SnapshotError."""
     with delta_errors(uri), _engine_errors(uri):
-        table = DeltaTable(uri, version=version)
+        table = DeltaTable(uri, version=delta_version)
         expected = _rows_of(table, partition)
         schema = pa.schema([pa.field(name, _TYPES[name]) for name in columns])
         chosen = ", ".join(f'"{name}"' for name in columns)
@@ -50,8 +50,9 @@ def read_batches(
             yield batch
     if seen != expected:
         raise SnapshotError(
-            f"{uri}, version {version}, partition {partition}: {seen} rows instead of {expected}",
-            hint="files of this version are missing",
+            f"{uri}, Delta version {delta_version}, partition {partition}: "
+            f"{seen} rows instead of {expected}",
+            hint="files of this Delta version are missing",
         )
 
 
@@ -92,9 +93,9 @@ def _together(batches: list[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.R
         yield from pa.Table.from_batches(batches).cast(schema).combine_chunks().to_batches()
 
 
-def read_rows(uri: str, version: int, partition: int) -> pa.Table:
+def read_rows(uri: str, delta_version: int, partition: int) -> pa.Table:
     """All rows of one partition, in the form that changes are merged with."""
-    batches = list(read_batches(uri, version, partition))
+    batches = list(read_batches(uri, delta_version, partition))
     if not batches:
         return CHANGES.empty_table()
     return pa.Table.from_batches(batches).select(CHANGES.names).cast(CHANGES)

@@ -56,18 +56,20 @@ class SnapshotSource:
             if reason is None:
                 yield snapshot
             else:
-                number = snapshot.note.number
+                number = snapshot.metadata.number
                 log.info("snapshot %d of %s is not used: %s", number, self._topic, reason)
 
     def _offer(self, snapshot: Snapshot, partition: int) -> Offer:
-        note = snapshot.note
+        metadata = snapshot.metadata
         return Offer(
-            name=f"snapshot {note.number} of {note.topic}",
-            next_offset=note.offsets[partition],
-            leader_epoch=note.leader_epochs.get(partition, -1),
-            caught_up_at_ms=note.captured_at_ms,
-            delete_retention_ms=note.delete_retention_ms,
-            rows=lambda size: _chunks(read_batches(self._uri, snapshot.version, partition), size),
+            name=f"snapshot {metadata.number} of {metadata.topic}",
+            next_offset=metadata.offsets[partition],
+            leader_epoch=metadata.leader_epochs.get(partition, -1),
+            caught_up_at_ms=metadata.captured_at_ms,
+            delete_retention_ms=metadata.delete_retention_ms,
+            rows=lambda size: _chunks(
+                read_batches(self._uri, snapshot.delta_version, partition), size
+            ),
         )
 
 

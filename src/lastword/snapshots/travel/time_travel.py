@@ -49,7 +49,7 @@ class Route(NamedTuple):
     history: bool
 
     def __str__(self) -> str:
-        start = "its start" if self.base is None else f"snapshot {self.base.note.number}"
+        start = "its start" if self.base is None else f"snapshot {self.base.metadata.number}"
         return f"{start}, {'history and ' if self.history else ''}log"
 
 
@@ -137,9 +137,9 @@ class TimeTravel:
         replays: Replays = {}
         for partition, cut in cuts.items():
             rows: dict[bytes, bytes] = {}
-            for batch in read_batches(self._location.snapshots, base.version, partition):
+            for batch in read_batches(self._location.snapshots, base.delta_version, partition):
                 rows.update(store_rows(batch))
-            at = base.note.offsets[partition]
+            at = base.metadata.offsets[partition]
             replays[partition] = Replay(self._filter, cut, at, rows, from_start=False)
             progress(_size(replays))
         return replays
@@ -150,13 +150,15 @@ class TimeTravel:
         if self._location is None:
             raise RuntimeError("a history has a place")
         newest = known.history[0]
-        history, note = History(self._location.history), newest.note
+        history, metadata = History(self._location.history), newest.metadata
         for partition, replay in replays.items():
-            end = min(note.offsets[partition], replay.cut.ceiling)
-            if replay.done or not note.held_from[partition] <= replay.at < end:
+            end = min(metadata.offsets[partition], replay.cut.ceiling)
+            if replay.done or not metadata.held_from[partition] <= replay.at < end:
                 continue
             replay.begin(trusted=replay.at >= newest.complete_from[partition])
-            for batch in history.changes(partition, replay.at, end, version=newest.version):
+            for batch in history.changes(
+                partition, replay.at, end, delta_version=newest.delta_version
+            ):
                 replay.add(batch)
                 progress(_size(replays))
             replay.end(end)

@@ -24,7 +24,7 @@ from lastword.replicas.topic.topic_state import TopicState
 log = logging.getLogger(__name__)
 
 
-class Beginnings:
+class ReplicaStarter:
     """Begins replicas; on the tailing thread, except where it says otherwise."""
 
     def __init__(
@@ -95,12 +95,12 @@ class Beginnings:
 
     def _attempt(self, replica: Replica) -> int:
         self.release(replica)
-        replica.beginnings += 1
-        return replica.beginnings
+        replica.start_attempts += 1
+        return replica.start_attempts
 
     def _is_current(self, replica: Replica, attempt: int) -> bool:
         stopping = self._thread.stopping() or replica.lost
-        return not stopping and replica.beginnings == attempt
+        return not stopping and replica.start_attempts == attempt
 
     def _prepared(
         self, replica: Replica, topic_state: TopicState, lost: str | None, attempt: int

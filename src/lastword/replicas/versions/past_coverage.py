@@ -11,41 +11,41 @@ from lastword.replicas.versions.versions import Cut, KeyPast, KeyVersion, at_cut
 NEVER_MS = -(1 << 63)
 
 
-class KnownPast(msgspec.Struct, frozen=True, array_like=True):
+class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
     """What of a partition's past is known; a part of its checkpoint.
 
-    ``time_ms`` is the latest timestamp read. Every moment from ``known_from`` on, or since
-    ``known_since_ms``, can be answered, unless a gap was read at ``unsure_at_ms`` and the end of
+    ``time_ms`` is the latest timestamp read. Every moment from ``complete_from`` on, or since
+    ``complete_since_ms``, can be answered, unless a gap was read at ``gap_at_ms`` and the end of
     the log has not been asked for since. Keys without a past may have lost one that ended below
     ``forgotten_below``, or until ``forgotten_until_ms``. No look at the topic since
     ``lag_since_ms`` has found a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
     """
 
     time_ms: int = NEVER_MS
-    known_from: int = 0
-    known_since_ms: int = NEVER_MS
-    unsure_at_ms: int | None = None
+    complete_from: int = 0
+    complete_since_ms: int = NEVER_MS
+    gap_at_ms: int | None = None
     forgotten_below: int = 0
     forgotten_until_ms: int = NEVER_MS
     lag_ms: int = 0
     lag_since_ms: int = NEVER_MS
 
-    def knows(self, cut: Cut) -> bool:
+    def covers(self, cut: Cut) -> bool:
         """Whether every change around that moment was seen."""
-        if self.unsure_at_ms is not None:
+        if self.gap_at_ms is not None:
             return False
         if cut.below is not None:
-            return cut.below >= self.known_from
-        return (cut.until_ms or 0) >= self.known_since_ms
+            return cut.below >= self.complete_from
+        return (cut.until_ms or 0) >= self.complete_since_ms
 
-    def knows_absent(self, cut: Cut) -> bool:
+    def covers_absence(self, cut: Cut) -> bool:
         """Whether a key without versions of that moment did not exist then."""
         if cut.below is not None:
             return cut.below >= self.forgotten_below
         return (cut.until_ms or 0) >= self.forgotten_until_ms
 
 
-class Unknown(NamedTuple):
+class NotCovered(NamedTuple):
     """Not known; the earliest moment that is, as an offset to look below and as a time."""
 
     below: int
@@ -53,18 +53,18 @@ class Unknown(NamedTuple):
 
 
 def version_at(
-    cut: Cut, note: KnownPast, row: bytes | None, past: KeyPast
-) -> KeyVersion | Unknown | None:
+    cut: Cut, coverage: PastCoverage, row: bytes | None, past: KeyPast
+) -> KeyVersion | NotCovered | None:
     """What a key was at a moment, None when it was not there; never a guess."""
-    if not note.knows(cut):
-        return Unknown(note.known_from, note.known_since_ms)
+    if not coverage.covers(cut):
+        return NotCovered(coverage.complete_from, coverage.complete_since_ms)
     version = at_cut(cut, row, past)
     if version is not None:
         return version
     kept = versions_of(row, past)
     # Older ones were dropped; or they were never seen, as those of a snapshot's rows.
-    if kept and (not past.whole or kept[0].offset < note.known_from):
-        return Unknown(kept[0].offset + 1, kept[0].seen_from_ms)
-    if not note.knows_absent(cut):
-        return Unknown(note.forgotten_below, note.forgotten_until_ms)
+    if kept and (not past.whole or kept[0].offset < coverage.complete_from):
+        return NotCovered(kept[0].offset + 1, kept[0].seen_from_ms)
+    if not coverage.covers_absence(cut):
+        return NotCovered(coverage.forgotten_below, coverage.forgotten_until_ms)
     return None

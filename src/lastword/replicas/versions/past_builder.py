@@ -20,7 +20,7 @@ from lastword.clock import Clock
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import untouched_since_ms
-from lastword.replicas.versions.known_past import KnownPast
+from lastword.replicas.versions.past_coverage import PastCoverage
 from lastword.replicas.versions.versions import (
     NO_PAST,
     Keep,
@@ -41,17 +41,17 @@ _EXPIRED_AT_ONCE = 5_000
 _EXPIRE_EVERY_MS_MAX = 600_000
 
 
-class VersionKeeper:
+class PastBuilder:
     """Collects the changes of each batch and works them into the pasts of their keys.
 
-    On the tailing thread only; ``note`` and ``store`` are for readers that hold its lock.
+    On the tailing thread only; ``coverage`` and ``store`` are for readers that hold its lock.
     """
 
     def __init__(
         self, store: VersionedStore, record_filter: RecordFilter, keep: Keep, clock: Clock
     ) -> None:
         self.store = store
-        self.note = KnownPast()
+        self.coverage = PastCoverage()
         self._filter = record_filter
         self._keep = keep
         self._clock = clock
@@ -61,9 +61,9 @@ class VersionKeeper:
         self._expire_at_ms = 0
         self._expired = NO_CHANGES
 
-    def begin(self, note: KnownPast) -> None:
+    def begin(self, coverage: PastCoverage) -> None:
         """Go on with what a checkpoint has, or from nothing."""
-        self.note = note
+        self.coverage = coverage
         self._changes, self._untracked, self._expired = {}, set(), NO_CHANGES
         self._expire_from = b""
         self._expire_at_ms = self._clock.now_ms() + self._expire_every_ms
@@ -74,10 +74,10 @@ class VersionKeeper:
         One that was raised protects only what was written since: Kafka does not tell when that
         was, and the cleaner may have been there under the smaller one.
         """
-        if lag_ms > self.note.lag_ms:
-            self._change_note(lag_ms=lag_ms, lag_since_ms=at_ms)
-        elif lag_ms < self.note.lag_ms:
-            self._change_note(lag_ms=lag_ms)
+        if lag_ms > self.coverage.lag_ms:
+            self._update_coverage(lag_ms=lag_ms, lag_since_ms=at_ms)
+        elif lag_ms < self.coverage.lag_ms:
+            self._update_coverage(lag_ms=lag_ms)
 
     def take(self, batch: Batch, expected: int) -> None:
         """Collect the changes of a batch; ``expected`` is the offset that comes next.
@@ -87,41 +87,43 @@ class VersionKeeper:
         """
         if batch.next_offset - expected != len(batch):
             self._meet_gap(batch, expected)
-        if self.note.unsure_at_ms is None:
+        if self.coverage.gap_at_ms is None:
             self._collect(batch)
         else:
             self._untracked.update(key for key in batch.keys if key)
-        self._change_note(time_ms=self._time_after(batch.timestamps))
+        self._update_coverage(time_ms=self._time_after(batch.timestamps))
         self._reach(batch.next_offset)
 
     def _collect(self, batch: Batch) -> None:
         changes, rules = self._changes, self._filter.rules
-        for change in batch.row_changes(rules, self.note.time_ms, self._filter.validate):
+        for change in batch.row_changes(rules, self.coverage.time_ms, self._filter.validate):
             version = KeyVersion(change.offset, change.seen_from_ms, change.row)
             changes.setdefault(change.key, []).append(version)
 
     def pass_by(self, offset: int, expected: int) -> None:
         """The log was read up to ``offset``, without a record from ``expected`` on."""
-        if offset > expected and not self._untouched(self.note.time_ms):
+        if offset > expected and not self._untouched(self.coverage.time_ms):
             self.lose_track()
         self._reach(offset)
 
     def lose_track(self) -> None:
         """A change may have been missed."""
-        if self.note.unsure_at_ms is None:
+        if self.coverage.gap_at_ms is None:
             log.info("a gap in the log: what keys were before it is read to its end is not known")
             self._untracked.update(self._changes)
             self._changes = {}
-        self._change_note(unsure_at_ms=self._clock.now_ms())
+        self._update_coverage(gap_at_ms=self._clock.now_ms())
 
-    def look_back(self, end: int, position: int) -> None:
+    def confirm_end(self, end: int, position: int) -> None:
         """The log ended at ``end`` after the last gap was read: what follows is known.
 
         But not before ``position``: nothing was collected up to there.
         """
-        if self.note.unsure_at_ms is not None:
-            known_from = max(end, position)
-            self._change_note(known_from=known_from, known_since_ms=_NOT_YET_MS, unsure_at_ms=None)
+        if self.coverage.gap_at_ms is not None:
+            complete_from = max(end, position)
+            self._update_coverage(
+                complete_from=complete_from, complete_since_ms=_NOT_YET_MS, gap_at_ms=None
+            )
             self._reach(position)
 
     def settle(self, deletes: Collection[bytes], position: int) -> PastChanges:
@@ -131,11 +133,11 @@ class VersionKeeper:
         written, removed = dict(expired.puts), list(expired.deletes)
         added, now_ms = expired.added, self._clock.now_ms()
         dropped = [key for key in deletes if key not in changes and key not in self._untracked]
-        if self.note.unsure_at_ms is not None:
+        if self.coverage.gap_at_ms is not None:
             self._untracked.update(dropped)
         else:
             # Gone without a tombstone, as what has expired: from here on.
-            gone = KeyVersion(position - 1, max(now_ms, self.note.time_ms), None)
+            gone = KeyVersion(position - 1, max(now_ms, self.coverage.time_ms), None)
             changes.update({key: [gone] for key in dropped})
         keys = list(changes)
         for key, (row, stored) in zip(keys, self.store.versions(keys), strict=True):
@@ -149,10 +151,10 @@ class VersionKeeper:
             elif stored is not None:
                 removed.append(key)
                 added -= 1
-        begun_anew = self._begun_anew()
-        return PastChanges(written, removed + begun_anew, added - len(begun_anew))
+        restarted = self._restarted()
+        return PastChanges(written, removed + restarted, added - len(restarted))
 
-    def _begun_anew(self) -> list[bytes]:
+    def _restarted(self) -> list[bytes]:
         """The pasts to remove of keys that changed while the past was not known."""
         keys, self._untracked = list(self._untracked), set()
         if not keys or not self.store.pasts:
@@ -164,7 +166,7 @@ class VersionKeeper:
         """Look at the next pasts in turn; True when ``settle`` has something to do for it.
 
         What is too old goes. Where nothing remains to be told of a key its past is forgotten, and
-        the note says until when. Only between two batches: nothing may wait to be settled.
+        ``coverage`` says until when. Only between two batches: nothing may wait to be settled.
         """
         now_ms = self._clock.now_ms()
         if now_ms < self._expire_at_ms:
@@ -183,9 +185,9 @@ class VersionKeeper:
             needless = row is None or (not past.older and past.current_from_ms is None)
             if needless and self._is_over(last, now_ms):
                 removed.append(key)
-                self._change_note(
-                    forgotten_below=max(self.note.forgotten_below, last.offset + 1),
-                    forgotten_until_ms=max(self.note.forgotten_until_ms, last.seen_from_ms),
+                self._update_coverage(
+                    forgotten_below=max(self.coverage.forgotten_below, last.offset + 1),
+                    forgotten_until_ms=max(self.coverage.forgotten_until_ms, last.seen_from_ms),
                 )
             elif (encoded := encode_past(past)) != stored:
                 written[key] = encoded
@@ -213,18 +215,18 @@ class VersionKeeper:
 
     def _time_after(self, timestamps: NDArray[np.int64]) -> int:
         """The latest time once records of these have been read."""
-        return int(timestamps.max(initial=self.note.time_ms))
+        return int(timestamps.max(initial=self.coverage.time_ms))
 
     def _untouched(self, time_ms: int) -> bool:
         """Whether the cleaner cannot have been where a record of that time is, or after it."""
-        since_ms = untouched_since_ms(self._clock.now_ms(), self.note.lag_ms)
-        return since_ms is not None and time_ms >= max(since_ms, self.note.lag_since_ms)
+        since_ms = untouched_since_ms(self._clock.now_ms(), self.coverage.lag_ms)
+        return since_ms is not None and time_ms >= max(since_ms, self.coverage.lag_since_ms)
 
     def _reach(self, position: int) -> None:
-        note = self.note
-        if note.known_since_ms == _NOT_YET_MS and position >= note.known_from:
+        coverage = self.coverage
+        if coverage.complete_since_ms == _NOT_YET_MS and position >= coverage.complete_from:
             # Not only the latest timestamp read: one that was missed may be later than that.
-            self._change_note(known_since_ms=max(note.time_ms, self._clock.now_ms()))
+            self._update_coverage(complete_since_ms=max(coverage.time_ms, self._clock.now_ms()))
 
-    def _change_note(self, **changes: int | None) -> None:
-        self.note = msgspec.structs.replace(self.note, **changes)
+    def _update_coverage(self, **changes: int | None) -> None:
+        self.coverage = msgspec.structs.replace(self.coverage, **changes)
