@@ -129,9 +129,10 @@ def test_every_answer_says_the_position_it_reflects(users: Table) -> None:
     everything = users.position()
     assert set(everything.offsets) == {0, 1, 2}
     assert users.query.count().position == everything
-    assert users.query.get_many(["user-1"]).position == everything
+    assert users.query.get_many(list(users)).position == everything
     assert users.query.scan().position == everything
     one = users.query.get("user-1")
+    assert users.query.get_many(["user-1"]).position == one.position
     assert one.value is not None
     assert one.position.at_least(Position.after(one.value.version))
     assert users.query.contains("user-1").position == one.position
