@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+# Linux stops CLOCK_MONOTONIC while it is suspended; elsewhere that clock is all there is.
+_BOOT_TIME: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 class Clock(Protocol):
     """Wall time for what is stored, monotonic time for what is waited for."""
@@ -13,7 +16,7 @@ class Clock(Protocol):
         """Milliseconds since the epoch."""
 
     def monotonic(self) -> float:
-        """Seconds that never go backwards."""
+        """Seconds that never go backwards, and go on while the machine is suspended."""
 
     def sleep(self, seconds: float) -> None:
         """Wait; never used to synchronise with something that can be waited for."""
@@ -27,8 +30,8 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
-        """Seconds that never go backwards."""
-        return time.monotonic()
+        """Seconds that never go backwards; a lease must not outlive a suspended machine."""
+        return time.clock_gettime(_BOOT_TIME)
 
     def sleep(self, seconds: float) -> None:
         """Wait on this machine's clock."""

@@ -26,6 +26,11 @@ SOLE_WRITER_HEADER = "lastword-owner"
 """Says which table wrote a record, on a topic that only that table may write."""
 INSTANCE_HEADER = "lastword-instance"
 """Says which instance of that table wrote it."""
+REQUEST_HEADER = "lastword-request"
+"""16 bytes that name the request by which an owner wrote a record: the log tells by them whether
+a request was applied."""
+FENCE_KEY = b"\x00lastword:fence"
+"""The key of fence records, the same in every partition. It is never a row of a table."""
 ANY_PARTITION = -1
 """As the partition of a write: the one that the key's hash names."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
 
@@ -72,6 +73,17 @@ def open_transactions(
         described = admin.describe_transactions(names.values())
     known = {producer: (name, described[name]) for producer, name in names.items()}
     return sorted(_with_coordinator(each, known) for each in found)
+
+
+def holder_of(connection: Connection, transactional_id: str) -> tuple[int, int]:
+    """The producer id and the epoch of whoever holds a transactional id now."""
+    with wire_admin(connection, doing=f"looking for the holder of {transactional_id!r}") as admin:
+        found = admin.describe_transactions([transactional_id])[transactional_id]
+    if found.producer_id < 0 or found.producer_epoch < 0:
+        raise ConnectionFailedError(
+            f"the cluster does not say who holds {transactional_id!r}", hint="try again"
+        )
+    return found.producer_id, found.producer_epoch
 
 
 def _with_coordinator(

@@ -1,8 +1,11 @@
-"""The names of consumer groups: the one place that decides them, so that no two uses share one.
+"""The names of consumer groups and of owners' transactional ids: no two uses share one.
 
 A pipeline's group is its application id, as with Kafka Streams: lag tools find it there, and its
 positions decide where the pipeline goes on. Every other group of an application has a suffix after
 a colon. No application id contains a colon, so no other group can be a pipeline's.
+
+The transactional ids of a pipeline are `<application-id>:<topics>:<partition>`. Those of owners
+have one part more, and neither application ids nor topics contain a colon: so no two are equal.
 """
 
 from __future__ import annotations
@@ -41,6 +44,15 @@ def reading_group(application_id: str) -> str:
     'shop:sources'
     """
     return f"{_checked(application_id)}{_SEPARATOR}sources"
+
+
+def owner_transactional_id(application_id: str, topic: str, partition: int) -> str:
+    """The transactional id whose epoch fences the owners of a partition.
+
+    >>> owner_transactional_id("shop", "orders", 3)
+    'shop:owner:orders:3'
+    """
+    return _SEPARATOR.join((_checked(application_id), "owner", topic, str(partition)))
 
 
 def _checked(application_id: str) -> str:

@@ -13,6 +13,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free, track
 from lastword.kafka.write.errors import closed, no_answer, write_error
 from lastword.kafka.write.live_producer import LiveProducer, Report, Reports
+from lastword.kafka.write.validity import why_invalid
 from lastword.records import Version, Write
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ class RecordProducer:
         if live is None:
             return
         for record in records:
-            error = _why_invalid(record) or live.enqueue(record, None, self._clock.monotonic())
+            error = why_invalid(record) or live.enqueue(record, None, self._clock.monotonic())
             if error is not None:
                 log.warning("%s: a record was not queued: %s", self._topic, error)
 
@@ -124,7 +125,7 @@ class RecordProducer:
         refused: dict[int, WriteError] = {}
         with live.expecting(reports):
             for i, record in enumerate(records):
-                error = _why_invalid(record) or live.enqueue(record, reports.callback(i), deadline)
+                error = why_invalid(record) or live.enqueue(record, reports.callback(i), deadline)
                 if error is not None:
                     refused[i] = error
                     reports.leave_out()
@@ -160,35 +161,3 @@ class RecordProducer:
 
 def _was_sent(delivery: Delivery) -> bool:
     return not isinstance(delivery, InvalidRecordError | WriteFailedError)
-
-
-def _why_invalid(record: Write) -> InvalidRecordError | None:
-    if not record.key:
-        return InvalidRecordError(
-            "a record of a table needs a key of at least one byte",
-            hint="compaction keeps the last record per key; without a key there is none",
-        )
-    if record.expected is not None:
-        return InvalidRecordError(
-            "this writer cannot check which version a key has before it writes",
-            hint="leave `expected` out to write whatever the current version is",
-        )
-    if record.timestamp_ms is not None and record.timestamp_ms <= 0:
-        # To librdkafka 0 means "now": better refused than silently replaced.
-        return InvalidRecordError(
-            f"a record cannot have the timestamp {record.timestamp_ms}",
-            hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
-        )
-    if not all(map(_is_header, record.headers)):
-        return InvalidRecordError(
-            f"{record.headers!r} are not headers of a record",
-            hint="give pairs of a name and bytes or None: headers=(('trace', b'42'),)",
-        )
-    return None
-
-
-def _is_header(header: Any) -> bool:
-    match header:
-        case (str(), bytes() | None):
-            return True
-    return False

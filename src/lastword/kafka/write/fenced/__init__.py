@@ -1,0 +1,21 @@
+"""Appends to one partition that a deposed owner can no longer make."""
+
+from lastword.kafka.write.fenced.fence import (
+    Fence,
+    FenceNote,
+    FenceRecord,
+    decode_fence,
+    encode_fence,
+)
+from lastword.kafka.write.fenced.fenced_log import FencedLog
+from lastword.kafka.write.fenced.opening import open_fenced_log
+
+__all__ = [
+    "Fence",
+    "FenceNote",
+    "FenceRecord",
+    "FencedLog",
+    "decode_fence",
+    "encode_fence",
+    "open_fenced_log",
+]

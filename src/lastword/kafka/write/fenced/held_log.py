@@ -1,0 +1,139 @@
+"""What both ways to append under a fence share: who holds it, since when, and what was proven."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import inf
+
+import msgspec
+
+from lastword.clock import Clock
+from lastword.errors import ConnectionFailedError, IndeterminateError, WriteFailedError
+from lastword.kafka.connection import Connection
+from lastword.kafka.forks import track
+from lastword.kafka.write.fenced.failures import check_records, not_held
+from lastword.kafka.write.fenced.fence import (
+    Fence,
+    FenceNote,
+    FenceRecord,
+    Holder,
+    fence_write,
+)
+from lastword.records import Write
+
+TIMEOUT_S = 30.0
+
+
+class HeldLog(ABC):
+    """A ``FencedLog`` on top of a way to send a batch.
+
+    A way that cannot go on after an error calls ``_drop``; then there is no fence any more.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        partition: int,
+        transactional_id: str,
+        *,
+        timeout_s: float,
+        clock: Clock,
+    ) -> None:
+        self._connection = connection
+        self._topic, self._partition = topic, partition
+        self._place = f"{topic}, partition {partition}"
+        self._transactional_id = transactional_id
+        self._timeout_s, self._clock = timeout_s, clock
+        self._fence: Fence | None = None
+        self._held = FenceRecord("", -1, -1, -1)
+        self._proven_at = -inf
+        track(self)
+
+    @property
+    def fence(self) -> Fence | None:
+        """What the last take-over established; None if only another one can go on from here."""
+        return self._fence
+
+    @property
+    def proven_at(self) -> float:
+        """When the last acknowledged append was started."""
+        return self._proven_at
+
+    def take_over(self, note: FenceNote) -> Fence:
+        """Fence every earlier holder, and append a fence record."""
+        self._drop()
+        deadline = self._clock.monotonic() + self._timeout_s
+        try:
+            holder = self._init(deadline)
+            self._held = FenceRecord(note.instance, note.plan, holder.producer_id, holder.epoch)
+            (offset,) = self._send_proving([fence_write(self._held)], deadline)
+        except (IndeterminateError, WriteFailedError) as error:
+            self._drop()
+            raise ConnectionFailedError(
+                f"{self._place} could not be taken over: {error}", hint="take it over again"
+            ) from error
+        except BaseException:
+            self._drop()
+            raise
+        self._fence = Fence(offset, holder.producer_id, holder.epoch)
+        return self._fence
+
+    def append(self, records: Sequence[Write]) -> list[int]:
+        """Append all of ``records`` or none."""
+        check_records(records, self._partition)
+        if self._fence is None:
+            raise not_held(self._place)
+        if not records:
+            return []
+        return self._send_proving(records, self._clock.monotonic() + self._timeout_s)
+
+    def release(self) -> None:
+        """Append a fence record that says so, and hold nothing any more."""
+        if self._fence is None:
+            return
+        last = fence_write(msgspec.structs.replace(self._held, released=True))
+        try:
+            self._send_proving([last], self._clock.monotonic() + self._timeout_s)
+        finally:
+            self._drop()
+
+    def close(self) -> None:
+        """Free everything."""
+        self._drop()
+
+    def after_fork(self) -> None:
+        """The child holds nothing: the fence is the parent's."""
+        self._abandon()
+        self._fence = None
+
+    def _send_proving(self, records: Sequence[Write], deadline: float) -> list[int]:
+        started = self._clock.monotonic()
+        offsets = self._send(records, deadline)
+        self._proven_at = started
+        return offsets
+
+    def _left(self, deadline: float) -> float:
+        return max(0.0, deadline - self._clock.monotonic())
+
+    def _drop(self) -> None:
+        """Hold nothing any more, and free what the way uses."""
+        self._fence = None
+        self._free()
+
+    @abstractmethod
+    def _init(self, deadline: float) -> Holder:
+        """Take over the transactional id."""
+
+    @abstractmethod
+    def _send(self, records: Sequence[Write], deadline: float) -> list[int]:
+        """What ``append`` promises, for records that were checked."""
+
+    @abstractmethod
+    def _free(self) -> None:
+        """Free what ``_init`` made; idempotent."""
+
+    @abstractmethod
+    def _abandon(self) -> None:
+        """Forget it in a forked child, where it cannot be freed."""

@@ -1,0 +1,142 @@
+"""Appends under a fence with librdkafka: one transaction per batch.
+
+Slower than appending plainly, but every broker with transactions refuses what a deposed holder
+sends. After an error that may leave a transaction open, the producer is thrown away and the next
+take-over ends the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaError
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import LastwordError, WriteError
+from lastword.kafka.admin.failures import failure
+from lastword.kafka.admin.transactions import holder_of
+from lastword.kafka.connection import Connection
+from lastword.kafka.forks import never_free
+from lastword.kafka.write.fenced.failures import fenced, not_held, not_written, too_large, unknown
+from lastword.kafka.write.fenced.fence import Holder
+from lastword.kafka.write.fenced.held_log import TIMEOUT_S, HeldLog
+from lastword.kafka.write.fenced.transactions import CallError, Transactions
+from lastword.records import Write
+
+_FENCED = frozenset(
+    (
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+    )
+)
+_TOO_LARGE = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE))
+_BATCH_HEADER_BYTES = 61
+_OVERHEAD_BYTES = 32  # lengths, attributes and differences, at their longest
+
+
+class TransactionalLog(HeldLog):
+    """A ``FencedLog`` of one transaction per batch.
+
+    ``batch_bytes`` must not be more than the topic's ``max.message.bytes``. No record may be
+    larger, and that is before compression.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        partition: int,
+        transactional_id: str,
+        *,
+        batch_bytes: int,
+        timeout_s: float = TIMEOUT_S,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        super().__init__(
+            connection, topic, partition, transactional_id, timeout_s=timeout_s, clock=clock
+        )
+        self._batch_bytes = batch_bytes
+        timeout_ms = int(timeout_s * 1000)
+        settings = connection.librdkafka()
+        self._settings = settings | {
+            # The client refuses to wait longer for one answer than for a whole transaction.
+            "socket.timeout.ms": min(int(settings["socket.timeout.ms"]), timeout_ms),
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+            "message.timeout.ms": timeout_ms,
+            "acks": "all",
+            "compression.type": "lz4",
+            "linger.ms": 0,
+            "batch.size": batch_bytes,
+            "message.max.bytes": 128 << 20,  # the topic's limit decides, not this client's
+        }
+        self._client: Transactions | None = None
+
+    def renew(self) -> None:
+        """Nothing to do: a coordinator that forgot the id refuses its holder's transactions."""
+
+    def _init(self, deadline: float) -> Holder:
+        self._client = client = Transactions(self._settings, self._topic, self._partition)
+        try:
+            client.init(lambda: self._left(deadline))
+        except CallError as raised:
+            raise self._why_not_taken_over(raised.error) from raised
+        # Whoever takes over after this fences our first append: so what it says is about us.
+        return Holder(*holder_of(self._connection, self._transactional_id))
+
+    def _send(self, records: Sequence[Write], deadline: float) -> list[int]:
+        client = self._client
+        if client is None:
+            raise not_held(self._place)
+        # Checked here: after the broker's refusal the place would have to be taken over again.
+        if (size := max(map(_size, records))) > self._batch_bytes:
+            raise too_large(self._place, self._topic, f"a record of {size} bytes")
+        try:
+            offsets = client.send(records, lambda: self._left(deadline))
+        except CallError as raised:
+            self._drop()
+            raise self._why_not_written(raised.error) from raised
+        try:
+            client.commit(lambda: self._left(deadline))
+        except CallError as raised:
+            # The commit may have been carried out before its answer, or a second try, failed.
+            self._drop()
+            raise unknown(self._place, str(raised)) from raised
+        return offsets
+
+    def _why_not_written(self, error: KafkaError) -> WriteError:
+        """Without a commit it is certain that the records are not visible, and never will be."""
+        if error.code() in _FENCED:
+            return fenced(self._place, error.str())
+        if error.code() in _TOO_LARGE:
+            return too_large(self._place, self._topic, error.str())
+        return not_written(self._place, error.str())
+
+    def _why_not_taken_over(self, error: KafkaError) -> LastwordError:
+        if error.code() in _FENCED:
+            return fenced(self._place, error.str())
+        return failure(
+            error,
+            doing=f"taking over {self._place}",
+            servers=self._connection.bootstrap_servers,
+            topic=self._topic,
+        )
+
+    def _free(self) -> None:
+        self._client = None
+
+    def _abandon(self) -> None:
+        never_free(self._client)
+        self._client = None
+
+
+def _size(record: Write) -> int:
+    """At most how many bytes a record takes in a batch of its own."""
+    headers = sum(
+        _OVERHEAD_BYTES + len(name) * 4 + len(value or b"") for name, value in record.headers
+    )
+    return (
+        _BATCH_HEADER_BYTES + _OVERHEAD_BYTES + len(record.key) + len(record.value or b"") + headers
+    )

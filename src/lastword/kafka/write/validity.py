@@ -1,0 +1,46 @@
+"""What a record must be before it is sent: refused here, for no broker would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.errors import InvalidRecordError
+from lastword.records import FENCE_KEY, Write
+
+
+def why_invalid(record: Write) -> InvalidRecordError | None:
+    """Why ``record`` cannot be written by an unconditional append, or None."""
+    if not record.key:
+        return InvalidRecordError(
+            "a record of a table needs a key of at least one byte",
+            hint="compaction keeps the last record per key; without a key there is none",
+        )
+    if record.key == FENCE_KEY:
+        return InvalidRecordError(
+            f"the key {FENCE_KEY!r} is reserved for fence records",
+            hint="use another key; no table shows this one",
+        )
+    if record.expected is not None:
+        return InvalidRecordError(
+            "this writer cannot check which version a key has before it writes",
+            hint="leave `expected` out to write whatever the current version is",
+        )
+    if record.timestamp_ms is not None and record.timestamp_ms <= 0:
+        # To librdkafka 0 means "now": better refused than silently replaced.
+        return InvalidRecordError(
+            f"a record cannot have the timestamp {record.timestamp_ms}",
+            hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
+        )
+    if not all(map(_is_header, record.headers)):
+        return InvalidRecordError(
+            f"{record.headers!r} are not headers of a record",
+            hint="give pairs of a name and bytes or None: headers=(('trace', b'42'),)",
+        )
+    return None
+
+
+def _is_header(header: Any) -> bool:
+    match header:
+        case (str(), bytes() | None):
+            return True
+    return False

@@ -1,0 +1,29 @@
+"""The contract of fenced logs, against the session's broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.kafka.connection import Connection
+from lastword.kafka.write.fenced.transactional_log import TransactionalLog
+from lastword.testing.fenced_log_contract import (
+    MESSAGE_BYTES_MAX,
+    PARTITION,
+    FencedLogContract,
+)
+
+pytestmark = pytest.mark.broker
+
+
+class TestTransactionalLog(FencedLogContract):
+    def make_log(
+        self, connection: Connection, topic: str, transactional_id: str, timeout_s: float
+    ) -> TransactionalLog:
+        return TransactionalLog(
+            connection,
+            topic,
+            PARTITION,
+            transactional_id,
+            batch_bytes=MESSAGE_BYTES_MAX,
+            timeout_s=timeout_s,
+        )
