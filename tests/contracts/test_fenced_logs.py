@@ -6,8 +6,8 @@ import pytest
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.fenced.transactional_log import TransactionalLog
-from lastword.testing.fence_contract import MESSAGE_BYTES_MAX, PARTITION
-from lastword.testing.fenced_log_contract import FencedLogContract
+from lastword.testing.fenced.fence_contract import MESSAGE_BYTES_MAX, PARTITION
+from lastword.testing.fenced.fenced_log_contract import FencedLogContract
 
 pytestmark = pytest.mark.broker
 

@@ -14,7 +14,7 @@ class FencedLog(Protocol):
     """Appends to one partition, for as long as nobody else has taken it over.
 
     One thread uses it. Every call ends within the time limit that the log was opened with.
-    ``lastword.testing.fenced_log_contract`` is its contract.
+    ``lastword.testing.fenced.fenced_log_contract`` is its contract.
     """
 
     @property

@@ -29,7 +29,7 @@ from lastword.kafka.groups.names import owner_transactional_id
 from lastword.kafka.write.fenced import FencedLog, FenceNote
 from lastword.kafka.write.producer import RecordProducer
 from lastword.records import ABSENT, FENCE_KEY, REQUEST_HEADER, Header, Version, Write
-from lastword.testing.fence_contract import (
+from lastword.testing.fenced.fence_contract import (
     MESSAGE_BYTES_MAX,
     PARTITION,
     PATIENT_S,
