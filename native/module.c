@@ -1,0 +1,85 @@
+/* lastword._native: the loops over records that are too slow in Python. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "columns.h"
+#include "murmur2.h"
+#include "reader.h"
+
+static int numbers_of(PyObject *const *args, Py_ssize_t *suffix, long *partitions) {
+    *suffix = PyLong_AsSsize_t(args[1]);
+    *partitions = PyLong_AsLong(args[2]);
+    if (PyErr_Occurred()) return -1;
+    if (*suffix < 0 || *partitions < 1 || *partitions > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a topic has at least one partition, and no suffix is negative");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *partition_of_key(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    char *key;
+    Py_ssize_t size, suffix;
+    long partitions;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "partition_of(key, suffix, partitions)");
+        return NULL;
+    }
+    if (PyBytes_AsStringAndSize(args[0], &key, &size) || numbers_of(args, &suffix, &partitions)) return NULL;
+    return PyLong_FromLong(partition_of(key, (size_t)size, (size_t)suffix, (int32_t)partitions));
+}
+
+static int add_to(PyObject *groups, long partition, PyObject *key) {
+    PyObject *number = PyLong_FromLong(partition);
+    if (!number) return -1;
+    PyObject *group = PyDict_GetItemWithError(groups, number); /* borrowed */
+    int failed = !group && PyErr_Occurred();
+    if (!group && !failed) {
+        group = PyList_New(0);
+        failed = !group || PyDict_SetItem(groups, number, group);
+        Py_XDECREF(group); /* the dict has it */
+    }
+    failed = failed || PyList_Append(group, key);
+    Py_DECREF(number);
+    return failed ? -1 : 0;
+}
+
+static PyObject *by_partition(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    Py_ssize_t suffix;
+    long partitions;
+    if (count != 3 || !PyList_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "by_partition(list of keys, suffix, partitions)");
+        return NULL;
+    }
+    if (numbers_of(args, &suffix, &partitions)) return NULL;
+    PyObject *groups = PyDict_New();
+    for (Py_ssize_t i = 0; groups && i < PyList_Size(args[0]); i++) {
+        char *data;
+        Py_ssize_t size;
+        PyObject *key = PyList_GetItem(args[0], i);
+        if (!key || PyBytes_AsStringAndSize(key, &data, &size) ||
+            add_to(groups, partition_of(data, (size_t)size, (size_t)suffix, (int32_t)partitions), key))
+            Py_CLEAR(groups);
+    }
+    return groups;
+}
+
+static PyMethodDef functions[] = {
+    {"partition_of", (PyCFunction)(void (*)(void))partition_of_key, METH_FASTCALL,
+     "(key, suffix, partitions) -> the partition of a key"},
+    {"by_partition", (PyCFunction)(void (*)(void))by_partition, METH_FASTCALL,
+     "(keys, suffix, partitions) -> the keys of each partition, in their order"},
+    {NULL, NULL, 0, NULL},
+};
+
+static int execute(PyObject *module) { return columns_register(module) || reader_register(module) ? -1 : 0; }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "lastword._native", "Loops over records, in C.", 0, functions, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }
