@@ -104,7 +104,7 @@ endef
 
 # The build tools come first and from their own lock: with build isolation, pip would fetch
 # unpinned ones for PySpark's source package.
-$(READY): requirements/build.txt requirements/lock.txt pyproject.toml
+$(READY): requirements/build.txt requirements/lock.txt pyproject.toml hatch_build.py $(wildcard native/*)
 	@if [[ ! -x $(BIN)/python ]]; then $(call find-python); \
 		echo "Preparing $(VENV) with $$("$$python" --version) (once, a few minutes: PySpark is 400 MB)"; \
 		"$$python" -m venv $(VENV); fi

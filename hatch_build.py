@@ -11,33 +11,45 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
 SOURCES = ROOT / "native"
-BUILT = ROOT / "src" / "lastword" / "_native.abi3.so"
+IN_PLACE = ROOT / "src" / "lastword" / "_native.abi3.so"
 
 _FLAGS = ("-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-D_GNU_SOURCE")
 _ABI = "-DPy_LIMITED_API=0x030B0000"
 
 
 class NativeModule(BuildHookInterface):  # type: ignore[type-arg]
-    """Hatchling's hook: compiles in place, so that an editable install finds the module, too."""
+    """Hatchling's hook. An editable install has the module among its sources, a wheel within."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and put the module into the wheel; say so when that is not possible."""
-        BUILT.unlink(missing_ok=True)
-        missing = why_not()
-        if missing is None:
-            missing = compile_module(BUILT)
-        if missing is not None:
-            self.app.display_warning(f"without the native module, which makes reading faster: {missing}")
+        if version == "editable":
+            IN_PLACE.unlink(missing_ok=True)
+            self._compile(IN_PLACE)
             return
-        build_data["pure_python"] = False
-        build_data["tag"] = f"cp311-abi3-{_platform_tag()}"
-        build_data["force_include"][str(BUILT)] = "lastword/_native.abi3.so"
+        self._scratch = TemporaryDirectory()
+        built = Path(self._scratch.name) / IN_PLACE.name
+        if self._compile(built):
+            build_data["pure_python"] = False
+            build_data["tag"] = f"cp311-abi3-{_platform_tag()}"
+            build_data["force_include"][str(built)] = f"lastword/{IN_PLACE.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """The wheel is written: what was compiled for it is no longer needed."""
+        if version != "editable":
+            self._scratch.cleanup()
+
+    def _compile(self, target: Path) -> bool:
+        failure = why_not() or compile_module(target)
+        if failure is not None:
+            self.app.display_warning(f"without lastword._native, so reading is slower: {failure}")
+        return failure is None
 
 
 def compiler() -> str | None:
@@ -64,7 +76,8 @@ def compile_module(target: Path, *more_flags: str) -> str | None:
     command = [str(compiler()), *_FLAGS, *more_flags, _ABI, include, *link, *sources]
     # Elsewhere first: a process that has the module loaded keeps the file it has.
     made = target.with_suffix(f".{os.getpid()}")
-    done = subprocess.run([*command, "-o", str(made), "-ldl"], capture_output=True, text=True, check=False)
+    command += ["-o", str(made), "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         made.unlink(missing_ok=True)
         return done.stderr.strip()[-500:]

@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "errors",
             "records",
             "keyspace",
+            "native",
             "rows",
             "column_batch",
             "clock",

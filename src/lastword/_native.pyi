@@ -1,9 +1,7 @@
 from collections.abc import Sequence
 
 def partition_of(key: bytes, suffix: int, partitions: int, /) -> int: ...
-def by_partition(
-    keys: list[bytes], suffix: int, partitions: int, /
-) -> dict[int, list[bytes]]: ...
+def by_partition(keys: list[bytes], suffix: int, partitions: int, /) -> dict[int, list[bytes]]: ...
 
 class Columns:
     partition: int

@@ -13,6 +13,7 @@ from typing import NamedTuple
 Labels = tuple[tuple[str, str], ...]
 
 LATENCY_BUCKETS_S = tuple(2.0**exponent / 1e6 for exponent in range(24))
+TIMED_ONE_IN = 16
 _SLOWEST = len(LATENCY_BUCKETS_S)
 _SHOWN_BUCKETS = range(1, 24, 2)  # every second one is enough to see where a quantile lies
 
@@ -39,13 +40,21 @@ class Counter:
 
 
 class Latency:
-    """How often something was done and how long it took, in buckets that double."""
+    """How often something was done and how long it took, in buckets that double.
 
-    __slots__ = ("buckets", "seconds")
+    Operations that take a microsecond are not all timed: looking at the clock would double their
+    cost. ``untimed`` counts one as if it took as long as the one timed last, for all but one in
+    TIMED_ONE_IN. So counts are exact, and times are those of a sample.
+    """
+
+    __slots__ = ("_last_bucket", "_last_s", "_untimed", "buckets", "seconds")
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.buckets = [0] * (len(LATENCY_BUCKETS_S) + 1)
+        self._untimed = 0
+        self._last_bucket = 0
+        self._last_s = 0.0
 
     @property
     def count(self) -> int:
@@ -54,9 +63,21 @@ class Latency:
 
     def observe_ns(self, duration_ns: int) -> None:
         """Count one operation of this length."""
-        self.seconds += duration_ns / 1e9
+        self._last_s = duration_ns / 1e9
+        self.seconds += self._last_s
         bucket = (duration_ns // 1000).bit_length()
-        self.buckets[bucket if bucket < _SLOWEST else _SLOWEST] += 1
+        self._last_bucket = bucket if bucket < _SLOWEST else _SLOWEST
+        self.buckets[self._last_bucket] += 1
+
+    def untimed(self) -> bool:
+        """Count an operation without timing it; False when it is one to time and ``observe``."""
+        if not self._untimed:
+            self._untimed = TIMED_ONE_IN - 1
+            return False
+        self._untimed -= 1
+        self.seconds += self._last_s
+        self.buckets[self._last_bucket] += 1
+        return True
 
 
 class Metrics:

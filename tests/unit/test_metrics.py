@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.metrics import LATENCY_BUCKETS_S, Latency, Metrics, Sample
+from lastword.metrics import LATENCY_BUCKETS_S, TIMED_ONE_IN, Latency, Metrics, Sample
 
 
 def test_a_counter_of_one_name_is_one_counter() -> None:
@@ -51,3 +51,23 @@ def test_an_operation_falls_into_the_bucket_that_just_holds_it(duration_ns: int)
         assert whole_us / 1e6 < LATENCY_BUCKETS_S[bucket]
     if bucket > 0:
         assert whole_us / 1e6 >= LATENCY_BUCKETS_S[bucket - 1]
+
+
+def test_of_frequent_operations_one_in_so_many_is_timed_and_all_are_counted() -> None:
+    latency, timed = Latency(), 0
+    for number in range(10 * TIMED_ONE_IN):
+        if not latency.untimed():
+            latency.observe_ns(1_000_000 * (number // TIMED_ONE_IN + 1))
+            timed += 1
+        assert latency.count == number + 1
+    assert timed == 10
+    assert latency.seconds == pytest.approx(sum(range(1, 11)) * TIMED_ONE_IN / 1000)
+
+
+def test_operations_that_are_not_timed_count_as_long_as_the_one_before() -> None:
+    latency = Latency()
+    assert not latency.untimed()
+    latency.observe_ns(500_000)
+    assert latency.untimed()
+    (bucket,) = (i for i, count in enumerate(latency.buckets) if count)
+    assert latency.buckets[bucket] == 2

@@ -54,6 +54,8 @@ class ReplicaSet:
         self.topic = following.topic
         self._following = following
         self._replicas: HeldReplicas = following.held
+        self.at = self._replicas.at
+        """The replica of one partition; raises PartitionNotHereError. On the path of every read."""
         self._stores = stores
         self._make = make
         self._changing = threading.Lock()
@@ -144,10 +146,6 @@ class ReplicaSet:
     def topic_state(self) -> TopicState:
         """The last look at the topic."""
         return self._following.topic_state
-
-    def at(self, partition: int) -> Replica:
-        """The replica of one partition; raises PartitionNotHereError."""
-        return self._replicas.at(partition)
 
     def one_moment(self, partitions: Collection[int] | None = None) -> OneMoment:
         """A context in which nothing is applied to these replicas, all of those held by default.

@@ -56,6 +56,14 @@ class Decoder:
             self.handle_bad(error, partition, offset)
             return None
 
+    def pair(self, partition: int, raw_key: bytes, row: bytes) -> tuple[Any, Any] | None:
+        """Only key and value of the row; None as for ``entry``."""
+        try:
+            return self.key.decode(raw_key), self.value.decode(value_of(row))
+        except DecodeError as error:
+            self.handle_bad(error, partition, offset_of(row))
+            return None
+
     def row_value(self, partition: int, row: bytes, default: Any) -> Any:
         """Only the value of the row; the default when it is bad and the policy is not to fail."""
         try:

@@ -30,7 +30,6 @@ from lastword.table.writes import Writes
 from lastword.writer.sole_writer import SoleWriter
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
-_OPEN = _ON_THE_WAY | {TableState.RUNNING}
 _LOOK_S = 0.5
 _OPEN_AGAIN = "make a new Table to open it again"
 
@@ -138,7 +137,7 @@ class Lifecycle:
 
     def ensure_open(self) -> None:
         """Raise unless the table is started, and neither closed nor failed."""
-        if self.machine.state not in _OPEN:
+        if not self.machine.is_open:
             raise self._closed()
 
     def watch(self, start: Position | None) -> Watch:

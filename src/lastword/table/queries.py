@@ -79,6 +79,11 @@ class Queries:
         found = {entry.key: entry for entry in answer.value}
         return Answer(found, answer.position, answer.stale, answer.contact_age_s)
 
+    def values(self, keys: Iterable[Any]) -> dict[Any, Any]:
+        """Only the values of those keys that exist, all as of one moment."""
+        raws = list(map(self._decoder.key.encode, keys))
+        return dict(self._raw.read_many(raws, self._decoder.pair).value)
+
     def count(
         self,
         *,
@@ -120,14 +125,8 @@ class Queries:
         self, start: Any = None, end: Any = None, *, prefix: Any = None, reverse: bool = False
     ) -> Scan[tuple[Any, Any]]:
         """The same scan as plain keys and values."""
-
-        def pair(partition: int, raw: bytes, row: bytes) -> tuple[Any, Any] | None:
-            entry = self._decoder.entry(partition, raw, row)
-            return None if entry is None else (entry.key, entry.value)
-
-        return self._raw.walk(
-            key_bounds(self._decoder.key, start, end, prefix), pair, reverse=reverse
-        )
+        bounds = key_bounds(self._decoder.key, start, end, prefix)
+        return self._raw.walk(bounds, self._decoder.pair, reverse=reverse)
 
     def windows(
         self,

@@ -35,14 +35,22 @@ TRANSITIONS: Mapping[TableState, frozenset[TableState]] = {
 }
 
 
+OPEN_STATES = frozenset((_S.RESTORING, _S.REBALANCING, _S.RUNNING))
+"""Started, and neither closed nor failed."""
+
+
 class StateMachine:
-    """Holds the state, allows valid transitions only, and lets threads wait for one."""
+    """Holds the state, allows valid transitions only, and lets threads wait for one.
+
+    ``is_open`` says whether the state is one of OPEN_STATES: every read asks, so it is kept ready.
+    """
 
     def __init__(
         self, listener: StateListener | None, state: TableState = TableState.CREATED
     ) -> None:
         self._listener = listener
         self._state = state
+        self.is_open = state in OPEN_STATES
         self._changed = threading.Condition()
         self._telling = threading.RLock()
 
@@ -59,6 +67,7 @@ class StateMachine:
                 if new not in TRANSITIONS[old]:
                     return False
                 self._state = new
+                self.is_open = new in OPEN_STATES
                 self._changed.notify_all()
             if self._listener is not None:
                 self._listener(old, new)

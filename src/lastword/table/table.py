@@ -211,7 +211,7 @@ class Table:
 
     def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """The values of those keys that exist, all as of one moment."""
-        return {key: entry.value for key, entry in self.query.get_many(keys).value.items()}
+        return self.query.values(keys)
 
     def __getitem__(self, key: Any) -> Any:
         value = self.query.value(key, _ABSENT)

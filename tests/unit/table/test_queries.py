@@ -37,6 +37,7 @@ def test_every_read_gives_the_same_decoded_entry(table: OfflineTable) -> None:
     assert query.value("a", None) == {"n": 1}
     assert query.contains("a").value
     assert query.get_many(["a", "b"]).value == {"a": entry}
+    assert query.values(["a", "b"]) == {"a": {"n": 1}}
     assert list(query.scan()) == [entry]
     assert list(query.pairs(prefix="a")) == [("a", {"n": 1})]
     assert query.count().value == 1
@@ -63,6 +64,7 @@ def test_a_bad_value_is_the_decoders_affair(table: OfflineTable) -> None:
     for read in (
         lambda: queries(table).value("bad", None),
         lambda: queries(table).get("bad"),
+        lambda: queries(table).values(["bad"]),
         lambda: list(queries(table).scan()),
     ):
         with pytest.raises(DecodeError, match="partition"):
@@ -70,8 +72,10 @@ def test_a_bad_value_is_the_decoders_affair(table: OfflineTable) -> None:
     skipping = queries(table, "skip")
     assert skipping.value("bad", "default") == "default"
     assert skipping.get("bad").value is None
+    assert skipping.values(["bad"]) == {}
     assert list(skipping.scan()) == []
-    assert table.metrics.counter("skipped_records_total").value == 3
+    assert list(skipping.pairs()) == []
+    assert table.metrics.counter("skipped_records_total").value == 5
 
 
 def test_the_windows_of_a_key_are_read_from_its_partition_alone(clock: FakeClock) -> None:

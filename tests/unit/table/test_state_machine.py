@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.table.state import TRANSITIONS, StateMachine, TableState
+from lastword.table.state import OPEN_STATES, TRANSITIONS, StateMachine, TableState
 
 S = TableState
 EVERY_STATE = frozenset(TableState)
@@ -22,6 +22,7 @@ def test_whatever_is_asked_for_only_valid_transitions_happen(wanted: list[TableS
         allowed = state in TRANSITIONS[before]
         assert machine.move(state) is allowed
         assert machine.state is (state if allowed else before)
+        assert machine.is_open == (machine.state in OPEN_STATES)
     assert all(new in TRANSITIONS[old] for old, new in heard)
     assert all(first[1] is second[0] for first, second in pairwise(heard))
 

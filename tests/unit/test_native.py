@@ -1,0 +1,50 @@
+"""The native module is what its absence is replaced by, only faster."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword import keyspace
+from lastword.keyspace import Keyspace
+from lastword.native import NATIVE
+
+ROOT = Path(__file__).parent.parent.parent
+KEYS = st.lists(st.binary(max_size=40), max_size=30)
+PARTITIONS = st.integers(1, 2**31 - 1)
+SUFFIXES = st.sampled_from([0, 1, 8, 16])
+NATIVE_ONLY = [] if NATIVE is None else [NATIVE]
+EVERYWHERE = [keyspace, *NATIVE_ONLY]
+
+
+def test_it_is_in_use_wherever_it_can_be_built() -> None:
+    why_not = runpy.run_path(str(ROOT / "hatch_build.py"))["why_not"]
+    assert (NATIVE is None) == (why_not() is not None), "make setup builds it"
+
+
+@pytest.mark.parametrize("functions", EVERYWHERE)
+@given(keys=KEYS, suffix=SUFFIXES, partitions=PARTITIONS)
+def test_keys_are_where_java_puts_them(
+    functions: ModuleType, keys: list[bytes], suffix: int, partitions: int
+) -> None:
+    homes = Keyspace(partitions, suffix).partitions_of(keys).tolist()
+    assert [functions.partition_of(key, suffix, partitions) for key in keys] == homes
+    groups: dict[int, list[bytes]] = {}
+    for key, home in zip(keys, homes, strict=True):
+        groups.setdefault(home, []).append(key)
+    assert functions.by_partition(keys, suffix, partitions) == groups
+
+
+@pytest.mark.parametrize("arguments", [("text", 0, 3), (b"key", -1, 3), (b"key", 0, 0), (b"key",)])
+def test_what_makes_no_sense_is_refused(arguments: tuple[object, ...]) -> None:
+    for functions in NATIVE_ONLY:
+        with pytest.raises((TypeError, ValueError)):
+            functions.partition_of(*arguments)
+        with pytest.raises((TypeError, ValueError)):
+            functions.by_partition([arguments[0]], *arguments[1:])
+    assert len(NATIVE_ONLY) == (NATIVE is not None)
