@@ -48,7 +48,7 @@ def starts(table: Table) -> set[int]:
 
 # An older version wrote no number: what it was is known by the codec's name, or not at all.
 @pytest.mark.parametrize(
-    ("note", "reason"),
+    ("metadata", "reason"),
     [
         ({}, "taken with bytes keys"),
         ({"key_suffix_bytes": None}, "taken with bytes keys"),
@@ -84,7 +84,7 @@ def test_a_past_state_is_not_built_on_it(
     assert len(table.as_of(metadata.captured_at_ms)) == ROWS
 
 
-@pytest.mark.parametrize("note", [{}, {"key_suffix_bytes": None}])
+@pytest.mark.parametrize("metadata", [{}, {"key_suffix_bytes": None}])
 def test_one_with_the_same_keys_is_used_also_if_older(
     connection: Connection,
     topic: RealTopic,
