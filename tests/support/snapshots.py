@@ -31,6 +31,8 @@ from lastword.snapshots.jobs.snapshot_task import SnapshotTask
 from lastword.snapshots.travel.history import HistoryMetadata, encode_history_metadata
 from tests.support.real_topic import Logged
 
+BYTES = key_codec("bytes")
+
 
 def job(
     spark: SparkSession, connection: Connection, location: Location, **options: object
@@ -93,8 +95,8 @@ def take_without_spark(
             partition=partition,
             keyspace=Keyspace(topic_state.partitions, keys.suffix_bytes),
             first_offset=0,
-            key_codec=keys.name,
-            value_codec="bytes",
+            key=keys,
+            value=BYTES,
             count=lambda _records, _bytes: None,
         )
         batches += task(_arrow(connection, location.topic, partition, ends))
@@ -105,7 +107,7 @@ def take_without_spark(
     )
     write_deltalake(
         location.snapshots,
-        pa.Table.from_batches(batches, snapshot_schema(keys.name, "bytes")),
+        pa.Table.from_batches(batches, snapshot_schema(keys, BYTES)),
         mode="overwrite",
         partition_by=["partition"],
         commit_properties=properties,
@@ -122,12 +124,12 @@ def keep_history_without_spark(connection: Connection, location: Location) -> Hi
     batches: list[pa.RecordBatch] = []
     for partition in plan.changed:
         ends = (plan.starts[partition], plan.ends[partition])
-        task = HistoryTask(partition, "bytes", "bytes", lambda _records: None)
+        task = HistoryTask(partition, BYTES, BYTES, lambda _records: None)
         batches += task(_arrow(connection, location.topic, partition, ends))
     text = {"userMetadata": encode_history_metadata(metadata)}
     write_deltalake(
         location.history,
-        pa.Table.from_batches(batches, history_schema("bytes", "bytes")),
+        pa.Table.from_batches(batches, history_schema(BYTES, BYTES)),
         mode="append",
         partition_by=["date"],
         commit_properties=CommitProperties(custom_metadata=text),

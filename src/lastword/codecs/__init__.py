@@ -4,8 +4,9 @@
 ``session`` make the codecs of keys with parts.
 """
 
-from lastword.codecs.base import Codec, KeyCodec, WholeKey, prefix_bounds
+from lastword.codecs.base import Codec, Column, Context, KeyCodec, prefix_bounds
 from lastword.codecs.composite import CompositeCodec, StartsWith, composite
+from lastword.codecs.defaults import ValueCodec, WholeKey
 from lastword.codecs.resolve import CODEC_NAMES, CodecSpec, codec, key_codec
 from lastword.codecs.typed import TypedCodec
 from lastword.codecs.windowed import (
@@ -21,12 +22,15 @@ __all__ = [
     "CODEC_NAMES",
     "Codec",
     "CodecSpec",
+    "Column",
     "CompositeCodec",
+    "Context",
     "KeyCodec",
     "SessionCodec",
     "SessionKey",
     "StartsWith",
     "TypedCodec",
+    "ValueCodec",
     "WholeKey",
     "WindowedCodec",
     "WindowedKey",

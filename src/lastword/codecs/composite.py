@@ -34,6 +34,9 @@ from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from lastword.codecs.defaults import WholeKey
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 _NOT_ABOVE_TURN = re.compile(r"[\x00-;]")
@@ -56,10 +59,8 @@ class StartsWith:
             )
 
 
-class CompositeCodec:
+class CompositeCodec(WholeKey):
     """Text fields with names; keys are given as tuples and come back as named tuples."""
-
-    suffix_bytes = 0
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         if len(fields) < 2:
@@ -70,6 +71,9 @@ class CompositeCodec:
         self.fields = fields
         self._key = _named_tuple(fields)
         self._pattern = re.compile(_LEADING_FIELD * (len(fields) - 1) + _LAST_FIELD, re.DOTALL)
+
+    def __reduce__(self) -> tuple[type[CompositeCodec], tuple[tuple[str, ...]]]:
+        return CompositeCodec, (self.fields,)
 
     def encode(self, value: tuple[str, ...]) -> bytes:
         """The fields in one key; raises EncodeError unless each of them is text."""
@@ -119,6 +123,19 @@ class CompositeCodec:
                 hint="get() it, or wrap the last field in StartsWith",
             )
         return _join(given, "")
+
+    def from_json(self, document: bytes) -> bytes:
+        """From a list of the fields, as ``to_json`` writes it."""
+        try:
+            return self.encode(msgspec.json.decode(document, type=tuple[str, ...]))
+        except (ValueError, RecursionError) as error:
+            raise EncodeError(
+                f"not the fields of a {self.name} key: {error}", hint="give a list of texts"
+            ) from error
+
+    def text_prefix(self, text: bytes) -> bytes:
+        """The same bytes: a key is its text."""
+        return text
 
 
 def composite(*fields: str) -> CompositeCodec:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 import struct
+from collections.abc import Sequence
+from typing import Any
 
-from lastword.codecs.base import WholeKey
+import msgspec
+import numpy as np
+
+from lastword.codecs.base import Column
+from lastword.codecs.defaults import WholeKey
 from lastword.errors import DecodeError, EncodeError
 
 _LONG = struct.Struct(">q")
+_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")
 
 
 class StringCodec(WholeKey):
     """UTF-8, as Java's StringSerializer writes it."""
 
     name = "string"
+    column = Column("string", verbatim=True)
 
     def encode(self, value: str) -> bytes:
         """The text in UTF-8."""
@@ -36,13 +47,21 @@ class StringCodec(WholeKey):
                 f"not UTF-8 text: {error}", hint="the bytes codec shows what is there"
             ) from error
 
+    def column_value(self, data: bytes) -> str:
+        """The text itself, not its JSON."""
+        return data.decode()
+
     def prefix(self, value: str) -> bytes:
         """The keys that begin with this text."""
         return self.encode(value)
 
+    def text_prefix(self, text: bytes) -> bytes:
+        """The same bytes."""
+        return text
+
 
 class BytesCodec(WholeKey):
-    """The bytes themselves."""
+    """The bytes themselves; base64 in JSON."""
 
     name = "bytes"
 
@@ -61,9 +80,22 @@ class BytesCodec(WholeKey):
         """The same bytes."""
         return data
 
+    def from_json(self, document: bytes) -> bytes:
+        """The bytes of a text in base64."""
+        try:
+            return base64.b64decode(msgspec.json.decode(document, type=str), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EncodeError(
+                f"not base64: {error}", hint="write bytes as a JSON string of base64"
+            ) from error
+
     def prefix(self, value: bytes) -> bytes:
         """The keys that begin with these bytes."""
         return self.encode(value)
+
+    def text_prefix(self, text: bytes) -> bytes:
+        """The same bytes."""
+        return text
 
 
 class Int64Codec(WholeKey):
@@ -73,6 +105,7 @@ class Int64Codec(WholeKey):
     """
 
     name = "int64"
+    column = Column("int64")
 
     def encode(self, value: int) -> bytes:
         """Eight bytes."""
@@ -93,3 +126,27 @@ class Int64Codec(WholeKey):
                 f"an int64 has 8 bytes, not {len(data)}", hint="the bytes codec shows what is there"
             ) from error
         return number
+
+    def parse(self, text: bytes) -> bytes:
+        """The number in decimal, written the only way there is."""
+        if not _NUMBER.fullmatch(text):
+            raise EncodeError(
+                f"{text.decode(errors='replace')!r} is not an int64",
+                hint="write a whole number in decimal, without leading zeros",
+            )
+        return self.encode(int(text))
+
+    def text(self, data: bytes) -> str | None:
+        """The number in decimal."""
+        return str(_LONG.unpack(data)[0]) if len(data) == _LONG.size else None
+
+    def column_values(self, data: Sequence[bytes | None]) -> Sequence[Any]:
+        """All at once where every value is there."""
+        if all(each is not None and len(each) == _LONG.size for each in data):
+            numbers = np.frombuffer(b"".join(data), dtype=">i8")  # type: ignore[arg-type]
+            return numbers.astype(np.int64)  # type: ignore[return-value]
+        return super().column_values(data)
+
+    def column_value(self, data: bytes) -> int:
+        """The number."""
+        return self.decode(data)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.base import Codec, Context, KeyCodec
 from lastword.codecs.plain import BytesCodec, Int64Codec, StringCodec
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
@@ -54,13 +54,21 @@ def key_codec(spec: CodecSpec) -> KeyCodec[Any]:
         return chosen
     raise ConfigError(
         f"the codec {chosen.name} cannot be used for keys",
-        hint="derive it from lastword.codecs.WholeKey, or give it suffix_bytes and prefix()",
+        hint="derive it from lastword.codecs.WholeKey",
+    )
+
+
+def codecs_for(topic: str, key: CodecSpec, value: CodecSpec) -> tuple[KeyCodec[Any], Codec[Any]]:
+    """The codecs of the keys and the values of one topic, bound to it."""
+    return (
+        key_codec(key).bound(Context(topic, "key")),
+        codec(value).bound(Context(topic, "value")),
     )
 
 
 def _not_a_codec(spec: object) -> ConfigError:
     return ConfigError(
         f"{spec!r} is not a codec",
-        hint=f"use one of {', '.join(CODEC_NAMES)}, a msgspec Struct class, or an object with "
-        "name, encode() and decode()",
+        hint=f"use one of {', '.join(CODEC_NAMES)}, a msgspec Struct class, or a codec derived "
+        "from lastword.codecs.ValueCodec",
     )

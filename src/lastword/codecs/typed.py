@@ -7,14 +7,14 @@ from typing import Generic, TypeVar, get_args
 
 import msgspec
 
-from lastword.codecs.base import WholeKey
-from lastword.codecs.structured import DECODING_FAILED, ENCODING_FAILED, Format
+from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
+from lastword.codecs.structured import DocumentCodec, Format
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-class TypedCodec(WholeKey, Generic[S]):
+class TypedCodec(DocumentCodec, Generic[S]):
     """``TypedCodec("json", User)`` reads and writes ``User`` and nothing else.
 
     A Struct does not check its fields when it is made, so ``encode`` reads back what it wrote:
@@ -26,8 +26,9 @@ class TypedCodec(WholeKey, Generic[S]):
             raise ConfigError(
                 f"there is no typed format {format!r}", hint="typed values are json or msgpack"
             )
-        self.name = f"{format}[{type.__name__}]"
+        super().__init__(f"{format}[{type.__name__}]", format, type, decodes_to_check=True)
         self.type = type
+        self._format = format
         self._encode: Callable[[S], bytes]
         self._decode: Callable[[bytes], S]
         if format == "json":
@@ -36,6 +37,9 @@ class TypedCodec(WholeKey, Generic[S]):
         else:
             self._encode = msgspec.msgpack.Encoder().encode
             self._decode = msgspec.msgpack.Decoder(type).decode
+
+    def __reduce__(self) -> tuple[type[TypedCodec[S]], tuple[Format, type[S]]]:
+        return TypedCodec, (self._format, self.type)
 
     def encode(self, value: S) -> bytes:
         """The document of ``value``; raises EncodeError when a field does not hold its type."""

@@ -10,15 +10,22 @@ and then by time; the windows of *one* key do, and ``time_bounds`` is how to sca
 
 from __future__ import annotations
 
+import re
 import struct
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, TypeVar
 
-from lastword.codecs.base import KeyCodec
+import msgspec
+
+from lastword.codecs.base import Context, KeyCodec
+from lastword.codecs.defaults import WholeKey
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 _START = struct.Struct(">q")
 _END_START = struct.Struct(">qq")
+_IN_WINDOW = re.compile(rb"(.*)@([0-9]{1,19})", re.DOTALL)
+_IN_SESSION = re.compile(rb"(.*)@([0-9]{1,19})-([0-9]{1,19})", re.DOTALL)
 # Times are never negative, so this bit is never set: the first bytes above every time.
 _ABOVE_EVERY_TIME = b"\x80" + bytes(7)
 
@@ -38,7 +45,46 @@ class SessionKey(NamedTuple):
     end_ms: int
 
 
-class WindowedCodec:
+W = TypeVar("W", bound="InWindows")
+
+
+class InWindows(WholeKey):
+    """A key and the times of its window; as text ``KEY@START`` or ``KEY@START-END``."""
+
+    inner: KeyCodec[Any]
+
+    def bound(self: W, context: Context) -> W:
+        """The codec with its inner codec bound: the times are the same everywhere."""
+        bound = copy(self)
+        bound.inner = self.inner.bound(context)
+        return bound
+
+    def prefix(self, value: Any) -> bytes:
+        """All windows of the keys that begin with ``value``, as the inner codec means it."""
+        return self.inner.prefix(value)
+
+    def text_prefix(self, text: bytes) -> bytes:
+        """The same for the beginning of the inner key's text."""
+        return self.inner.text_prefix(text)
+
+    def text(self, data: bytes) -> str | None:
+        """The text of the inner key, and the times."""
+        try:
+            key = self.decode(data)
+        except DecodeError:
+            return None
+        inner = self.inner.text(data[: -self.suffix_bytes])
+        return None if inner is None else f"{inner}@{_times(key)}"
+
+    def to_json(self, data: bytes) -> bytes:
+        """An object of the key and its times: ``key``, ``start`` and, of a session, ``end``."""
+        key = self.decode(data)
+        shown = {"key": msgspec.Raw(self.inner.to_json(data[: -self.suffix_bytes]))}
+        times = {"start": key.start_ms} | ({"end": key.end_ms} if len(key) == 3 else {})
+        return msgspec.json.encode(shown | times)
+
+
+class WindowedCodec(InWindows):
     """Kafka's TimeWindowedSerializer around the codec of the key."""
 
     suffix_bytes = _START.size
@@ -72,9 +118,15 @@ class WindowedCodec:
         """Where the window of ``key`` ends (exclusive)."""
         return key.start_ms + self.size_ms
 
-    def prefix(self, value: Any) -> bytes:
-        """All windows of the keys that begin with ``value``, as the inner codec means it."""
-        return self.inner.prefix(value)
+    def parse(self, text: bytes) -> bytes:
+        """``KEY@START``, the time in milliseconds since 1970."""
+        key, start_ms = _split(text, _IN_WINDOW, "KEY@START")
+        return self.inner.parse(key) + _time(int(start_ms))
+
+    def from_json(self, document: bytes) -> bytes:
+        """From an object as ``to_json`` writes it."""
+        key = _from_object(document, _WindowObject)
+        return self.inner.from_json(bytes(key.key)) + _time(key.start)
 
     def time_bounds(
         self, key: Any, from_ms: int = 0, until_ms: int | None = None
@@ -88,7 +140,7 @@ class WindowedCodec:
         return raw + _time(from_ms), raw + _end(until_ms)
 
 
-class SessionCodec:
+class SessionCodec(InWindows):
     """Kafka's SessionWindowedSerializer around the codec of the key."""
 
     suffix_bytes = _END_START.size
@@ -104,9 +156,7 @@ class SessionCodec:
                 f"a {self.name} codec takes SessionKey, not {type(value).__name__}",
                 hint="SessionKey(key, start_ms, end_ms)",
             )
-        if value.end_ms < value.start_ms:
-            raise EncodeError(f"the session {value!r} ends before it starts")
-        return self.inner.encode(value.key) + _time(value.end_ms) + _time(value.start_ms)
+        return self._raw(self.inner.encode(value.key), value.start_ms, value.end_ms)
 
     def decode(self, data: bytes) -> SessionKey:
         """The key and the two ends of its session."""
@@ -116,9 +166,20 @@ class SessionCodec:
         end_ms, start_ms = _END_START.unpack(times)
         return SessionKey(self.inner.decode(data[:-16]), start_ms, end_ms)
 
-    def prefix(self, value: Any) -> bytes:
-        """All sessions of the keys that begin with ``value``, as the inner codec means it."""
-        return self.inner.prefix(value)
+    def parse(self, text: bytes) -> bytes:
+        """``KEY@START-END``, the times in milliseconds since 1970."""
+        key, start_ms, end_ms = _split(text, _IN_SESSION, "KEY@START-END")
+        return self._raw(self.inner.parse(key), int(start_ms), int(end_ms))
+
+    def from_json(self, document: bytes) -> bytes:
+        """From an object as ``to_json`` writes it."""
+        key = _from_object(document, _SessionObject)
+        return self._raw(self.inner.from_json(bytes(key.key)), key.start, key.end)
+
+    def _raw(self, inner: bytes, start_ms: int, end_ms: int) -> bytes:
+        if end_ms < start_ms:
+            raise EncodeError(f"the session from {start_ms} to {end_ms} ends before it starts")
+        return inner + _time(end_ms) + _time(start_ms)
 
     def time_bounds(
         self, key: Any, from_ms: int = 0, until_ms: int | None = None
@@ -148,6 +209,42 @@ def _plain(inner: KeyCodec[Any]) -> KeyCodec[Any]:
             f"{inner.name} is windowed already", hint="give the codec of the key inside the window"
         )
     return inner
+
+
+class _WindowObject(msgspec.Struct):
+    key: msgspec.Raw
+    start: int
+
+
+class _SessionObject(_WindowObject):
+    end: int
+
+
+Obj = TypeVar("Obj", bound=_WindowObject)
+
+
+def _from_object(document: bytes, kind: type[Obj]) -> Obj:
+    try:
+        return msgspec.json.decode(document, type=kind)
+    except ValueError as error:
+        raise EncodeError(
+            f"not the key of a window: {error}",
+            hint=f"write an object of {', '.join(kind.__struct_fields__)}",
+        ) from error
+
+
+def _split(text: bytes, form: re.Pattern[bytes], looks: str) -> tuple[bytes, ...]:
+    found = form.fullmatch(text)
+    if found is None:
+        raise EncodeError(
+            f"{text.decode(errors='replace')!r} names no window",
+            hint=f"write {looks}, times in milliseconds; `lastword ls --prefix` lists windows",
+        )
+    return found.groups()
+
+
+def _times(key: WindowedKey | SessionKey) -> str:
+    return f"{key.start_ms}-{key.end_ms}" if isinstance(key, SessionKey) else str(key.start_ms)
 
 
 def _time(ms: int) -> bytes:

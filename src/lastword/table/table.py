@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
@@ -85,7 +85,7 @@ class Table:
             topic=topic,
             name=self.name,
             connection=choose_connection(connection, bootstrap_servers),
-            decoder=Decoder(topic, key_codec(key), codec(value), on_bad, skipped),
+            decoder=Decoder(topic, *codecs_for(topic, key, value), on_bad, skipped),
             store=store_factory(store),
             directory=StateDirectory(root, application_id, self.name, clock),
             application_id=application_id,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection, choose_connection
@@ -39,8 +39,7 @@ class EventLog:
     ) -> None:
         self.topic = topic
         self._connection = choose_connection(connection, bootstrap_servers)
-        self._keys = key_codec(key)
-        self._values = codec(value)
+        self._keys, self._values = codecs_for(topic, key, value)
         self._lock = threading.Lock()
         self._path: WritePath | None = None
 

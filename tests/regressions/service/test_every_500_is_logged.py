@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lastword.codecs import ValueCodec
 from tests.service.conftest import Serve
 
 
-class Broken:
+class Broken(ValueCodec):
     """A codec of a user that raises what codecs should not."""
 
     name = "broken"

@@ -10,38 +10,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.cli.commands.put import LineParser
-from lastword.cli.support.literals import parse_literal
 from lastword.cli.support.sizes import SIZE, as_duration, as_size
-from lastword.codecs.resolve import CODEC_NAMES, codec
-from lastword.errors import ConfigError
+from lastword.cli.support.table_options import TableSpec
+from lastword.codecs.windowed import SessionKey, WindowedKey
+from lastword.errors import ConfigError, EncodeError
+
+
+def spec(**given: Any) -> TableSpec:
+    known: dict[str, Any] = {"key": "string", "value": "json", "store": "memory"} | given
+    return TableSpec("t", "t", on_bad="fail", allow_expiry=False, **known)
 
 
 @pytest.mark.parametrize(
-    ("text", "codec_name", "value"),
+    ("text", "codec_name", "key"),
     [
         ("42", "string", "42"),
         ("42", "bytes", b"42"),
+        ("\udcff", "bytes", b"\xff"),
         ("42", "int64", 42),
         ("42", "json", 42),
         ('{"a": [1, null]}', "json", {"a": [1, None]}),
         ('"text"', "msgpack", "text"),
-        ("null", "json", None),
     ],
 )
-def test_text_means_what_the_codec_makes_of_it(text: str, codec_name: str, value: Any) -> None:
-    assert parse_literal(text, codec_name) == value
+def test_text_means_what_the_codec_makes_of_it(text: str, codec_name: str, key: Any) -> None:
+    assert spec(key=codec_name).parse_key(text) == key
+    assert spec(key=codec_name).parse_prefix(text) == key
 
 
-@pytest.mark.parametrize("codec_name", CODEC_NAMES)
-def test_every_codec_takes_what_was_typed_for_it(codec_name: str) -> None:
-    value = parse_literal("42", codec_name)
-    assert codec(codec_name).decode(codec(codec_name).encode(value)) == value
+def test_a_key_of_a_window_is_typed_with_its_times() -> None:
+    assert spec(window="60000").parse_key("a@b@120000") == WindowedKey("a@b", 120_000)
+    assert spec(window="session").parse_key("a@1-2") == SessionKey("a", 1, 2)
+    assert spec(window="60000").parse_prefix("a@") == "a@"
 
 
-@pytest.mark.parametrize(("text", "codec_name"), [("nope", "json"), ("4.2", "int64")])
-def test_text_that_does_not_fit_the_codec_is_refused(text: str, codec_name: str) -> None:
-    with pytest.raises(ConfigError, match=codec_name):
-        parse_literal(text, codec_name)
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("nope", {"key": "json"}),
+        ("4.2", {"key": "int64"}),
+        ("alice", {"window": "60000"}),
+        ("alice@1-2", {"window": "60000"}),
+        ("alice@1", {"window": "session"}),
+    ],
+)
+def test_text_that_does_not_fit_the_codec_is_refused(text: str, given: dict[str, Any]) -> None:
+    with pytest.raises(EncodeError) as caught:
+        spec(**given).parse_key(text)
+    assert caught.value.hint
 
 
 def test_a_line_is_split_at_the_first_separator() -> None:

@@ -11,6 +11,7 @@ from lastword.codecs import (
     CODEC_NAMES,
     KeyCodec,
     TypedCodec,
+    ValueCodec,
     WholeKey,
     codec,
     key_codec,
@@ -181,7 +182,7 @@ def test_a_codec_of_ones_own_is_taken_as_it_is() -> None:
 
 
 def test_a_value_codec_is_refused_for_keys_with_the_way_out() -> None:
-    class ValueOnly:
+    class ValueOnly(ValueCodec):
         name = "value-only"
 
         def encode(self, value: bytes) -> bytes:

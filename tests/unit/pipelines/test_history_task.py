@@ -6,6 +6,7 @@ from datetime import date
 
 import pyarrow as pa
 
+from lastword.codecs.resolve import codec
 from lastword.snapshots.catalog.merge import CHANGES
 from lastword.snapshots.jobs.history_task import HistoryTask
 
@@ -23,7 +24,7 @@ def test_every_record_is_kept_with_its_day() -> None:
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, f.type) for column, f in zip(columns, CHANGES, strict=True)]
     counted: list[int] = []
-    task = HistoryTask(2, "string", "json", counted.append)
+    task = HistoryTask(2, codec("string"), codec("json"), counted.append)
     (found,) = task(iter([pa.RecordBatch.from_arrays(arrays, schema=CHANGES)]))
     assert found.column("offset").to_pylist() == [3, 4, 5, 9]
     assert found.column("value").to_pylist() == [b"1", None, b"\xff", b"2"]

@@ -7,9 +7,8 @@ import click
 from lastword.cli.commands.log import as_line, describe_record
 from lastword.cli.settings.snapshot_places import location_for_reading
 from lastword.cli.support.context import AppContext
-from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.cli.support.table_options import TableSpec, typed, with_table
 from lastword.clock import SYSTEM_CLOCK
-from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import QueryError
 from lastword.kafka.admin import Admin
 from lastword.keyspace import Keyspace
@@ -35,8 +34,8 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
     log still has. Compaction may have removed changes from a log before they were kept: where
     some may be missing, it says so.
     """
-    keys, values = key_codec(spec.key_codec), codec(spec.value)
-    raw = keys.encode(spec.parse_key(key))
+    keys, values = spec.codecs
+    raw = keys.parse(typed(key))
     with Admin(app.connection) as admin:
         reader = KeyHistoryReader(
             admin,

@@ -12,7 +12,6 @@ from lastword.cli.support.output import as_text, as_time
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.cli.support.windows import key_object
 from lastword.codecs.base import Codec
-from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import DecodeError, TopicNotFoundError
 from lastword.kafka.admin import Admin
 from lastword.records import Record
@@ -28,7 +27,7 @@ def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int
     Partition by partition, in the order of offsets, up to the end as of now. A record that
     compaction removed leaves a gap in the offsets.
     """
-    keys, values = key_codec(spec.key_codec), codec(spec.value)
+    keys, values = spec.codecs
     records = 0
     for record in islice(_records(app, spec.topic, partition), limit):
         shown = describe_record(record, keys, values)

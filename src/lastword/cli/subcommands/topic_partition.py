@@ -5,10 +5,9 @@ from __future__ import annotations
 import click
 
 from lastword.cli.support.context import AppContext, with_cluster
-from lastword.cli.support.literals import parse_literal
 from lastword.cli.support.output import as_text
 from lastword.cli.support.surveying import survey_with_progress
-from lastword.cli.support.table_options import CODEC_NAMES
+from lastword.cli.support.table_options import CODEC_NAMES, typed
 from lastword.codecs.resolve import key_codec as codec_named
 from lastword.kafka.admin import Admin
 from lastword.keyspace import Keyspace
@@ -40,7 +39,7 @@ def partition(
     if not keys and not verify:
         raise click.UsageError("Give a KEY, or --verify to check all that are there.")
     codec = codec_named(key_codec)
-    encoded = {key: codec.encode(parse_literal(key, key_codec)) for key in keys}
+    encoded = {key: codec.parse(typed(key)) for key in keys}
     with Admin(app.connection) as admin:
         keyspace = Keyspace(admin.describe(name).partitions, codec.suffix_bytes)
         survey = survey_with_progress(app, admin, name) if verify else None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 import click
 
 from lastword.cli.support.context import AppContext, SharedOption, with_cluster
-from lastword.cli.support.literals import parse_literal
-from lastword.cli.support.windows import parse_windowed, windowed_codec
-from lastword.codecs.resolve import CodecSpec
+from lastword.cli.support.windows import windowed_codec
+from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.resolve import CodecSpec, codecs_for, key_codec
 
 if TYPE_CHECKING:
     from lastword.table.decoder import BadRecordPolicy
@@ -44,19 +44,25 @@ class TableSpec:
         """The codec of whole keys, their windows included."""
         return self.key if self.window is None else windowed_codec(self.key, self.window)
 
+    @functools.cached_property
+    def codecs(self) -> tuple[KeyCodec[Any], Codec[Any]]:
+        """Those of whole keys and of values."""
+        return codecs_for(self.topic, self.key_codec, self.value)
+
     def parse_key(self, text: str) -> Any:
         """A key from the command line; with windows, ``KEY@START``."""
-        if self.window is not None:
-            return parse_windowed(text, self.key, self.window)
-        return parse_literal(text, self.key)
+        keys, _ = self.codecs
+        return keys.decode(keys.parse(typed(text)))
 
     def parse_prefix(self, text: str) -> Any:
         """The beginning of a key from the command line; windows come after it."""
-        return parse_literal(text, self.key)
+        keys = key_codec(self.key)
+        return keys.decode(keys.parse(typed(text)))
 
-    def parse_value(self, text: str) -> Any:
-        """A value from the command line."""
-        return parse_literal(text, self.value)
+
+def typed(text: str) -> bytes:
+    """The bytes of an argument, as the terminal gave them."""
+    return text.encode("utf-8", errors="surrogateescape")
 
 
 def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = None) -> TableSpec:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.cli.support.literals import parse_literal
 from lastword.cli.support.output import as_text
 from lastword.codecs.resolve import CodecSpec
 from lastword.codecs.windowed import SessionKey, WindowedKey, session, windowed
@@ -24,24 +23,8 @@ def windowed_codec(key: str, window: str) -> CodecSpec:
     )
 
 
-def parse_windowed(text: str, codec: str, window: str) -> WindowedKey | SessionKey:
-    """``KEY@START``, or for sessions ``KEY@START-END``, in milliseconds since 1970."""
-    key, at, times = text.rpartition("@")
-    start, _, end = times.partition("-")
-    form = "KEY@START-END" if window == SESSION else "KEY@START"
-    if not at or not start.isdecimal() or (window == SESSION) != end.isdecimal():
-        raise ConfigError(
-            f"{text!r} names no window",
-            hint=f"write {form}, times in milliseconds; `lastword ls --prefix` lists windows",
-        )
-    inner = parse_literal(key, codec)
-    if window == SESSION:
-        return SessionKey(inner, int(start), int(end))
-    return WindowedKey(inner, int(start))
-
-
 def key_text(key: Any) -> str:
-    """A decoded key for people, in the form that ``parse_windowed`` takes."""
+    """A decoded key for people, in the form in which it is typed."""
     if isinstance(key, WindowedKey):
         return f"{as_text(key.key)}@{key.start_ms}"
     if isinstance(key, SessionKey):

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 from lastword.cli.support.context import AppContext
 from lastword.cli.support.output import as_text
-from lastword.cli.support.table_options import TableSpec
-from lastword.codecs.resolve import codec, key_codec
+from lastword.cli.support.table_options import TableSpec, typed
 from lastword.errors import IndeterminateError, LastwordError
 from lastword.kafka.admin import Admin
 from lastword.keyspace import Keyspace
@@ -31,18 +30,15 @@ class CommandWriter:
         timestamp_ms: int | None,
     ) -> None:
         self._app = app
-        self._spec = spec
         self._path = path
         self._headers = headers
         self._timestamp_ms = timestamp_ms
-        self._key = key_codec(spec.key_codec)
-        self._value = codec(spec.value)
+        self._keys, self._values = spec.codecs
 
     def record(self, key: str, value: str | None) -> Write:
         """A record from text; a value of None is a tombstone."""
-        raw_value = None if value is None else self._value.encode(self._spec.parse_value(value))
-        raw_key = self._key.encode(self._spec.parse_key(key))
-        return Write(raw_key, raw_value, self._headers, self._timestamp_ms)
+        raw_value = None if value is None else self._values.parse(typed(value))
+        return Write(self._keys.parse(typed(key)), raw_value, self._headers, self._timestamp_ms)
 
     def write(self, items: Iterable[tuple[str, Write | LastwordError]]) -> list[Outcome]:
         """Write records, each given with its key as text; an outcome for each, errors included."""
@@ -79,7 +75,7 @@ def open_writer(
         spec.topic,
         batch_bytes=batch_bytes,
         timeout_s=WRITE_TIMEOUT_S,
-        keyspace=Keyspace(partitions, key_codec(spec.key_codec).suffix_bytes),
+        keyspace=Keyspace(partitions, spec.codecs[0].suffix_bytes),
     )
     try:
         yield CommandWriter(app, spec, path, headers, timestamp_ms)

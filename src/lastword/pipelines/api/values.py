@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lastword.codecs.base import Context
 from lastword.codecs.null import NULL
 from lastword.codecs.resolve import CodecSpec, codec
 
@@ -16,8 +17,10 @@ class Values:
     delete: here it comes as NULL, and what a function makes NULL is written as ``null``.
     """
 
-    def __init__(self, spec: CodecSpec) -> None:
+    def __init__(self, spec: CodecSpec, topic: str | None = None) -> None:
         coder = codec(spec)
+        if topic is not None:
+            coder = coder.bound(Context(topic, "value"))
         self._decode: Callable[[bytes], Any] = coder.decode
         self._encode: Callable[[Any], bytes] = coder.encode
 

@@ -117,7 +117,7 @@ def _raw(records: pa.Table) -> RawRecords:
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchContext) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
-    read = Values(source.value).decode
+    read = Values(source.value, source.topic).decode
     raw = records.since(floor)
     try:
         values = [None if value is None else read(value) for value in raw.values]
@@ -129,7 +129,7 @@ def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchCo
 
 
 def _decode_one_by_one(source: SourcePlan, raw: RawRecords, context: BatchContext) -> Events:
-    read = Values(source.value).decode
+    read = Values(source.value, source.topic).decode
     keep: list[int] = []
     values: list[Any] = []
     timestamps: list[int] = []

@@ -55,7 +55,7 @@ def entry_answer(
     if headers.get(b"accept") == OCTETS:
         return Answer(200, (*_OCTETS_HEADERS, *extra), entry.value)
     try:
-        body = served.values.show(entry.value)
+        body = served.values.to_json(entry.value)
     except DecodeError as error:
         served.decoder.handle_bad(error, *entry.version)
         raise key_not_found() from error

@@ -149,7 +149,7 @@ async def value_in_body(call: Call) -> bytes:
     """The raw value that the body holds, in one of the two forms."""
     served = call.served
     if call.media_type() != OCTETS:
-        return served.values.parse(await call.body())
+        return served.values.from_json(await call.body())
     raw = await call.body()
     try:
         served.decoder.value.decode(raw)
@@ -185,7 +185,7 @@ def _prepared(
         if isinstance(record, DeleteRecord):
             return Write(key, None)
         served.require_readable(key)
-        return Write(key, served.values.parse(bytes(record.value)))
+        return Write(key, served.values.from_json(bytes(record.value)))
     except LastwordError as error:
         return error
 

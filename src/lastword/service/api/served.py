@@ -12,15 +12,9 @@ from lastword.codecs.base import prefix_bounds
 from lastword.codecs.windowed import SessionCodec, SessionKey, WindowedCodec, WindowedKey
 from lastword.errors import ConfigError, DecodeError, EncodeError
 from lastword.records import Version
-from lastword.service.api.keys import (
-    Encoding,
-    from_base64url,
-    has_text_prefixes,
-    key_form,
-    to_base64url,
-)
+from lastword.service.api.keys import Encoding, from_base64url, to_base64url
 from lastword.service.api.shapes import JSON_NULL, Item, Window
-from lastword.service.api.values import as_base64, value_form
+from lastword.service.api.values import as_base64
 from lastword.table.entry import RawEntry
 from lastword.table.table import Table
 
@@ -71,10 +65,11 @@ class ServedTable:
         self.path = mount.path
         self.raw = mount.table.raw
         self.decoder = mount.table.decoder
-        self.keys = key_form(self.decoder.key)
-        self.values = value_form(self.decoder.value)
+        self.values = self.decoder.value
         codec = self.decoder.key
         self.windows = codec if isinstance(codec, WindowedCodec | SessionCodec) else None
+        self.keys = codec if self.windows is None else self.windows.inner
+        """The codec of the keys that a request names; a window is named beside its key."""
 
     # -- from a request ----------------------------------------------------------------------
 
@@ -112,9 +107,7 @@ class ServedTable:
     def _prefix(self, text: str, encoding: Encoding) -> bytes:
         if encoding == "base64url":
             return from_base64url(text.encode())
-        if has_text_prefixes(self.decoder.key):
-            return text.encode()
-        return self.decoder.key.prefix(text)
+        return self.keys.text_prefix(text.encode())
 
     def window_key(self, text: bytes, window: str) -> bytes:
         """The raw key of one window: ``START``, or ``START-END`` for a session."""
@@ -138,9 +131,15 @@ class ServedTable:
 
     def shown_key(self, raw: bytes, encoding: Encoding) -> tuple[str | None, str | None]:
         """(text, base64url): one of the two is None, unless the text leaves a window out."""
-        text = None if encoding == "base64url" else self.keys.show(raw)
+        text = None if encoding == "base64url" else self._key_text(raw)
         is_whole = text is not None and self.windows is None
         return text, None if is_whole else to_base64url(raw)
+
+    def _key_text(self, raw: bytes) -> str | None:
+        if self.windows is None:
+            return self.keys.text(raw)
+        suffix = self.windows.suffix_bytes
+        return self.keys.text(raw[:-suffix]) if len(raw) >= suffix else None
 
     def shown_window(self, raw: bytes) -> Window | None:
         """The window of a raw key, if the table has windows and this is one."""
@@ -157,7 +156,7 @@ class ServedTable:
     def shown_bytes(self, raw: bytes) -> tuple[bytes | None, str | None, str | None]:
         """(JSON, base64, error): a value that cannot be read has the last two."""
         try:
-            return self.values.show(raw), None, None
+            return self.values.to_json(raw), None, None
         except DecodeError as error:
             return None, as_base64(raw), error.reason
 

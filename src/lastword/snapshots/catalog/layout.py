@@ -6,26 +6,26 @@ from typing import Any
 
 import pyarrow as pa
 
+from lastword.codecs.base import Codec, Column
+
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
-# What a codec's bytes look like to an analyst: a column beside the raw one.
-_DECODED: dict[str, tuple[str, pa.DataType]] = {
+# The type of a codec's column, for Spark and for Arrow.
+_TYPES: dict[str, tuple[str, pa.DataType]] = {
     "string": ("STRING", pa.string()),
-    "json": ("STRING", pa.string()),
-    "msgpack": ("STRING", pa.string()),
     "int64": ("BIGINT", pa.int64()),
 }
 
 RAW_COLUMNS = ("key", "value", "headers", "offset", "timestamp")
 
 
-def decoded_type(codec: str) -> pa.DataType | None:
-    """The Arrow type of a decoded column; None for a codec that has none."""
-    return _DECODED[codec][1] if codec in _DECODED else None
+def arrow_type(column: Column) -> pa.DataType:
+    """The type of a decoded column."""
+    return _TYPES[column.type][1]
 
 
-def snapshot_columns(key_codec: str, value_codec: str) -> str:
+def snapshot_columns(key: Codec[Any], value: Codec[Any]) -> str:
     """The columns of a snapshot, as Spark declares them."""
     return ", ".join(
         [
@@ -34,13 +34,13 @@ def snapshot_columns(key_codec: str, value_codec: str) -> str:
             "headers ARRAY<STRUCT<key: STRING, value: BINARY>>",
             "offset BIGINT",
             "timestamp TIMESTAMP",
-            *_decoded_columns(key_codec, value_codec),
+            *(f"{name} {_TYPES[column.type][0]}" for name, column in _decoded_columns(key, value)),
             "partition INT",
         ]
     )
 
 
-def snapshot_schema(key_codec: str, value_codec: str) -> pa.Schema:
+def snapshot_schema(key: Codec[Any], value: Codec[Any]) -> pa.Schema:
     """The same, as Arrow has them."""
     fields: list[Any] = [
         pa.field("key", pa.binary()),
@@ -49,22 +49,21 @@ def snapshot_schema(key_codec: str, value_codec: str) -> pa.Schema:
         pa.field("offset", pa.int64()),
         pa.field("timestamp", TIMESTAMP),
     ]
-    for name, codec in (("decoded_key", key_codec), ("decoded_value", value_codec)):
-        if (type_ := decoded_type(codec)) is not None:
-            fields.append(pa.field(name, type_))
+    for name, column in _decoded_columns(key, value):
+        fields.append(pa.field(name, arrow_type(column)))
     return pa.schema([*fields, pa.field("partition", pa.int32())])
 
 
-def history_columns(key_codec: str, value_codec: str) -> str:
+def history_columns(key: Codec[Any], value: Codec[Any]) -> str:
     """The columns of a history, as Spark declares them; a null value is a delete."""
-    return f"{snapshot_columns(key_codec, value_codec)}, date DATE"
+    return f"{snapshot_columns(key, value)}, date DATE"
 
 
-def history_schema(key_codec: str, value_codec: str) -> pa.Schema:
+def history_schema(key: Codec[Any], value: Codec[Any]) -> pa.Schema:
     """The same, as Arrow has them."""
-    return snapshot_schema(key_codec, value_codec).append(pa.field("date", pa.date32()))
+    return snapshot_schema(key, value).append(pa.field("date", pa.date32()))
 
 
-def _decoded_columns(key_codec: str, value_codec: str) -> list[str]:
-    both = (("decoded_key", key_codec), ("decoded_value", value_codec))
-    return [f"{name} {_DECODED[codec][0]}" for name, codec in both if codec in _DECODED]
+def _decoded_columns(key: Codec[Any], value: Codec[Any]) -> list[tuple[str, Column]]:
+    both = (("decoded_key", key.column), ("decoded_value", value.column))
+    return [(name, column) for name, column in both if column is not None]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from lastword.codecs.base import WholeKey
+from lastword.codecs.defaults import WholeKey
 from lastword.codecs.resolve import CODEC_NAMES
 from lastword.codecs.windowed import SessionCodec, WindowedCodec
 from lastword.records import Position

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -62,7 +62,7 @@ class HistoryJob:
         self._connection = connection
         self._log_source = KafkaLog(connection)
         self._location = location
-        self._codecs = (key_codec(key).name, codec(value).name)
+        self._codecs = codecs_for(location.topic, key, value)
         self._clock = clock
         self._history = History(location.history)
 
@@ -87,13 +87,14 @@ class HistoryJob:
         from lastword.snapshots.travel.history import HistoryMetadata  # noqa: PLC0415 - loads deltalake
 
         topic = self._location.topic
+        names = (self._codecs[0].name, self._codecs[1].name)
         newest = next(iter(self._history.commits()), None)
         with Admin(self._connection) as admin:
             topic_state = read_topic_state(admin, topic, self._clock.now_ms())
             now = protection_seen(topic_state, self._clock.now_ms())
             if newest is not None:
                 torn = why_torn(self._log_source, topic_state, newest.metadata)
-                require_same_log(newest, topic_state, self._history.uri, self._codecs, torn=torn)
+                require_same_log(newest, topic_state, self._history.uri, names, torn=torn)
             looks = [now] if newest is None else [newest.look, now]
             plan = plan_history(newest, topic_state, log_completeness(admin, topic, looks))
         metadata = HistoryMetadata(
@@ -110,8 +111,8 @@ class HistoryJob:
             answered_at_ms=now.answered_at_ms,
             compaction_lag_ms=now.compaction_lag_ms,
             leader_epochs=dict(topic_state.leader_epochs),
-            key_codec=self._codecs[0],
-            value_codec=self._codecs[1],
+            key_codec=names[0],
+            value_codec=names[1],
         )
         return metadata, plan
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from lastword.codecs.base import Codec
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -19,8 +21,8 @@ class HistoryTask:
     """Keeps every record as it is, tombstones and what belongs to no table included."""
 
     partition: int
-    key_codec: str
-    value_codec: str
+    key: Codec[Any]
+    value: Codec[Any]
     count: Callable[[int], None]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -36,11 +38,11 @@ class HistoryTask:
         from lastword.snapshots.catalog.layout import history_schema  # noqa: PLC0415
 
         columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
-        columns["decoded_key"] = decoded(batch.column("key"), self.key_codec)
-        columns["decoded_value"] = decoded(batch.column("value"), self.value_codec)
+        columns["decoded_key"] = decoded(batch.column("key"), self.key)
+        columns["decoded_value"] = decoded(batch.column("value"), self.value)
         columns["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
         columns["date"] = _day(batch.column("timestamp"))
-        schema = history_schema(self.key_codec, self.value_codec)
+        schema = history_schema(self.key, self.value)
         arrays = [columns[field.name].cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

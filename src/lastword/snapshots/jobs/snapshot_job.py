@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -81,7 +81,7 @@ class SnapshotJob:
         self._connection = connection
         self._log_source = KafkaLog(connection)
         self._location = location
-        self._key, self._value = key_codec(key), codec(value)
+        self._key, self._value = codecs_for(location.topic, key, value)
         self._keep_ms = keep_ms
         self._clock = clock
         self._catalog = Catalog(location.snapshots)
@@ -166,7 +166,7 @@ class SnapshotJob:
 
         from lastword.snapshots.catalog.layout import snapshot_columns  # noqa: PLC0415
 
-        columns = snapshot_columns(self._key.name, self._value.name)
+        columns = snapshot_columns(self._key, self._value)
         parts = [
             topic_frame(
                 self._spark,
@@ -184,8 +184,8 @@ class SnapshotJob:
                     first_offset=topic_state.starts[partition]
                     if topic_state.deletes_old_segments
                     else 0,
-                    key_codec=self._key.name,
-                    value_codec=self._value.name,
+                    key=self._key,
+                    value=self._value,
                     count=partial(count, partition),
                 ),
                 columns,

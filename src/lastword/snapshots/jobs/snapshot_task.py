@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lastword.codecs.base import Codec
 from lastword.keyspace import Keyspace
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ class SnapshotTask:
     partition: int
     keyspace: Keyspace
     first_offset: int
-    key_codec: str
-    value_codec: str
+    key: Codec[Any]
+    value: Codec[Any]
     count: Callable[[int, int], None]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -55,9 +56,9 @@ class SnapshotTask:
         from lastword.snapshots.catalog.layout import snapshot_schema  # noqa: PLC0415
 
         columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
-        columns["decoded_key"] = decoded(batch.column("key"), self.key_codec)
-        columns["decoded_value"] = decoded(batch.column("value"), self.value_codec)
+        columns["decoded_key"] = decoded(batch.column("key"), self.key)
+        columns["decoded_value"] = decoded(batch.column("value"), self.value)
         columns["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
-        schema = snapshot_schema(self.key_codec, self.value_codec)
+        schema = snapshot_schema(self.key, self.value)
         arrays = [columns[field.name].cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
