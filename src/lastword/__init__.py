@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from lastword.records import Position, Record, Version
     from lastword.stores.base import Capabilities, Store
     from lastword.table.entry import Answer, Change, Entry
-    from lastword.table.state import TableState
     from lastword.table.table import Table
+    from lastword.table.table_state import TableState
     from lastword.table.writes import TOMBSTONE
     from lastword.topics.creation import create_topic
     from lastword.writer.event_log import EventLog
@@ -41,7 +41,7 @@ _HOMES = {
     "Store": "lastword.stores.base",
     "TOMBSTONE": "lastword.table.writes",
     "Table": "lastword.table.table",
-    "TableState": "lastword.table.state",
+    "TableState": "lastword.table.table_state",
     "Version": "lastword.records",
     "create_topic": "lastword.topics.creation",
 }

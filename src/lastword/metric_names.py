@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["counter", "gauge", "histogram"]
+MetricKind = Literal["counter", "gauge", "histogram"]
 
 NAMESPACE = "lastword_"
 
@@ -97,7 +97,7 @@ HELP: dict[str, str] = {
 _HISTOGRAMS = frozenset(("http_request_seconds", "operation_seconds", "pipeline_batch_seconds"))
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> MetricKind:
     """What Prometheus calls it."""
     if name in _HISTOGRAMS:
         return "histogram"

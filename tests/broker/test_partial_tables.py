@@ -19,7 +19,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.log.source import PositionLost
 from lastword.records import Position
 from lastword.replicas.state_directory import StateDirectory
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from lastword.writer.read_your_writes import ReadYourWrites
 from tests.support.partial_tables import (

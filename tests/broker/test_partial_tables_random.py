@@ -23,7 +23,7 @@ from lastword.errors import (
 from lastword.kafka.connection import Connection
 from lastword.records import Position
 from lastword.replicas.replica import Replica
-from lastword.stores.base import Row, Scan
+from lastword.stores.base import StoredRow, StoreScan
 from lastword.table.table import Table
 from tests.support.partial_tables import (
     PARTITIONS,
@@ -122,7 +122,7 @@ class Crowd:
             except PartitionNotHereError:
                 self.refused += 1
 
-    def _rows(self, replica: Replica, scan: Scan) -> list[Row]:
+    def _rows(self, replica: Replica, scan: StoreScan) -> list[StoredRow]:
         try:
             return list(scan)
         except StoreError as error:

@@ -13,8 +13,8 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import LastwordError, StoreError, TableClosedError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Record, Version
-from lastword.table.state import TableState
 from lastword.table.table import Table
+from lastword.table.table_state import TableState
 from lastword.table.writes import TOMBSTONE
 from tests.support.tables import Tables, read_raw
 

@@ -16,7 +16,7 @@ from lastword.errors import (
 )
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing.secure_broker import SecureBroker
 from lastword.topics.creation import create_topic
 from tests.support.tables import Tables

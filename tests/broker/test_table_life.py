@@ -19,8 +19,8 @@ from lastword.errors import (
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.stores.memory import MemoryStore
-from lastword.table.state import TRANSITIONS, TableState
 from lastword.table.table import Table
+from lastword.table.table_state import TRANSITIONS, TableState
 from lastword.testing import wait_until
 from tests.support.tables import Tables, every_operation, write_raw
 

@@ -8,8 +8,8 @@ from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.records import SOLE_WRITER_HEADER
-from lastword.table.state import TableState
 from lastword.table.table import Table
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from lastword.topics.creation import create_topic
 from tests.support.tables import Tables, read_raw, write_raw

@@ -9,7 +9,7 @@ import pytest
 from lastword.errors import (
     NotReadyError,
 )
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from tests.support.stores import GatedStore
 from tests.support.tables import Tables, every_operation, write_raw
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from lastword.column_batch import ColumnBatch
 from lastword.testing.batch_contract import LEADER_EPOCH, BatchContract
-from lastword.testing.batch_model import Written
+from lastword.testing.batch_model import WrittenBatch
 
 
 class TestColumnBatch(BatchContract):
-    def make_batch(self, written: Written) -> ColumnBatch:
+    def make_batch(self, written: WrittenBatch) -> ColumnBatch:
         records = written.records
         return ColumnBatch(
             partition=0,

@@ -12,7 +12,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.testing.log_range_contract import LogRangeContract
 from lastword.testing.log_source_contract import LogSourceContract
-from lastword.testing.log_writer import Written
+from lastword.testing.log_writer import NewRecord
 from tests.support.wire import RawName, RawRecord, produce_raw
 
 pytestmark = pytest.mark.broker
@@ -26,7 +26,7 @@ class PlainWriter:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def append(self, topic: str, records: Sequence[Written], *, partition: int = 0) -> None:
+    def append(self, topic: str, records: Sequence[NewRecord], *, partition: int = 0) -> None:
         if any(isinstance(name, bytes) for each in records for name, _ in each.headers):
             produce_raw(self._connection, topic, [_by_hand(each) for each in records])
             return
@@ -34,7 +34,7 @@ class PlainWriter:
         producer = Producer(self._connection.librdkafka() | settings)
         _produce(producer, topic, records, partition)
 
-    def begin(self, topic: str, records: Sequence[Written]) -> PlainTransaction:
+    def begin(self, topic: str, records: Sequence[NewRecord]) -> PlainTransaction:
         settings = {"transactional.id": uuid4().hex, "linger.ms": 0}
         producer = Producer(self._connection.librdkafka() | settings)
         producer.init_transactions(FLUSH_S)
@@ -54,14 +54,14 @@ class PlainTransaction:
         self._producer.abort_transaction(FLUSH_S)
 
 
-def _produce(producer: Producer, topic: str, records: Sequence[Written], partition: int) -> None:
+def _produce(producer: Producer, topic: str, records: Sequence[NewRecord], partition: int) -> None:
     for each in records:
         headers = list(each.headers)
         producer.produce(topic, each.value, each.key, partition=partition, headers=headers)
     assert producer.flush(FLUSH_S) == 0
 
 
-def _by_hand(record: Written) -> RawRecord:
+def _by_hand(record: NewRecord) -> RawRecord:
     names = ((RawName(n) if isinstance(n, bytes) else n, value) for n, value in record.headers)
     return RawRecord(record.key or b"", record.value, list(names))
 

@@ -6,7 +6,7 @@ import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables

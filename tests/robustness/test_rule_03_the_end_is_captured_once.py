@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lastword.errors import NotReadyError
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.stores import GatedStore

@@ -12,8 +12,8 @@ from lastword.errors import SnapshotError, WatchLostError
 from lastword.kafka.connection import Connection
 from lastword.records import Position
 from lastword.snapshots.catalog.location import Location
-from lastword.table.state import TableState
 from lastword.table.table import Table
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.snapshots import keep_history_without_spark, take_without_spark

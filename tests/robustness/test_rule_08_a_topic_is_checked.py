@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import PartitionCountError, TopicNotFoundError, TopicUnfitError
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.tables import Tables

@@ -6,20 +6,20 @@ import re
 
 import httpx
 
-from lastword.broker.metrics import Sample, parse
+from lastword.broker.scrape import ScrapedSample, parse
 from lastword.metric_names import HELP, NAMESPACE, kind_of
 from lastword.testing import wait_until
 from tests.service.conftest import Serve
 from tests.support.event_stream import watching
 
 
-def samples(client: httpx.Client) -> list[Sample]:
+def samples(client: httpx.Client) -> list[ScrapedSample]:
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     return parse(answer.text)
 
 
-def value(found: list[Sample], name: str, **labels: str) -> float:
+def value(found: list[ScrapedSample], name: str, **labels: str) -> float:
     """The one sample of that name and these labels."""
     (sample,) = [
         each
@@ -94,7 +94,7 @@ def test_the_bytes_of_rocksdb_are_counted(http: httpx.Client) -> None:
     assert _sum_of(found, "store_bytes_read_total", "texts") >= 20_000
 
 
-def _sum_of(found: list[Sample], name: str, table: str = "table") -> float:
+def _sum_of(found: list[ScrapedSample], name: str, table: str = "table") -> float:
     """All three partitions together."""
     full = NAMESPACE + name
     of_table = [s.value for s in found if s.name == full and s.labels.get("table") == table]

@@ -12,7 +12,7 @@ import pytest
 from lastword.errors import ConfigError, ServiceError
 from lastword.jvm.ports import free_ports
 from lastword.service import Service, ServiceConfig, TlsFiles
-from lastword.service.http.config import is_loopback
+from lastword.service.http.service_config import is_loopback
 from lastword.testing.certificates import make_certificates
 from tests.service.conftest import Serve
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import table_spec
 from lastword.cli.support.up_pipelines import SparkRunner
 from lastword.cli.support.up_snapshots import snapshots_of

@@ -21,7 +21,7 @@ from lastword.replicas.tail.intake import Intake
 from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.topic.troubles import Troubles
-from lastword.replicas.versions.recorder import KeptVersions
+from lastword.replicas.versions.version_recorder import KeptVersions
 from lastword.replicas.versions.versions import Keep
 from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore

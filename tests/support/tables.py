@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from lastword.kafka.connection import Connection
 from lastword.records import NO_HEADERS, Headers
 from lastword.table.table import Table
-from lastword.testing.logs import read_log
+from lastword.testing.read_log import read_log
 
 
 class Tables(ExitStack):

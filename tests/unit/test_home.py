@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.home import HomeFolder, default_home, default_state_dir
 
 SETTINGS = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass, field
 
-from lastword.bench.stream import ChangeStream
+from lastword.bench.change_stream import ChangeStream
 from lastword.broker.info import NodeInfo
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.admin import Admin
@@ -30,7 +30,7 @@ _SEGMENT_BYTES_MIN = 1 << 20
 _RECORD_OVERHEAD_BYTES = 20
 _WRITE_TIMEOUT_S = 60.0
 
-Progress = Callable[[int, int, str], None]
+BenchProgress = Callable[[int, int, str], None]
 """Called with how much is done, how much there is, and what is being done now."""
 
 
@@ -58,7 +58,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SizeSample:
     """How much a topic stored, so many seconds after the first record."""
 
     at_s: float
@@ -80,7 +80,7 @@ class TopicResult:
 
     policy: str
     topic: str
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[SizeSample] = field(default_factory=list)
     records_written: int = 0
     written_s: float = 0.0
     records_read: int = 0
@@ -101,7 +101,7 @@ class TopicsBench:
         self,
         admin: Admin,
         plan: Plan,
-        progress: Progress,
+        progress: BenchProgress,
         *,
         local_nodes: Sequence[NodeInfo] = (),
         clock: Clock = SYSTEM_CLOCK,
@@ -196,7 +196,7 @@ class TopicsBench:
         at_s = round(self._elapsed(), 2)
         for each in results:
             sizes = replica_sizes(self._admin.connection, each.topic, self._plan.partitions)
-            each.samples.append(Sample(at_s, sum(size.size_bytes for size in sizes)))
+            each.samples.append(SizeSample(at_s, sum(size.size_bytes for size in sizes)))
 
     def _cleanings(self, topic: str) -> list[Cleaning] | None:
         """From the logs of brokers on this machine: Kafka tells clients nothing of it."""

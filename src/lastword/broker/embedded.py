@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
 from lastword.broker.login import make_login, write_login
 from lastword.broker.node import START_SECONDS, BrokerNode
+from lastword.broker.node_settings import check_settings, default_settings, node_settings
 from lastword.broker.runtime import KafkaRuntime
-from lastword.broker.settings import check_settings, default_settings, node_settings
 from lastword.errors import BrokerError
 from lastword.jvm import ports
 from lastword.jvm.file_lock import locked

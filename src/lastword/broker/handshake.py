@@ -13,7 +13,7 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from lastword.broker.login import MECHANISM, Login
+from lastword.broker.login import MECHANISM, BrokerLogin
 
 _METADATA, _SASL_HANDSHAKE, _SASL_AUTHENTICATE = 3, 17, 36
 # That of metadata has the cluster id; none has the newer compact encodings.
@@ -31,7 +31,7 @@ class ClusterView:
     broker_ids: frozenset[int]
 
 
-def ask(host: str, port: int, timeout: float, login: Login | None = None) -> ClusterView:
+def ask(host: str, port: int, timeout: float, login: BrokerLogin | None = None) -> ClusterView:
     """The cluster as seen by the broker at ``host:port``; OSError when there is no answer."""
     no_topics, no_auto_creation = 0, False
     try:
@@ -44,7 +44,7 @@ def ask(host: str, port: int, timeout: float, login: Login | None = None) -> Clu
         raise OSError(f"{host}:{port} does not speak Kafka's protocol") from error
 
 
-def _log_in(connection: socket.socket, login: Login) -> None:
+def _log_in(connection: socket.socket, login: BrokerLogin) -> None:
     mechanism, token = MECHANISM.encode(), "\0".join(("", *login)).encode()
     for key, body in (
         (_SASL_HANDSHAKE, struct.pack(">h", len(mechanism)) + mechanism),

@@ -8,9 +8,9 @@ import msgspec
 
 from lastword.broker import data_files
 from lastword.broker.data_files import Segment
-from lastword.broker.login import Login, client_properties, read_login
-from lastword.broker.metrics import Sample, scrape
+from lastword.broker.login import BrokerLogin, client_properties, read_login
 from lastword.broker.metrics_agent import read_metrics_password
+from lastword.broker.scrape import ScrapedSample, scrape
 from lastword.errors import BrokerError
 from lastword.home import HomeFolder
 from lastword.jvm.child_process import ChildProcess, ServerKind
@@ -60,7 +60,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
         """The process of this node, whoever started it."""
         return ChildProcess(BROKER, Path(self.directory))
 
-    def metrics(self) -> list[Sample]:
+    def metrics(self) -> list[ScrapedSample]:
         """What this node measures now, its log cleaner above all; see ``broker.metrics``."""
         return scrape(self.metrics_port, read_metrics_password(Path(self.directory)))
 
@@ -96,7 +96,7 @@ class BrokerInfo(msgspec.Struct, frozen=True):
         return client_properties(self._directory) if self.secure else None
 
     @property
-    def login(self) -> Login | None:
+    def login(self) -> BrokerLogin | None:
         """What a client logs in with; None when it need not."""
         return read_login(self._directory) if self.secure else None
 

@@ -22,7 +22,7 @@ _FILE = "client.properties"
 _JAAS = "sasl.jaas.config"
 
 
-class Login(NamedTuple):
+class BrokerLogin(NamedTuple):
     """Who the broker knows, which is one user."""
 
     username: str
@@ -39,7 +39,7 @@ def client_properties(directory: Path) -> Path:
     return directory / _FILE
 
 
-def read_login(directory: Path) -> Login | None:
+def read_login(directory: Path) -> BrokerLogin | None:
     """The login of the broker in ``directory``; None when it never had one."""
     try:
         text = client_properties(directory).read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def read_login(directory: Path) -> Login | None:
         return None
     try:
         options = parse_login(parse_java_properties(text)[_JAAS]).options
-        return Login(options["username"], options["password"])
+        return BrokerLogin(options["username"], options["password"])
     except (KeyError, ConfigError) as error:
         raise BrokerError(
             f"{client_properties(directory)} holds no login",
@@ -55,12 +55,12 @@ def read_login(directory: Path) -> Login | None:
         ) from error
 
 
-def make_login(directory: Path) -> Login:
+def make_login(directory: Path) -> BrokerLogin:
     """A login for the broker in ``directory``: the one it had, or a new one."""
-    return read_login(directory) or Login(_USERNAME, secrets.token_urlsafe(32))
+    return read_login(directory) or BrokerLogin(_USERNAME, secrets.token_urlsafe(32))
 
 
-def write_login(directory: Path, login: Login, bootstrap_servers: str) -> None:
+def write_login(directory: Path, login: BrokerLogin, bootstrap_servers: str) -> None:
     """Leave word for the clients of a broker that is about to be started in ``directory``."""
     lines = {
         "bootstrap.servers": bootstrap_servers,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lastword.broker import handshake
 from lastword.broker.info import BROKER, NodeInfo
-from lastword.broker.login import Login
+from lastword.broker.login import BrokerLogin
 from lastword.broker.metrics_agent import agent_option
+from lastword.broker.node_settings import to_properties
 from lastword.broker.runtime import KafkaRuntime
-from lastword.broker.settings import to_properties
 from lastword.errors import BrokerError
 from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer, log_options
 from lastword.jvm.ports import LOOPBACK
@@ -37,7 +37,7 @@ class BrokerNode:
         settings: Mapping[str, str],
         *,
         detached: bool,
-        login: Login | None = None,
+        login: BrokerLogin | None = None,
     ) -> None:
         self.info = info
         self._login = login

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from lastword import __version__
-from lastword.cli.support.context import AppContext, SharedOption
+from lastword.cli.support.app_context import AppContext, SharedOption
 from lastword.cli.support.failure import Failure
 from lastword.errors import LastwordError
 

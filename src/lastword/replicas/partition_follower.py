@@ -22,7 +22,7 @@ from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.replicas.sweep.dead_rows import SweepProgress
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S, Currency, Soundness
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.replicas.versions.recorder import NoVersions, VersionRecorder
+from lastword.replicas.versions.version_recorder import NoVersions, VersionRecorder
 from lastword.rows import offset_of
 from lastword.stores.base import Store
 

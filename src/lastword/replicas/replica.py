@@ -11,7 +11,7 @@ from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.progress import RestoreProgress, progress_of, still_to_do
 from lastword.replicas.sweep.soundness import Currency, Soundness
 from lastword.replicas.versions.past_builder import PastBuilder
-from lastword.stores.base import Scan, Store
+from lastword.stores.base import Store, StoreScan
 
 WAIT_OR_STALE = "wait_ready() waits; query.get(..., allow_stale=True) answers at once"
 
@@ -60,7 +60,7 @@ class Replica:
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end`` in key order, as of this moment.
 
         A scan that is open when the partition leaves ends with a StoreError; ``explained`` turns

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _WRITING_S = 1_800.0  # seconds on an idle machine; minutes have been seen on a busy one
-_LOOK_S = 1.0
+_POLL_S = 1.0
 # What it has to say concerns an archive that does not fit, which is no reason to worry anybody.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
@@ -136,7 +136,7 @@ def _wait_for(java: subprocess.Popen[Any], made: Path, progress: Progress | None
     began = SYSTEM_CLOCK.monotonic()
     while True:
         try:
-            java.wait(_LOOK_S)
+            java.wait(_POLL_S)
         except subprocess.TimeoutExpired:
             waited_s = SYSTEM_CLOCK.monotonic() - began
             if waited_s >= _WRITING_S:

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from lastword.errors import StoreError
 
-Row = tuple[bytes, bytes]
+StoredRow = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Capabilities:
     restore_batch_bytes: int = 0
 
 
-class Scan(Protocol):
+class StoreScan(Protocol):
     """Rows in key order as of the moment the scan was made; closed by exhaustion or ``close``.
 
     For one thread at a time. Closing the store ends it: the next row is then a StoreError.
     """
 
-    def __iter__(self) -> Iterator[Row]: ...
+    def __iter__(self) -> Iterator[StoredRow]: ...
 
-    def __next__(self) -> Row: ...
+    def __next__(self) -> StoredRow: ...
 
     def close(self) -> None:
         """Free what the scan holds; a second call does nothing."""
@@ -73,7 +73,7 @@ class Store(Protocol):
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end`` in key order, or in reverse of it.
 
         None means unbounded. The scan sees the state of the moment it was made, whatever is

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager
 from itertools import chain
 
 from lastword.errors import StoreError
-from lastword.stores.base import Row
+from lastword.stores.base import StoredRow
 
 _FIRST_CHUNK_ROWS = 16  # a lookup by prefix wants few rows, and wants them soon
 _CHUNK_ROWS_MAX = 1024
 _CHUNK_BYTES_MAX = 1 << 20
 
 
-class Cursor(ABC):
+class StoreCursor(ABC):
     """Where a scan stands in its store; knows how to fetch on and what to free.
 
     ``lock`` is reentrant because fetching may set off the garbage collector, which may close
@@ -30,24 +30,24 @@ class Cursor(ABC):
     def __init__(self, lock: AbstractContextManager[object]) -> None:
         self._lock = lock
         self._limit = _FIRST_CHUNK_ROWS
-        self._chunk: list[Row] = []
+        self._chunk: list[StoredRow] = []
         self._failure: StoreError | None = None
         self.live = True
 
     @abstractmethod
-    def _fetch(self, limit: int) -> list[Row]:
+    def _fetch(self, limit: int) -> list[StoredRow]:
         """The next rows; fewer than ``limit`` only at the end. Called with the lock held."""
 
     @abstractmethod
     def _release(self) -> None:
         """Free what the cursor holds. Called once, with the lock held."""
 
-    def chunks(self) -> Iterator[list[Row]]:
+    def chunks(self) -> Iterator[list[StoredRow]]:
         """The rows, in lists that ``close`` and ``fail`` may empty under the reader."""
         while (chunk := self._next_chunk()) is not None:
             yield chunk
 
-    def _next_chunk(self) -> list[Row] | None:
+    def _next_chunk(self) -> list[StoredRow] | None:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -89,14 +89,14 @@ class ChunkedScan:
 
     __slots__ = ("_cursor", "_rows")
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: StoreCursor) -> None:
         self._cursor = cursor
         self._rows = chain.from_iterable(cursor.chunks())
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[StoredRow]:
         return self._rows
 
-    def __next__(self) -> Row:
+    def __next__(self) -> StoredRow:
         return next(self._rows)
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from itertools import islice
 from threading import RLock
 from weakref import WeakSet
 
-from lastword.stores.base import Capabilities, Row, Scan, not_open, refuse_empty_keys
-from lastword.stores.chunked_scan import ChunkedScan, Cursor
+from lastword.stores.base import Capabilities, StoredRow, StoreScan, not_open, refuse_empty_keys
+from lastword.stores.chunked_scan import ChunkedScan, StoreCursor
 from lastword.stores.sorted_keys import SortedKeys
 
 _CAPABILITIES = Capabilities()
@@ -73,7 +73,7 @@ class MemoryStore:
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end``, as of this moment."""
         with self._lock:
             rows = self._opened()
@@ -154,7 +154,7 @@ class MemoryStore:
             rows.pop(key, None)
 
 
-class _MemoryCursor(Cursor):
+class _MemoryCursor(StoreCursor):
     """A range of the sorted keys, and the rows that have changed since the scan was made."""
 
     def __init__(
@@ -172,7 +172,7 @@ class _MemoryCursor(Cursor):
         for key, row in before.items():
             remember(key, row)
 
-    def _fetch(self, limit: int) -> list[Row]:
+    def _fetch(self, limit: int) -> list[StoredRow]:
         places, self._places = self._places[:limit], self._places[limit:]
         keys = [self._keys[place] for place in places]
         if not self._before:

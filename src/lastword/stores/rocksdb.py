@@ -11,7 +11,7 @@ from weakref import WeakSet
 from rocksdict import Options, Rdict, WriteBatch
 
 from lastword.errors import StoreError
-from lastword.stores.base import Capabilities, Scan, not_open, refuse_empty_keys
+from lastword.stores.base import Capabilities, StoreScan, not_open, refuse_empty_keys
 from lastword.stores.chunked_scan import ChunkedScan
 from lastword.stores.rocksdb_counter import RowCounter
 from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY, FIRST_KEY, RocksDBCursor, check_end
@@ -156,7 +156,7 @@ class RocksDBStore:
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end``, as of this moment."""
         with self._idle, store_errors(self._path):
             cursor = RocksDBCursor(

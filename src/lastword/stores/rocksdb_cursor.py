@@ -14,15 +14,15 @@ from pathlib import Path
 
 from rocksdict import Rdict, ReadOptions
 
-from lastword.stores.base import Row
-from lastword.stores.chunked_scan import Cursor
+from lastword.stores.base import StoredRow
+from lastword.stores.chunked_scan import StoreCursor
 from lastword.stores.rocksdb_errors import store_errors
 
 CHECKPOINT_KEY = b""  # no row has it, and it sorts before all of them
 FIRST_KEY = b"\x00"  # the smallest key a row can have
 
 
-class RocksDBCursor(Cursor):
+class RocksDBCursor(StoreCursor):
     """A native iterator over ``start <= key < end``; it sees the moment it was made."""
 
     def __init__(
@@ -44,13 +44,13 @@ class RocksDBCursor(Cursor):
         if end is not None:
             self._options.set_iterate_upper_bound(end)
         self._database: Rdict | None = database
-        self._rows: Iterator[Row] = iter(())
+        self._rows: Iterator[StoredRow] = iter(())
         # An empty upper bound would mean none at all.
         if end is None or end > self._start:
             origin = None if reverse else self._start
             self._rows = database.items(reverse, origin, self._options)
 
-    def _fetch(self, limit: int) -> list[Row]:
+    def _fetch(self, limit: int) -> list[StoredRow]:
         with store_errors(self._path):
             rows = list(islice(self._rows, limit))
             if rows:

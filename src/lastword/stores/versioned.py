@@ -8,7 +8,7 @@ from itertools import islice
 from threading import RLock
 from typing import NamedTuple
 
-from lastword.stores.base import Capabilities, Row, Scan, Store, refuse_empty_keys
+from lastword.stores.base import Capabilities, Store, StoredRow, StoreScan, refuse_empty_keys
 
 _ROW, _PAST, _END = b"r", b"v", b"w"
 _HEAD = struct.Struct(">4sq")
@@ -75,7 +75,7 @@ class VersionedStore:
         return self._below.get_many([_ROW + key for key in keys])
 
     def versions(self, keys: Sequence[bytes]) -> list[tuple[bytes | None, bytes | None]]:
-        """Row and past of each key, all as of one moment."""
+        """StoredRow and past of each key, all as of one moment."""
         both = [space + key for key in keys for space in (_ROW, _PAST)]
         found = iter(self._below.get_many(both))
         return list(zip(found, found, strict=True))
@@ -90,7 +90,7 @@ class VersionedStore:
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end``, as of this moment."""
         last = _PAST if end is None else _ROW + end
         return _RowScan(self._below.scan(_ROW + (start or b""), last, reverse=reverse))
@@ -167,14 +167,14 @@ class _RowScan:
 
     __slots__ = ("_below", "_rows")
 
-    def __init__(self, below: Scan) -> None:
+    def __init__(self, below: StoreScan) -> None:
         self._below = below
         self._rows = ((key[1:], row) for key, row in below)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[StoredRow]:
         return self._rows
 
-    def __next__(self) -> Row:
+    def __next__(self) -> StoredRow:
         return next(self._rows)
 
     def close(self) -> None:

@@ -12,25 +12,25 @@ from lastword.replicas.hooks import Hooks
 from lastword.replicas.progress import OnProgress, RestoreListener
 from lastword.replicas.replica import Replica
 from lastword.snapshots.travel.moments import Moment
-from lastword.snapshots.travel.time_travel import Progress, TimeTravel
-from lastword.table.config import TableConfig
+from lastword.snapshots.travel.time_travel import SizeListener, TimeTravel
 from lastword.table.decoder import Decoder
 from lastword.table.listening import ListenerThread
 from lastword.table.partition_view import PartitionView, views_of
 from lastword.table.parts import Parts, assemble
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.serving import Serving
 from lastword.table.stall import explain_stall
-from lastword.table.state import StateListener, StateMachine, TableState
+from lastword.table.table_config import TableConfig
+from lastword.table.table_state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 from lastword.writer.sole_writer import SoleWriter
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
-_LOOK_S = 0.5
+_POLL_S = 0.5
 _OPEN_AGAIN = "make a new Table to open it again"
 
 
@@ -123,7 +123,7 @@ class Lifecycle:
         """Wait while the restore moves; raises NotReadyError once it has stood still that long."""
         clock, replicas = self._config.clock, self.parts.replicas
         last, since = replicas.progress(), clock.monotonic()
-        while self.machine.wait_while(_ON_THE_WAY, _LOOK_S) in _ON_THE_WAY:
+        while self.machine.wait_while(_ON_THE_WAY, _POLL_S) in _ON_THE_WAY:
             now = replicas.progress()
             if on_progress is not None:
                 on_progress(now)
@@ -168,7 +168,7 @@ class Lifecycle:
         self._lock = threading.Lock()
         self.machine = StateMachine(None, TableState.ERROR)
 
-    def as_of(self, moment: Moment, progress: Progress) -> PastTable:
+    def as_of(self, moment: Moment, progress: SizeListener) -> PastTable:
         """A past state; the table need not be ready, only started."""
         parts, config = self.parts, self._config
         refuse_foreign(moment, parts.replicas.topic_state.topic_id)

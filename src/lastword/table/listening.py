@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 
-from lastword.table.state import StateListener, TableState
+from lastword.table.table_state import StateListener, TableState
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from lastword.errors import ConfigError, StoreCorruptedError
 from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
-from lastword.table.config import TableConfig
+from lastword.table.table_config import TableConfig
 
 log = logging.getLogger(__name__)
 

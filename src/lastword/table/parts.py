@@ -22,12 +22,12 @@ from lastword.replicas.replica import Replica
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.restore_source import RestoreSource
 from lastword.replicas.tail.following import Following
-from lastword.replicas.versions.recorder import KeptVersions
+from lastword.replicas.versions.version_recorder import KeptVersions
 from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
-from lastword.table.config import TableConfig
 from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
+from lastword.table.table_config import TableConfig
 from lastword.topics.check import Finding, check_topic, require_fit
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
 from lastword.writer.instance_fence import InstanceFence
@@ -141,7 +141,7 @@ def _restore_source(config: TableConfig, *, evicts: bool) -> RestoreSource | Non
         log.info("%s is restored from its log, which has the order of use", config.topic)
         return None
     try:
-        from lastword.snapshots.travel.source import SnapshotSource  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.travel.snapshot_source import SnapshotSource  # noqa: PLC0415 - loads deltalake
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"snapshots cannot be read: {error}", hint="pip install 'lastword[snapshots]'"

@@ -12,7 +12,7 @@ from lastword.codecs.base import KeyCodec, prefix_bounds
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import Currency
-from lastword.stores.base import Scan as StoreScan
+from lastword.stores.base import StoreScan
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ Shape = Callable[[int, bytes, bytes], T | None]
 Explain = Callable[[int, StoreError], LastwordError]
 """(partition, error) -> the error to raise for one of that partition's store."""
 
-Row = tuple[bytes, bytes, int]
+ScannedRow = tuple[bytes, bytes, int]
 """(key, row, partition)"""
 
 
@@ -83,13 +83,13 @@ class Scan(Generic[T]):
         for scan in self._scans.values():
             scan.close()
 
-    def _merged(self, reverse: bool) -> Iterator[Row]:
+    def _merged(self, reverse: bool) -> Iterator[ScannedRow]:
         streams = [self._with_partition(scan, p) for p, scan in self._scans.items()]
         if len(streams) == 1:
             return streams[0]
         return heapq.merge(*streams, key=itemgetter(0), reverse=reverse)
 
-    def _with_partition(self, scan: StoreScan, partition: int) -> Iterator[Row]:
+    def _with_partition(self, scan: StoreScan, partition: int) -> Iterator[ScannedRow]:
         try:
             for key, row in scan:
                 yield key, row, partition

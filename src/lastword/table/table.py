@@ -20,21 +20,21 @@ from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.versions.versions import keep_of
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.travel.moments import Moment
-from lastword.snapshots.travel.time_travel import Progress, unwatched
+from lastword.snapshots.travel.time_travel import SizeListener, unwatched
 from lastword.stores.factory import StoreSpec, store_factory
-from lastword.table.config import (
-    DEFAULT_APPLICATION_ID,
-    TableConfig,
-)
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.partition_view import PartitionView
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
-from lastword.table.state import StateListener, TableState
+from lastword.table.table_config import (
+    DEFAULT_APPLICATION_ID,
+    TableConfig,
+)
+from lastword.table.table_state import StateListener, TableState
 from lastword.table.watch import Watch
 from lastword.table.writes import Writes
 from lastword.writer.outcome import Outcome
@@ -245,7 +245,7 @@ class Table:
         """Keys that begin with ``prefix``, and their values."""
         return self.query.pairs(prefix=prefix, reverse=reverse)
 
-    def as_of(self, moment: Moment, *, progress: Progress = unwatched) -> PastTable:
+    def as_of(self, moment: Moment, *, progress: SizeListener = unwatched) -> PastTable:
         """The table as it was: at a time (milliseconds or a datetime), a position, or a version.
 
         Answered exactly, from snapshots, history and the log, or refused with MomentGoneError.

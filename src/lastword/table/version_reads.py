@@ -14,7 +14,7 @@ from lastword.replicas.replica import Replica
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.versions.past_builder import PastBuilder
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
-from lastword.replicas.versions.versions import Cut, KeyVersion, decode_past, versions_of
+from lastword.replicas.versions.versions import KeyVersion, VersionCut, decode_past, versions_of
 from lastword.rows import decode_row
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
 from lastword.table.entry import RawEntry, raw_entry
@@ -96,7 +96,7 @@ class VersionReads:
         self._serving.ensure_ready_at((partition,))
         return self._replicas.at(partition)
 
-    def _cut(self, moment: Moment, replica: Replica) -> Cut:
+    def _cut(self, moment: Moment, replica: Replica) -> VersionCut:
         """The moment in the log of the key's partition; waits until that is read."""
         partition = replica.partition
         if isinstance(moment, Version):
@@ -110,7 +110,7 @@ class VersionReads:
                 )
             below = moment.offsets[partition]
             self._replicas.wait_for(Position({partition: below}), _WAIT_S)
-            return Cut(below=below)
+            return VersionCut(below=below)
         time_ms = as_milliseconds(moment)
         if time_ms > self._clock.now_ms():
             raise ConfigError(
@@ -119,7 +119,7 @@ class VersionReads:
         if time_ms >= replica.at_end_ms:
             end = self._admin.stable_offsets(self._replicas.topic, [partition])
             self._replicas.wait_for(Position(end), _WAIT_S)
-        return Cut(until_ms=time_ms)
+        return VersionCut(until_ms=time_ms)
 
     def _gone(self, moment: Moment, partition: int, unknown: NotCovered) -> MomentGoneError:
         earliest = f"the position {partition}:{unknown.below}"

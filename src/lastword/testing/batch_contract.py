@@ -1,7 +1,7 @@
 """What every batch must answer, as tests: subclass, say how to make one, and run pytest.
 
     class TestMyBatch(BatchContract):
-        def make_batch(self, written: Written) -> Batch:
+        def make_batch(self, written: WrittenBatch) -> Batch:
             return MyBatch(written.records, ...)
 
 Each answer is compared with that of a plain model, record by record. Needs pytest and hypothesis.
@@ -22,7 +22,7 @@ from lastword.testing.batch_model import (
     OWNER,
     RULES,
     TableModel,
-    Written,
+    WrittenBatch,
     batches,
     belongs,
     plain_batches,
@@ -45,13 +45,13 @@ VALIDATORS = st.sampled_from([None, why_bad])
 class BatchContract:
     """The contract of a batch of partition 0."""
 
-    def make_batch(self, written: Written) -> Batch:
+    def make_batch(self, written: WrittenBatch) -> Batch:
         """A batch of exactly these records."""
         raise NotImplementedError
 
     @_checked
     @given(batches())
-    def test_its_columns_and_its_records_are_what_was_written(self, written: Written) -> None:
+    def test_its_columns_and_its_records_are_what_was_written(self, written: WrittenBatch) -> None:
         batch, records = self.make_batch(written), written.records
         assert isinstance(batch, Batch)
         assert len(batch) == len(records)
@@ -70,7 +70,7 @@ class BatchContract:
 
     @_checked
     @given(batches())
-    def test_its_numbers_are_numbers_of_python(self, written: Written) -> None:
+    def test_its_numbers_are_numbers_of_python(self, written: WrittenBatch) -> None:
         """A numpy integer would end in a message or a checkpoint that cannot be encoded."""
         batch = self.make_batch(written)
         rows = batch.table_rows(TableRules(Keyspace(1)), why_bad)
@@ -84,7 +84,7 @@ class BatchContract:
     @_checked
     @given(batches(), RULES, VALIDATORS)
     def test_the_last_record_of_each_key_becomes_a_row_or_a_delete(
-        self, written: Written, rules: TableRules, validate: object
+        self, written: WrittenBatch, rules: TableRules, validate: object
     ) -> None:
         chosen = why_bad if validate else None
         rows = self.make_batch(written).table_rows(rules, chosen)
@@ -99,7 +99,9 @@ class BatchContract:
 
     @_checked
     @given(plain_batches())
-    def test_puts_without_headers_become_rows(self, given_: tuple[Written, TableRules]) -> None:
+    def test_puts_without_headers_become_rows(
+        self, given_: tuple[WrittenBatch, TableRules]
+    ) -> None:
         written, rules = given_
         rows = self.make_batch(written).table_rows(rules)
         assert dict(rows.puts) == TableModel(written.records, rules).puts
@@ -109,7 +111,7 @@ class BatchContract:
     @_checked
     @given(batches(), RULES)
     def test_the_records_of_a_table_are_every_change_that_belongs_to_it(
-        self, written: Written, rules: TableRules
+        self, written: WrittenBatch, rules: TableRules
     ) -> None:
         expected = [
             each._replace(headers=unmarked(each.headers, rules))
@@ -121,7 +123,7 @@ class BatchContract:
     @_checked
     @given(batches(), RULES, VALIDATORS, st.integers(-1, 10))
     def test_every_change_is_a_row_with_the_latest_time_so_far(
-        self, written: Written, rules: TableRules, validate: object, since_ms: int
+        self, written: WrittenBatch, rules: TableRules, validate: object, since_ms: int
     ) -> None:
         chosen = why_bad if validate else None
         changes = self.make_batch(written).row_changes(rules, since_ms, chosen)
@@ -129,7 +131,7 @@ class BatchContract:
 
     @_checked
     @given(batches(), st.integers(-1, 200))
-    def test_it_can_be_cut_at_an_offset(self, written: Written, after: int) -> None:
+    def test_it_can_be_cut_at_an_offset(self, written: WrittenBatch, after: int) -> None:
         first = written.records[0].offset if written.records else written.next_offset
         end = max(0, first + after)
         cut = self.make_batch(written).below(end)
@@ -140,7 +142,7 @@ class BatchContract:
 
     @_checked
     @given(batches(), st.integers(0, 60))
-    def test_it_can_be_cut_after_some_records(self, written: Written, count: int) -> None:
+    def test_it_can_be_cut_after_some_records(self, written: WrittenBatch, count: int) -> None:
         count = min(count, len(written.records))
         kept = written.records[:count]
         end = kept[-1].offset + 1 if kept else written.next_offset
@@ -151,20 +153,20 @@ class BatchContract:
 
     @_checked
     @given(batches(), KEYS)
-    def test_the_records_of_a_key_are_found(self, written: Written, key: bytes | None) -> None:
+    def test_the_records_of_a_key_are_found(self, written: WrittenBatch, key: bytes | None) -> None:
         found = self.make_batch(written).records_of(key or b"")
         assert found == [each for each in written.records if each.key == (key or b"")]
 
     @_checked
     @given(batches())
-    def test_the_last_tombstone_of_each_key_is_found(self, written: Written) -> None:
+    def test_the_last_tombstone_of_each_key_is_found(self, written: WrittenBatch) -> None:
         gone = [each for each in written.records if each.value is None and each.key is not None]
         expected = {each.key: each.offset for each in gone}
         assert self.make_batch(written).tombstones() == expected
 
     @_checked
     @given(batches())
-    def test_it_counts_what_it_holds(self, written: Written) -> None:
+    def test_it_counts_what_it_holds(self, written: WrittenBatch) -> None:
         contents = self.make_batch(written).contents()
         keyed = [each for each in written.records if each.key]
         assert contents.keyless == len(written.records) - len(keyed)
@@ -173,7 +175,7 @@ class BatchContract:
 
     @_checked
     @given(batches())
-    def test_the_marks_of_its_records_are_found(self, written: Written) -> None:
+    def test_the_marks_of_its_records_are_found(self, written: WrittenBatch) -> None:
         batch = self.make_batch(written)
         unmarked_at = [each.offset for each in written.records if OWNER not in each.headers]
         assert batch.offset_without(OWNER) == (unmarked_at[0] if unmarked_at else None)
@@ -182,7 +184,7 @@ class BatchContract:
         ]
 
     def test_an_empty_batch_changes_nothing(self) -> None:
-        batch = self.make_batch(Written([], 12, []))
+        batch = self.make_batch(WrittenBatch([], 12, []))
         rows = batch.table_rows(TableRules(Keyspace(3)))
         assert (len(batch), dict(rows.puts), list(rows.deletes)) == (0, {}, [])
         assert batch.below(5).next_offset == 5

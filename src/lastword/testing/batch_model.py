@@ -41,7 +41,7 @@ RULES = st.builds(
 )
 
 
-class Written(NamedTuple):
+class WrittenBatch(NamedTuple):
     """The records of a batch, and what else it is made of."""
 
     records: list[Record]
@@ -55,7 +55,7 @@ def why_bad(_key: bytes, value: bytes) -> str | None:
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> Written:
+def batches(draw: st.DrawFn) -> WrittenBatch:
     """Any records of partition 0, at offsets with gaps between them."""
     rows = draw(st.lists(st.tuples(KEYS, VALUES, HEADERS, TIMES, st.integers(1, 3)), max_size=60))
     records, offset = [], draw(st.integers(0, 2**40))
@@ -64,11 +64,11 @@ def batches(draw: st.DrawFn) -> Written:
         offset += step
     unreadable = [each.offset for each in records if not each.headers]
     chosen = draw(st.sets(st.sampled_from(unreadable), max_size=3)) if unreadable else set()
-    return Written(records, offset, sorted(chosen))
+    return WrittenBatch(records, offset, sorted(chosen))
 
 
 @st.composite
-def plain_batches(draw: st.DrawFn) -> tuple[Written, TableRules]:
+def plain_batches(draw: st.DrawFn) -> tuple[WrittenBatch, TableRules]:
     """Puts without headers, of keys that belong to partition 0: most batches of a restore."""
     keyspace = draw(st.builds(Keyspace, st.integers(1, 3)))
     keys = [b"user-%d" % n for n in range(60)]
@@ -76,7 +76,7 @@ def plain_batches(draw: st.DrawFn) -> tuple[Written, TableRules]:
     pairs = draw(st.lists(st.tuples(st.sampled_from(here), st.binary(max_size=9)), max_size=60))
     first = draw(st.integers(0, 2**40))
     records = [Record(0, first + i, i, key, value) for i, (key, value) in enumerate(pairs)]
-    return Written(records, first + len(records), []), TableRules(keyspace)
+    return WrittenBatch(records, first + len(records), []), TableRules(keyspace)
 
 
 class TableModel:

@@ -9,7 +9,7 @@ import pytest
 from lastword.errors import ConnectionFailedError, TopicNotFoundError
 from lastword.kafka.log.source import LogSource
 from lastword.testing.log_source_contract import NOBODY, LogSourceFixtures, MakeTopic
-from lastword.testing.log_writer import LogWriter, Written
+from lastword.testing.log_writer import LogWriter, NewRecord
 
 
 class LogRangeContract(LogSourceFixtures):
@@ -20,7 +20,7 @@ class LogRangeContract(LogSourceFixtures):
     ) -> None:
         topic = make_topic(partitions=3)
         for partition in range(3):
-            records = [Written(b"%d" % n, b"x") for n in range(200)]
+            records = [NewRecord(b"%d" % n, b"x") for n in range(200)]
             writer.append(topic, records, partition=partition)
         found: dict[int, list[int]] = {}
         for batch in source.read(topic, {0: (10, 20), 1: (0, 1), 2: (50, 50)}):
@@ -31,9 +31,9 @@ class LogRangeContract(LogSourceFixtures):
     def test_a_range_may_end_at_a_marker_or_behind_it(
         self, writer: LogWriter, topic: str, source: LogSource
     ) -> None:
-        writer.begin(topic, [Written(b"a", b"1"), Written(b"b", b"2")]).commit()
-        writer.append(topic, [Written(b"c", b"3")])
-        writer.begin(topic, [Written(b"d", b"4")]).abort()  # offsets 4 and 5
+        writer.begin(topic, [NewRecord(b"a", b"1"), NewRecord(b"b", b"2")]).commit()
+        writer.append(topic, [NewRecord(b"c", b"3")])
+        writer.begin(topic, [NewRecord(b"d", b"4")]).abort()  # offsets 4 and 5
         for end, expected in ((2, [0, 1]), (3, [0, 1]), (4, [0, 1, 3]), (5, [0, 1, 3])):
             assert _offsets(source, topic, 0, end) == expected, f"up to {end}"
         assert _offsets(source, topic, 4, 6) == []
@@ -52,14 +52,14 @@ class LogRangeContract(LogSourceFixtures):
     def test_a_range_that_never_ends_is_given_up(
         self, writer: LogWriter, topic: str, source: LogSource
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1")])
+        writer.append(topic, [NewRecord(b"a", b"1")])
         with pytest.raises(ConnectionFailedError, match="nothing arrived for 1 s"):
             list(source.read(topic, {0: (0, 5)}, stall_timeout_s=1.0))
 
     def test_a_range_ends_early_when_told_to(
         self, writer: LogWriter, topic: str, source: LogSource
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1")])
+        writer.append(topic, [NewRecord(b"a", b"1")])
         stopped: list[bool] = []
         reading = source.read(topic, {0: (0, 5)}, stopping=lambda: bool(stopped))
         assert list(next(reading).keys) == [b"a"]
@@ -69,7 +69,7 @@ class LogRangeContract(LogSourceFixtures):
     def test_a_range_that_is_closed_ends(
         self, writer: LogWriter, topic: str, source: LogSource
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1")])
+        writer.append(topic, [NewRecord(b"a", b"1")])
         reading = source.read(topic, {0: (0, 5)})
         next(reading)
         reading.close()

@@ -28,7 +28,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.source import EndOfLog, LogReader, LogSource, News, PositionLost
 from lastword.records import Batch, Record
-from lastword.testing.log_writer import LogWriter, Written
+from lastword.testing.log_writer import LogWriter, NewRecord
 from lastword.testing.waiting import wait_until
 
 WITHIN_S = 60.0
@@ -135,9 +135,14 @@ class LogSourceContract(LogSourceFixtures):
         topic = make_topic(settings={"cleanup.policy": "delete"})
         headers = (("h", b"x"), ("n", None), ("h", b""))
         writer.append(
-            topic, [Written(b"a", b"1"), Written(b"b", None), Written(b"c", b"", headers)]
+            topic,
+            [
+                NewRecord(b"a", b"1"),
+                NewRecord(b"b", None),
+                NewRecord(b"c", b"", headers),
+            ],
         )
-        writer.append(topic, [Written(None, b"keyless"), Written(b"", b"empty key")])
+        writer.append(topic, [NewRecord(None, b"keyless"), NewRecord(b"", b"empty key")])
         reading.reader.assign(0, 0)
         reading.until_end(5)
         assert [(each.key, each.value) for each in reading.records] == [
@@ -155,7 +160,7 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         topic, many = make_topic(partitions=3), {0: 9_000, 1: 0, 2: 500}
         for partition, count in many.items():
-            records = [Written(b"%d" % n, b"x" * 20) for n in range(count)]
+            records = [NewRecord(b"%d" % n, b"x" * 20) for n in range(count)]
             writer.append(topic, records, partition=partition)
             reading.reader.assign(partition, 0)
         ends: dict[int, EndOfLog] = {}
@@ -177,12 +182,12 @@ class LogSourceContract(LogSourceFixtures):
     def test_reading_starts_where_it_is_told_to_and_stops_when_released(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.append(topic, [Written(b"%d" % n, b"x") for n in range(10)])
+        writer.append(topic, [NewRecord(b"%d" % n, b"x") for n in range(10)])
         reading.reader.assign(0, 7)
         reading.until_end(10)
         assert reading.offsets == [7, 8, 9]
         reading.reader.release(0)
-        writer.append(topic, [Written(b"later", b"x")])
+        writer.append(topic, [NewRecord(b"later", b"x")])
         assert reading.reader.poll(0.3) == []
         reading.reader.assign(0, 10)
         reading.until_end(11)
@@ -193,9 +198,9 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         reading.reader.assign(0, 0)
         reading.until_end(0)
-        writer.append(topic, [Written(b"a", b"1")])
+        writer.append(topic, [NewRecord(b"a", b"1")])
         reading.until_end(1)
-        writer.append(topic, [Written(b"a", b"2")])
+        writer.append(topic, [NewRecord(b"a", b"2")])
         reading.until_end(2)
         assert [each.value for each in reading.records] == [b"1", b"2"]
 
@@ -204,11 +209,12 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         topic = make_topic(settings=EAGER_COMPACTION)
         writer.append(
-            topic, [Written(b"kept", b"1")] + [Written(b"key", b"%d" % n) for n in range(9)]
+            topic,
+            [NewRecord(b"kept", b"1")] + [NewRecord(b"key", b"%d" % n) for n in range(9)],
         )
 
         def offsets() -> list[int]:
-            writer.append(topic, [Written(b"filler", b"x")])  # so that segments roll
+            writer.append(topic, [NewRecord(b"filler", b"x")])  # so that segments roll
             reading = Reading(source.follow(topic))
             reading.reader.assign(0, 0)
             reading.until_end(admin.end_offsets(topic, [0])[0])
@@ -220,9 +226,9 @@ class LogSourceContract(LogSourceFixtures):
     def test_only_committed_records_arrive_and_the_end_lies_behind_the_marker(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.begin(topic, [Written(b"a", b"committed")]).commit()
-        writer.begin(topic, [Written(b"a", b"aborted")]).abort()
-        writer.append(topic, [Written(b"a", b"plain")])
+        writer.begin(topic, [NewRecord(b"a", b"committed")]).commit()
+        writer.begin(topic, [NewRecord(b"a", b"aborted")]).abort()
+        writer.append(topic, [NewRecord(b"a", b"plain")])
         reading.reader.assign(0, 0)
         reading.until_end(5)
         assert [each.value for each in reading.records] == [b"committed", b"plain"]
@@ -230,8 +236,8 @@ class LogSourceContract(LogSourceFixtures):
     def test_an_aborted_tail_is_read_to_its_end(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1")])
-        writer.begin(topic, [Written(b"a", b"2"), Written(b"a", b"3")]).abort()
+        writer.append(topic, [NewRecord(b"a", b"1")])
+        writer.begin(topic, [NewRecord(b"a", b"2"), NewRecord(b"a", b"3")]).abort()
         reading.reader.assign(0, 0)
         reading.until_end(4)
         assert reading.offsets == [0]
@@ -239,9 +245,9 @@ class LogSourceContract(LogSourceFixtures):
     def test_an_open_transaction_hides_what_follows_until_it_ends(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.append(topic, [Written(b"a", b"before")])
-        transaction = writer.begin(topic, [Written(b"b", b"undecided")])
-        writer.append(topic, [Written(b"c", b"behind")])
+        writer.append(topic, [NewRecord(b"a", b"before")])
+        transaction = writer.begin(topic, [NewRecord(b"b", b"undecided")])
+        writer.append(topic, [NewRecord(b"c", b"behind")])
         reading.reader.assign(0, 0)
         reading.until_end(1)
         assert reading.offsets == [0]
@@ -252,7 +258,7 @@ class LogSourceContract(LogSourceFixtures):
     def test_an_offset_beyond_the_end_is_lost_and_never_reset(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1")])
+        writer.append(topic, [NewRecord(b"a", b"1")])
         reading.reader.assign(0, 5)
         lost = reading.until_lost()
         assert (lost.partition, bool(lost.reason)) == (0, True)
@@ -265,7 +271,7 @@ class LogSourceContract(LogSourceFixtures):
         self, writer: LogWriter, make_topic: MakeTopic, reading: Reading, admin: Admin
     ) -> None:
         topic = make_topic(settings={"cleanup.policy": "delete"})
-        writer.append(topic, [Written(b"a", b"%d" % n) for n in range(5)])
+        writer.append(topic, [NewRecord(b"a", b"%d" % n) for n in range(5)])
         admin.delete_before(topic, {0: 3})
         reading.reader.assign(0, 1)
         reading.until_lost()
@@ -275,12 +281,12 @@ class LogSourceContract(LogSourceFixtures):
         self, writer: LogWriter, make_topic: MakeTopic, reading: Reading, admin: Admin
     ) -> None:
         topic = make_topic()
-        writer.append(topic, [Written(b"a", b"%d" % n) for n in range(10)])
+        writer.append(topic, [NewRecord(b"a", b"%d" % n) for n in range(10)])
         reading.reader.assign(0, 0)
         reading.until_end(10)
         admin.delete(topic)
         make_topic()
-        writer.append(topic, [Written(b"new", b"1")])
+        writer.append(topic, [NewRecord(b"new", b"1")])
         reading.until_lost()
         assert b"new" not in {each.key for each in reading.records}
 
@@ -292,7 +298,7 @@ class LogSourceContract(LogSourceFixtures):
     def test_a_leader_epoch_that_is_right_changes_nothing(
         self, writer: LogWriter, topic: str, reading: Reading
     ) -> None:
-        writer.append(topic, [Written(b"a", b"1"), Written(b"a", b"2")])
+        writer.append(topic, [NewRecord(b"a", b"1"), NewRecord(b"a", b"2")])
         reading.reader.assign(0, 1, 0)
         reading.until_end(2)
         assert reading.offsets == [1]
@@ -302,8 +308,8 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         fine = (("trace", b"1"),)
         odd = (("trace", b"2"), (b"\xff\xfe", b"x"))
-        writer.append(topic, [Written(b"a", b"1", fine), Written(b"b", b"2", odd)])
-        writer.append(topic, [Written(b"c", b"3", fine)])
+        writer.append(topic, [NewRecord(b"a", b"1", fine), NewRecord(b"b", b"2", odd)])
+        writer.append(topic, [NewRecord(b"c", b"3", fine)])
         reading.reader.assign(0, 0)
         reading.until_end(3)
         assert [each.headers for each in reading.records] == [fine, (), fine]
@@ -314,7 +320,7 @@ class LogSourceContract(LogSourceFixtures):
     def test_a_record_larger_than_the_queue_arrives(
         self, writer: LogWriter, topic: str, source: LogSource
     ) -> None:
-        writer.append(topic, [Written(b"large", b"x" * 900_000), Written(b"small", b"1")])
+        writer.append(topic, [NewRecord(b"large", b"x" * 900_000), NewRecord(b"small", b"1")])
         reading = Reading(source.follow(topic, queue_bytes=1 << 10))
         reading.reader.assign(0, 0)
         reading.until_end(2)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 
-class Written(NamedTuple):
+class NewRecord(NamedTuple):
     """A record to write. The name of a header may be bytes that are not UTF-8."""
 
     key: bytes | None
@@ -14,7 +14,7 @@ class Written(NamedTuple):
     headers: Sequence[tuple[str | bytes, bytes | None]] = ()
 
 
-class OpenTransaction(Protocol):
+class UndecidedTransaction(Protocol):
     """A transaction whose records are in the log, undecided."""
 
     def commit(self) -> None:
@@ -27,8 +27,8 @@ class OpenTransaction(Protocol):
 class LogWriter(Protocol):
     """Writes to one cluster, by another client than the source that is tested."""
 
-    def append(self, topic: str, records: Sequence[Written], *, partition: int = 0) -> None:
+    def append(self, topic: str, records: Sequence[NewRecord], *, partition: int = 0) -> None:
         """Append in order; returns when all of it is acknowledged."""
 
-    def begin(self, topic: str, records: Sequence[Written]) -> OpenTransaction:
+    def begin(self, topic: str, records: Sequence[NewRecord]) -> UndecidedTransaction:
         """Append to partition 0 in a new transaction, and leave it open."""

@@ -11,7 +11,7 @@ import pytest
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Write
-from lastword.testing.logs import read_log
+from lastword.testing.read_log import read_log
 from lastword.testing.write_path_contract import PARTITIONS, PATIENT_S, WritePathContract
 from lastword.writer.outcome import Failed, Unread
 from lastword.writer.read_your_writes import WaitFor

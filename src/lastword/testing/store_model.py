@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lastword.errors import StoreError
-from lastword.stores.base import Row, Scan, Store
+from lastword.stores.base import Store, StoredRow, StoreScan
 
 # Few and short keys, so that walks meet the same ones again; the bytes are those at the edges.
 _BYTES = st.sampled_from([0x00, 0x01, 0x61, 0x62, 0xFE, 0xFF])
@@ -31,7 +31,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.open()
         self.rows: dict[bytes, bytes] = {}
         self.checkpoint: bytes | None = None
-        self.scans: list[tuple[Scan, list[Row]]] = []
+        self.scans: list[tuple[StoreScan, list[StoredRow]]] = []
 
     @rule(puts=st.dictionaries(KEYS, ROWS), deletes=st.sets(KEYS), checkpoint=ROWS)
     def apply(self, puts: dict[bytes, bytes], deletes: set[bytes], checkpoint: bytes) -> None:
@@ -114,7 +114,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert list(self.store.scan()) == self.range(None, None, False)
         self.store.close()
 
-    def range(self, start: bytes | None, end: bytes | None, reverse: bool) -> list[Row]:
+    def range(self, start: bytes | None, end: bytes | None, reverse: bool) -> list[StoredRow]:
         """What a scan of the dict would give."""
         return [
             (key, self.rows[key])

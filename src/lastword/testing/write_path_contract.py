@@ -33,7 +33,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
 from lastword.records import ABSENT, Header, Version, Write
-from lastword.testing.logs import read_log
+from lastword.testing.read_log import read_log
 from lastword.testing.waiting import wait_until
 from lastword.topics.creation import create_topic
 from lastword.writer.outcome import Acknowledged, Failed, Indeterminate, Outcome

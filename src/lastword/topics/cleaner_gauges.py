@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lastword.broker.metrics import Sample
+from lastword.broker.scrape import ScrapedSample
 
 _MANAGER = "kafka_log_LogCleanerManager_"
 _CLEANER = "kafka_log_LogCleaner_"
@@ -24,7 +24,7 @@ class CleanerGauges(NamedTuple):
     since_last_run_ms: int | None
 
 
-def cleaner_gauges(samples: Sequence[Sample]) -> CleanerGauges:
+def cleaner_gauges(samples: Sequence[ScrapedSample]) -> CleanerGauges:
     """Pick the cleaner's gauges out of a node's metrics; log directories are added up."""
     values: dict[str, float] = {}
     for sample in samples:

@@ -14,7 +14,7 @@ EXAMPLES_MAX = 100
 """How many keys are named of those that have a fault; all of them are counted."""
 
 
-Progress = Callable[[int, int], None]
+SurveyProgress = Callable[[int, int], None]
 """Called with how many offsets have been passed, and how many there are."""
 
 
@@ -55,7 +55,7 @@ def survey_topic(
     admin: Admin,
     log_source: LogSource,
     topic: str,
-    report: Progress | None = None,
+    report: SurveyProgress | None = None,
     *,
     key_suffix_bytes: int = 0,
 ) -> Survey:
@@ -74,7 +74,7 @@ def survey_topic(
 
 
 def _reported(
-    batches: Iterable[Batch], ranges: Mapping[int, tuple[int, int]], report: Progress
+    batches: Iterable[Batch], ranges: Mapping[int, tuple[int, int]], report: SurveyProgress
 ) -> Iterator[Batch]:
     at = {partition: start for partition, (start, _) in ranges.items()}
     begin, total = sum(at.values()), sum(end - start for start, end in ranges.values())

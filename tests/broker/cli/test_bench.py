@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lastword.bench.stream import ChangeStream
+from lastword.bench.change_stream import ChangeStream
 from lastword.kafka.admin import Admin
 from tests.broker.cli.conftest import Lastword
 

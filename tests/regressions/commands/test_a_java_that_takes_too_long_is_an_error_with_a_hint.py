@@ -22,7 +22,7 @@ def test_it_is_ended_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     script.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600\n")
     script.chmod(0o755)
     archive = ClassArchive.of(tmp_path, Java(script, 21, "PATH"), [])
-    monkeypatch.setattr(class_archive, "_LOOK_S", 0.05)
+    monkeypatch.setattr(class_archive, "_POLL_S", 0.05)
     monkeypatch.setattr(class_archive, "_WRITING_S", 0.3)
     shown: list[str] = []
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.cli.support.output import Output
+from lastword.cli.support.output import CommandOutput
 
 HOSTILE = "bad \x1b]0;owned\x07\x9b2J\u202e value"
 ESCAPED = "bad \\x1b]0;owned\\x07\\x9b2J\\u202e value"
@@ -16,7 +16,7 @@ ESCAPED = "bad \\x1b]0;owned\\x07\\x9b2J\\u202e value"
 def test_notes_and_lines_are_escaped_and_keep_their_line_breaks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    output = Output(json_lines=False)
+    output = CommandOutput(json_lines=False)
     output.info(f"ended:\n{HOSTILE}")
     output.line(f"  {HOSTILE}\n", {})
     printed = capsys.readouterr()
@@ -25,5 +25,5 @@ def test_notes_and_lines_are_escaped_and_keep_their_line_breaks(
 
 
 def test_what_a_caller_escaped_already_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    Output(json_lines=False).line(ESCAPED, {})
+    CommandOutput(json_lines=False).line(ESCAPED, {})
     assert capsys.readouterr().out == ESCAPED + "\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.home import tighten_home
 from lastword.jvm.file_lock import locked
 from lastword.private_files import make_private_directory, write_private

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from lastword.service import Limits
-from lastword.service.watch.events import CHUNK_BYTES, Chunk
+from lastword.service.watch.change_events import CHUNK_BYTES, Chunk
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.event_stream import Events, watching

@@ -11,7 +11,7 @@ from pathlib import Path
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.shifted_clock import ShiftedClock

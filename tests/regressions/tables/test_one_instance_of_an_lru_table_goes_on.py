@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from lastword.errors import FencedError
-from lastword.table.state import TableState
 from lastword.table.table import Table
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
 from tests.support.tables import Tables

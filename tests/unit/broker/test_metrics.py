@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.broker.metrics import Sample, parse
+from lastword.broker.scrape import ScrapedSample, parse
 
 TEXT = """# HELP kafka_log_Log_Size Attribute exposed for management
 # TYPE kafka_log_Log_Size untyped
@@ -17,9 +17,9 @@ jvm_info{version="17 \\"x\\" } 1",vendor=""} 1
 
 def test_comments_are_left_out_and_labels_and_values_are_read() -> None:
     assert parse(TEXT) == [
-        Sample("kafka_log_Log_Size", {"partition": "0", "topic": "user-profiles"}, 1584.0),
-        Sample("kafka_log_LogCleaner_max_clean_time_secs", {}, -1794779528.0),
-        Sample("jvm_info", {"version": '17 "x" } 1', "vendor": ""}, 1.0),
+        ScrapedSample("kafka_log_Log_Size", {"partition": "0", "topic": "user-profiles"}, 1584.0),
+        ScrapedSample("kafka_log_LogCleaner_max_clean_time_secs", {}, -1794779528.0),
+        ScrapedSample("jvm_info", {"version": '17 "x" } 1', "vendor": ""}, 1.0),
     ]
 
 
@@ -30,5 +30,5 @@ def test_comments_are_left_out_and_labels_and_values_are_read() -> None:
 def test_any_label_value_survives(value: str, number: float) -> None:
     written = value.replace("\\", "\\\\").replace('"', '\\"')
     assert parse(f'm{{name="{written}",other="x"}} {number}\n') == [
-        Sample("m", {"name": value, "other": "x"}, number)
+        ScrapedSample("m", {"name": value, "other": "x"}, number)
     ]

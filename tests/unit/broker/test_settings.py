@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.broker.info import NodeInfo
-from lastword.broker.settings import (
+from lastword.broker.node_settings import (
     check_settings,
     default_settings,
     node_settings,

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from lastword.cli.support.logs import set_up_logging
+from lastword.cli.support.log_setup import set_up_logging
 
 
 def logged(capsys: pytest.CaptureFixture[str], verbosity: int, log_format: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.support.output import Output, as_json, as_text, printable
+from lastword.cli.support.output import CommandOutput, as_json, as_text, printable
 
 HOSTILE = "\x1b]0;owned\x07\x9b2J\u202egnp.exe\u200b\r\n[bold red]not markup[/] :boom:"
 DANGEROUS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x200B)}
@@ -44,7 +44,9 @@ def test_bytes_are_base64_in_json_and_escapes_for_people() -> None:
 def test_rows_from_a_topic_cannot_command_the_terminal(
     capsys: pytest.CaptureFixture[str], *, json_lines: bool
 ) -> None:
-    count = Output(json_lines=json_lines).rows(["key", "value"], [{"key": HOSTILE, "value": 1}])
+    count = CommandOutput(json_lines=json_lines).rows(
+        ["key", "value"], [{"key": HOSTILE, "value": 1}]
+    )
     printed = capsys.readouterr().out
     assert count == 1
     assert not DANGEROUS & set(printed.replace("\n", ""))
@@ -53,15 +55,15 @@ def test_rows_from_a_topic_cannot_command_the_terminal(
 
 
 def test_notes_for_people_are_left_out_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    Output(json_lines=True).info("restored")
-    Output(json_lines=False).info("restored")
+    CommandOutput(json_lines=True).info("restored")
+    CommandOutput(json_lines=False).info("restored")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "restored\n")
 
 
 def test_details_are_one_object_or_one_line_per_entry(capsys: pytest.CaptureFixture[str]) -> None:
     details = {"log_start": 0, "caught_up": True, "lag": None}
-    Output(json_lines=True).details(details)
+    CommandOutput(json_lines=True).details(details)
     assert json.loads(capsys.readouterr().out) == details
-    Output(json_lines=False).details(details)
+    CommandOutput(json_lines=False).details(details)
     assert capsys.readouterr().out == "log start  0\ncaught up  yes\nlag        -\n"

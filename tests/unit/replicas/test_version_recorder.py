@@ -9,8 +9,8 @@ from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
-from lastword.replicas.versions.recorder import KeptVersions
-from lastword.replicas.versions.versions import VERSIONS_MAX, Cut, Keep, decode_past, keep_of
+from lastword.replicas.versions.version_recorder import KeptVersions
+from lastword.replicas.versions.versions import VERSIONS_MAX, Keep, VersionCut, decode_past, keep_of
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -39,7 +39,7 @@ class Versioned:
     def at(self, key: bytes, below: int) -> bytes | NotCovered | None:
         row, past = self.store.versions([key])[0]
         coverage = self.past_builder.coverage
-        found = version_at(Cut(below=below), coverage, row, decode_past(past))
+        found = version_at(VersionCut(below=below), coverage, row, decode_past(past))
         if found is None or isinstance(found, NotCovered):
             return found
         return None if found.row is None else decode_row(found.row).value

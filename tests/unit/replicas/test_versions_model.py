@@ -10,8 +10,8 @@ from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
-from lastword.replicas.versions.recorder import KeptVersions
-from lastword.replicas.versions.versions import Cut, Keep, decode_past
+from lastword.replicas.versions.version_recorder import KeptVersions
+from lastword.replicas.versions.versions import Keep, VersionCut, decode_past
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -135,12 +135,12 @@ class World:
         states: list[dict[bytes, bytes | None]] = [{}]
         for key, value, _ in self.log:
             states.append(states[-1] | {key: value})
-        cuts = [(Cut(below=at), at) for at in range(self.follower.position + 1)]
+        cuts = [(VersionCut(below=at), at) for at in range(self.follower.position + 1)]
         if self.at == len(self.log):
             times = {write[2] + more for write in self.log for more in (-1, 0, 1)}
             for time_ms in times | {self.clock.now_ms()}:
                 later = (o for o, write in enumerate(self.log) if write[2] > time_ms)
-                cuts.append((Cut(until_ms=time_ms), next(later, len(self.log))))
+                cuts.append((VersionCut(until_ms=time_ms), next(later, len(self.log))))
         for key, (row, past) in zip(KEYS, self.store.versions(KEYS), strict=True):
             for cut, at in cuts:
                 answer = version_at(cut, self.past_builder.coverage, row, decode_past(past))

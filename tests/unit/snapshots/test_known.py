@@ -10,7 +10,7 @@ from lastword.records import Position, Version
 from lastword.replicas.topic.protection import ProtectionSeen
 from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.past_sources import PastSources
-from lastword.snapshots.travel.replay import Cut
+from lastword.snapshots.travel.replay import ReplayEnd
 from tests.unit.snapshots.test_planning import METADATA
 
 NOW = ProtectionSeen(1000, 1001, {0: 9}, 0)
@@ -25,18 +25,18 @@ def snapshot(at_ms: int, offset: int) -> Snapshot:
 KNOWN = PastSources(NOW, [snapshot(500, 5), snapshot(300, 3)], (), ())
 
 
-def cut_at(time_ms: int) -> Cut:
+def cut_at(time_ms: int) -> ReplayEnd:
     target = KNOWN.resolve("t", time_ms)
     assert target.snapshot is None
     return target.cuts[0]
 
 
 def test_a_time_lies_between_the_last_position_before_it_and_the_next_one() -> None:
-    assert cut_at(299) == Cut(3, 0, 299)
-    assert cut_at(400) == Cut(5, 3, 400)
-    assert cut_at(511) == Cut(9, 5, 511)
+    assert cut_at(299) == ReplayEnd(3, 0, 299)
+    assert cut_at(400) == ReplayEnd(5, 3, 400)
+    assert cut_at(511) == ReplayEnd(9, 5, 511)
     # While a position is being asked for, it is not known whether it was reached by then.
-    assert cut_at(505) == Cut(9, 3, 505)
+    assert cut_at(505) == ReplayEnd(9, 3, 505)
 
 
 def test_a_snapshot_answers_for_its_own_time_and_its_own_position() -> None:

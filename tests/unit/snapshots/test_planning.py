@@ -19,7 +19,7 @@ from lastword.snapshots.catalog.snapshot import (
     decode_metadata,
     encode_metadata,
 )
-from lastword.snapshots.travel.lineage import why_torn
+from lastword.snapshots.travel.truncation import why_torn
 
 HOUR_MS = 3_600_000
 FACTS = TopicState(

@@ -12,7 +12,7 @@ from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.rows import decode_row
-from lastword.snapshots.travel.replay import Cut, LostChangesError, Replay
+from lastword.snapshots.travel.replay import LostChangesError, Replay, ReplayEnd
 
 Change = tuple[bytes, bytes | None, int]
 """Key, value or delete, timestamp."""
@@ -37,7 +37,7 @@ def model(log: Sequence[Change], end: int) -> dict[bytes, bytes]:
     return state
 
 
-def cut_of(log: Sequence[Change], cut: Cut) -> int:
+def cut_of(log: Sequence[Change], cut: ReplayEnd) -> int:
     """Where the cut lies in the log as it was written."""
     for offset, (_, _, timestamp) in enumerate(log[: cut.ceiling]):
         if cut.time_ms is not None and offset >= cut.floor and timestamp > cut.time_ms:
@@ -80,11 +80,11 @@ def state_of(replay: Replay) -> dict[bytes, bytes]:
 
 
 @st.composite
-def cuts(draw: st.DrawFn, length: int) -> Cut:
+def cuts(draw: st.DrawFn, length: int) -> ReplayEnd:
     ceiling = draw(st.integers(0, length))
     if draw(st.booleans()):
-        return Cut(ceiling)
-    return Cut(ceiling, draw(st.integers(0, ceiling)), draw(st.integers(0, 20)))
+        return ReplayEnd(ceiling)
+    return ReplayEnd(ceiling, draw(st.integers(0, ceiling)), draw(st.integers(0, 20)))
 
 
 @given(data=st.data(), log=changes, size=st.integers(1, 4), tombstones=st.booleans())
@@ -112,7 +112,7 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     start = data.draw(st.integers(0, cut.ceiling if cut.time_ms is None else cut.floor))
-    rows = Replay(RecordFilter(Keyspace(1)), Cut(start))
+    rows = Replay(RecordFilter(Keyspace(1)), ReplayEnd(start))
     rows.begin(trusted=False)
     feed(rows, log, range(len(log)), size)
     replay = Replay(RecordFilter(Keyspace(1)), cut, start, dict(rows.rows), from_start=False)
@@ -125,9 +125,9 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 
 def test_a_stretch_that_is_trusted_may_have_gaps_and_says_that_it_had() -> None:
     log: list[Change] = [(b"a", b"1", 0), (b"a", b"2", 0), (b"b", b"1", 0)]
-    replay = Replay(RecordFilter(Keyspace(1)), Cut(3))
+    replay = Replay(RecordFilter(Keyspace(1)), ReplayEnd(3))
     replay.begin(trusted=True)
     feed(replay, log, [1, 2], 4)
     assert (replay.relied, state_of(replay)) == (True, {b"a": b"2", b"b": b"1"})
     with pytest.raises(LostChangesError):
-        feed(Replay(RecordFilter(Keyspace(1)), Cut(3)), log, [1, 2], 4)
+        feed(Replay(RecordFilter(Keyspace(1)), ReplayEnd(3)), log, [1, 2], 4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.table.state import OPEN_STATES, TRANSITIONS, StateMachine, TableState
+from lastword.table.table_state import OPEN_STATES, TRANSITIONS, StateMachine, TableState
 
 S = TableState
 EVERY_STATE = frozenset(TableState)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lastword.broker.metrics import Sample
+from lastword.broker.scrape import ScrapedSample
 from lastword.kafka.admin.transactions import OpenTransaction
 from lastword.topics.cleanability import Cleanability
 from lastword.topics.cleaner_gauges import CleanerGauges, cleaner_gauges
@@ -105,11 +105,11 @@ def test_an_empty_remote_partition_has_nothing_to_clean() -> None:
 
 def test_gauges_are_found_by_the_names_the_broker_gives_them() -> None:
     samples = [
-        Sample("kafka_log_LogCleaner_DeadThreadCount", {}, 1.0),
-        Sample("kafka_log_LogCleaner_cleaner_recopy_percent", {}, 37.0),
-        Sample("kafka_log_LogCleanerManager_uncleanable_partitions_count", {}, 1.0),
-        Sample("kafka_log_LogCleanerManager_uncleanable_partitions_count", {}, 2.0),
-        Sample("kafka_log_LogCleanerManager_max_dirty_percent", {}, 50.0),
-        Sample("kafka_log_LogCleanerManager_time_since_last_run_ms", {}, 120.0),
+        ScrapedSample("kafka_log_LogCleaner_DeadThreadCount", {}, 1.0),
+        ScrapedSample("kafka_log_LogCleaner_cleaner_recopy_percent", {}, 37.0),
+        ScrapedSample("kafka_log_LogCleanerManager_uncleanable_partitions_count", {}, 1.0),
+        ScrapedSample("kafka_log_LogCleanerManager_uncleanable_partitions_count", {}, 2.0),
+        ScrapedSample("kafka_log_LogCleanerManager_max_dirty_percent", {}, 50.0),
+        ScrapedSample("kafka_log_LogCleanerManager_time_since_last_run_ms", {}, 120.0),
     ]
     assert cleaner_gauges(samples) == CleanerGauges(1, 3, 37.0, 50.0, 120)

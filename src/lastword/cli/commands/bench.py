@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from lastword.bench.change_stream import ChangeStream
 from lastword.bench.plot import svg
-from lastword.bench.stream import ChangeStream
 from lastword.bench.topics import Cleaning, Plan, TopicResult, TopicsBench, as_object
 from lastword.cli.subcommands.topic_compaction import local_nodes
-from lastword.cli.support.context import AppContext, with_cluster
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.sizes import SIZE, as_duration, as_size
 from lastword.durations import milliseconds
 from lastword.kafka.admin import Admin

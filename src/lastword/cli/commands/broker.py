@@ -9,10 +9,10 @@ import click
 
 from lastword.broker import handshake
 from lastword.broker.info import BrokerInfo, NodeInfo, find_running, read_info
-from lastword.broker.login import Login
+from lastword.broker.login import BrokerLogin
 from lastword.cli.settings.local_broker import kafka_runtime, local_broker, running_broker
 from lastword.cli.subcommands.broker_log import log
-from lastword.cli.support.context import AppContext, with_app
+from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.errors import BrokerError, ConfigError
 from lastword.home import HomeFolder
@@ -162,7 +162,7 @@ def _show(app: AppContext, info: BrokerInfo) -> bool:
     return answers
 
 
-def _describe(node: NodeInfo, login: Login | None) -> dict[str, object]:
+def _describe(node: NodeInfo, login: BrokerLogin | None) -> dict[str, object]:
     return {
         "broker": node.id,
         "state": _state(node, login),
@@ -174,7 +174,7 @@ def _describe(node: NodeInfo, login: Login | None) -> dict[str, object]:
     }
 
 
-def _state(node: NodeInfo, login: Login | None) -> str:
+def _state(node: NodeInfo, login: BrokerLogin | None) -> str:
     if not node.process.is_running():
         return "stopped"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.cli.support.writing import open_writer, raise_worst
 

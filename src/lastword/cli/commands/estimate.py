@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from lastword.cli.support.context import AppContext, with_app, with_cluster
+from lastword.cli.support.app_context import AppContext, with_app, with_cluster
 from lastword.cli.support.sizes import SIZE, as_duration, as_size
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError

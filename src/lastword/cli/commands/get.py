@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.as_of import as_of_option, read_past
 from lastword.cli.support.opening import describe_entry, open_table, warn_if_stale
 from lastword.cli.support.output import as_text
-from lastword.cli.support.past import as_of_option, read_past
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.errors import QueryError
 

@@ -7,10 +7,10 @@ from itertools import islice
 
 import click
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_text, as_time
 from lastword.cli.support.table_options import TableSpec, with_table
-from lastword.cli.support.windows import key_object
+from lastword.cli.support.window_keys import key_object
 from lastword.codecs.base import Codec
 from lastword.errors import DecodeError, TopicNotFoundError
 from lastword.kafka.admin import Admin

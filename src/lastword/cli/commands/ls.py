@@ -6,12 +6,12 @@ from itertools import islice
 
 import click
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.as_of import as_of_option, read_past
 from lastword.cli.support.opening import describe_entry, open_table, warn_if_stale
 from lastword.cli.support.output import as_text
-from lastword.cli.support.past import as_of_option, read_past
 from lastword.cli.support.table_options import TableSpec, with_table
-from lastword.cli.support.windows import key_text
+from lastword.cli.support.window_keys import key_text
 
 
 @click.command()

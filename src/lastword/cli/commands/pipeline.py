@@ -12,11 +12,11 @@ import click
 
 from lastword.cli.subcommands.pipeline_rebuild import rebuild
 from lastword.cli.subcommands.pipeline_status import status
-from lastword.cli.support.context import AppContext, with_app, with_cluster
+from lastword.cli.support.app_context import AppContext, with_app, with_cluster
 from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.cli.support.pipeline_batches import print_batch
 from lastword.cli.support.pipeline_target import connection_of, load_pipeline
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.spark.installed import require_spark, snapshots_are_installed
 
 if TYPE_CHECKING:

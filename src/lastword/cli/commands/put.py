@@ -9,8 +9,8 @@ from itertools import islice
 
 import click
 
-from lastword.cli.support.context import AppContext
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.cli.support.writing import CommandWriter, open_writer, raise_worst
 from lastword.errors import ConfigError, LastwordError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.table_options import table_spec
 from lastword.errors import ConfigError
 
@@ -39,7 +39,7 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
     address reads need no token. The first start makes a token for writes and shows it.
     """
     # Loads Starlette and Granian, which no other command needs.
-    from lastword.cli.settings.serving import mount_of, service_of, show_first_token
+    from lastword.cli.settings.service_settings import mount_of, service_of, show_first_token
 
     app.flags |= {f"service.{name}": value for name, value in flags.items() if value is not None}
     names = tables or tuple(app.settings.tables)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lastword.cli.settings.snapshot_places import require_deltalake, snapshot_location
-from lastword.cli.support.context import AppContext
+from lastword.cli.settings.snapshot_locations import require_deltalake, snapshot_location
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_time
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
@@ -95,8 +95,8 @@ def create(
     from lastword.snapshots.jobs.snapshot_job import SnapshotJob
     from lastword.spark.session import LOCAL_MASTER, session_for
 
-    place = snapshot_location(app, spec, location)
-    app.write_for_others(place.root)
+    where = snapshot_location(app, spec, location)
+    app.write_for_others(where.root)
     keep_text = keep or str(app.settings["snapshots.keep"])
     with (
         progress_bar(app.output, "fetching Spark's jars (once)", announce=True) as fetching,
@@ -104,7 +104,7 @@ def create(
             f"snapshot-{spec.topic}",
             home=app.home,
             master=master or LOCAL_MASTER,
-            delta_at=place.root,
+            delta_at=where.root,
             progress=fetching,
         ) as spark,
         _stopped_by_signals() as stop,
@@ -112,12 +112,12 @@ def create(
         job = SnapshotJob(
             spark,
             app.connection,
-            place,
+            where,
             key=spec.key_codec,
             value=spec.value,
             keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
         )
-        changes = HistoryJob(spark, app.connection, place, key=spec.key_codec, value=spec.value)
+        changes = HistoryJob(spark, app.connection, where, key=spec.key_codec, value=spec.value)
         keeps_history = app.settings["snapshots.history"] if history is None else history
         while True:
             began = SYSTEM_CLOCK.monotonic()
@@ -174,15 +174,15 @@ def show(app: AppContext, spec: TableSpec, number: int | None, location: str | N
     app.output.details(values | _history(snapshot_location(app, spec, location)))
 
 
-def _history(place: Location) -> dict[str, object]:
+def _history(where: Location) -> dict[str, object]:
     """How far the history goes, and from where on nothing can be missing in it."""
     from lastword.snapshots.travel.history import History
 
-    newest = next(iter(History(place.history).commits()), None)
+    newest = next(iter(History(where.history).commits()), None)
     if newest is None:
         return {}
     return {
-        "history_uri": place.history,
+        "history_uri": where.history,
         "history_position": str(Position(newest.metadata.offsets)),
         "history_complete_from": str(Position(newest.complete_from)),
     }

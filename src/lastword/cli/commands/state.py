@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lastword.cli.support.context import AppContext, with_app
+from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.output import as_time, printable
 from lastword.cli.support.sizes import as_size
 from lastword.clock import SYSTEM_CLOCK
@@ -29,7 +29,7 @@ _MARK_OF_ROCKSDB = "CURRENT"
 
 
 @dataclass(frozen=True)
-class PartitionState:
+class StoredPartition:
     """What is on disk for one partition; checkpoint and keys are unknown while it is in use."""
 
     application_id: str
@@ -92,7 +92,7 @@ def state(app: AppContext) -> None:
     _print_tree(app, states)
 
 
-def read_states(state_dir: Path) -> Iterator[PartitionState]:
+def read_states(state_dir: Path) -> Iterator[StoredPartition]:
     """Every partition below ``state_dir``, by application, table and number."""
     for directory in sorted(state_dir.glob("*/*/*"), key=_by_number):
         if directory.is_dir() and directory.name.isdecimal():
@@ -104,9 +104,9 @@ def _by_number(directory: Path) -> tuple[str, str, int]:
     return directory.parent.parent.name, directory.parent.name, number
 
 
-def _read(state_dir: Path, directory: Path) -> PartitionState:
+def _read(state_dir: Path, directory: Path) -> StoredPartition:
     application_id, table, partition = directory.relative_to(state_dir).parts
-    seen = PartitionState(application_id, table, int(partition), directory, _size(directory))
+    seen = StoredPartition(application_id, table, int(partition), directory, _size(directory))
     if (holder := holder_of(directory)) is not None:
         return replace(seen, holder=holder)
     if not (directory / STORE_DIRECTORY / _MARK_OF_ROCKSDB).is_file():
@@ -138,7 +138,7 @@ def _size(directory: Path) -> int:
     return size
 
 
-def _print_tree(app: AppContext, states: list[PartitionState]) -> None:
+def _print_tree(app: AppContext, states: list[StoredPartition]) -> None:
     from rich.text import Text
     from rich.tree import Tree
 

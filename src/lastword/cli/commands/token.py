@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext, with_app
+from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.output import as_time
 
 
@@ -29,7 +29,7 @@ def create(app: AppContext, name: str, scopes: tuple[str, ...]) -> None:
 
     write includes read; admin includes both and what reads a whole log.
     """
-    from lastword.cli.settings.serving import token_file
+    from lastword.cli.settings.service_settings import token_file
     from lastword.service.http.tokens import parse_scope
 
     secret = token_file(app).create(name, dict(parse_scope(each) for each in scopes))
@@ -40,7 +40,7 @@ def create(app: AppContext, name: str, scopes: tuple[str, ...]) -> None:
 @with_app
 def list_(app: AppContext) -> None:
     """List the tokens by name; the tokens themselves are not kept."""
-    from lastword.cli.settings.serving import token_file
+    from lastword.cli.settings.service_settings import token_file
 
     rows = [
         {
@@ -58,7 +58,7 @@ def list_(app: AppContext) -> None:
 @click.argument("name")
 def revoke(app: AppContext, name: str) -> None:
     """Make the token called NAME worthless, also for services that run."""
-    from lastword.cli.settings.serving import token_file
+    from lastword.cli.settings.service_settings import token_file
 
     token_file(app).revoke(name)
     app.output.line(f"revoked {name}", {"name": name, "revoked": True})

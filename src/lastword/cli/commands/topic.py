@@ -9,7 +9,7 @@ import click
 
 from lastword.cli.subcommands.topic_compaction import compaction
 from lastword.cli.subcommands.topic_partition import partition
-from lastword.cli.support.context import (
+from lastword.cli.support.app_context import (
     AppContext,
     confirm,
     with_cluster,

@@ -14,7 +14,7 @@ import click
 from lastword.cli.commands.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.table_options import TableSpec, table_spec
 from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
@@ -27,7 +27,7 @@ from lastword.table.watch import Watch
 from lastword.topics.creation import create_topic
 from lastword.topics.profiles import DEFAULT_PROFILE
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 
 
 @click.command()
@@ -132,7 +132,7 @@ def _serve(
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
     # Loads Starlette and Granian, which few commands need.
-    from lastword.cli.settings.serving import service_of, show_first_token
+    from lastword.cli.settings.service_settings import service_of, show_first_token
     from lastword.service import Mount
 
     mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
@@ -214,7 +214,7 @@ class _Watcher:
     def _print_next(self, changes: Watch) -> None:
         """Anybody who may write to the topic can write nonsense: it is shown, and we go on."""
         try:
-            change = changes.take(_LOOK_S)
+            change = changes.take(_POLL_S)
         except DecodeError as error:
             text = f"{self._name}  cannot be decoded: {error}"
             self._app.output.line(text, {"table": self._name, "error": str(error)})

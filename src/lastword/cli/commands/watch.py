@@ -7,11 +7,11 @@ from itertools import islice
 
 import click
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.opening import describe_change, open_table
 from lastword.cli.support.output import as_text, as_time
 from lastword.cli.support.table_options import TableSpec, with_table
-from lastword.cli.support.windows import key_text
+from lastword.cli.support.window_keys import key_text
 from lastword.kafka.admin import Admin
 from lastword.records import Position
 from lastword.table.entry import Change

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from lastword.cli.support.context import AppContext, confirm, with_app
+from lastword.cli.support.app_context import AppContext, confirm, with_app
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError
 from lastword.replicas.state_directory import StateDirectory

@@ -9,8 +9,8 @@ from pathlib import Path
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.info import BrokerInfo, find_running
 from lastword.broker.runtime import KafkaRuntime
-from lastword.cli.support.context import AppContext
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.errors import BrokerError
 from lastword.home import HomeFolder
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lastword.cli.settings.snapshot_places import root_for_reading
-from lastword.cli.support.context import AppContext
+from lastword.cli.settings.snapshot_locations import root_for_reading
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.table.table import Table
 

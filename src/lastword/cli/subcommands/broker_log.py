@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 
 from lastword.broker.info import read_info
-from lastword.cli.support.context import AppContext, with_app
+from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.output import printable
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
 from lastword.home import HomeFolder
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 @click.command()
@@ -80,7 +80,7 @@ def _new_lines(path: Path, start: int) -> Iterator[bytes]:
                     break
                 else:
                     file.seek(start)
-                    SYSTEM_CLOCK.sleep(_LOOK_SECONDS)
+                    SYSTEM_CLOCK.sleep(_POLL_SECONDS)
 
 
 def _is_rolled(path: Path, fd: int) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.failure import NOT_FOUND_OR_CONFLICT
 from lastword.cli.support.pipeline_target import connection_of, load_pipeline
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.spark.installed import require_spark
 
 

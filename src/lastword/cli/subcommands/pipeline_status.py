@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.sizes import as_size
 from lastword.kafka.admin import Admin
 from lastword.pipelines.run.status import PipelineStatus, applications, pipeline_status

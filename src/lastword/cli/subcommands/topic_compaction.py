@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from lastword.broker.info import NodeInfo, find_running
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.output import as_time
 from lastword.cli.support.sizes import as_size
 from lastword.cli.support.surveying import survey_with_progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext, with_cluster
+from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.output import as_text
 from lastword.cli.support.surveying import survey_with_progress
 from lastword.cli.support.table_options import CODEC_NAMES, typed

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from lastword.cli.settings.table_making import make_table
-from lastword.cli.support.context import AppContext
-from lastword.cli.support.progress import Report, progress_bar
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.progress_bar import Report, progress_bar
 from lastword.cli.support.table_options import TableSpec
-from lastword.cli.support.windows import key_object
+from lastword.cli.support.window_keys import key_object
 from lastword.replicas.progress import OnProgress, RestoreProgress, offsets_done
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S
 from lastword.table.entry import Change, Entry

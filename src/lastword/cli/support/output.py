@@ -73,7 +73,7 @@ def as_time(timestamp_ms: int) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}"
 
 
-class Output:
+class CommandOutput:
     """Standard output in one of the two forms, and notes for people on standard error."""
 
     def __init__(self, *, json_lines: bool) -> None:
@@ -150,14 +150,14 @@ def _with_text_keys(value: Any) -> Any:
     todo: list[Any] = [whole]
     while todo:
         outer = todo.pop()
-        for place, each in outer.items() if isinstance(outer, dict) else enumerate(outer):
+        for at, each in outer.items() if isinstance(outer, dict) else enumerate(outer):
             if isinstance(each, dict):
-                outer[place] = {_text_key(key): inner for key, inner in each.items()}
+                outer[at] = {_text_key(key): inner for key, inner in each.items()}
             elif isinstance(each, list | tuple):
-                outer[place] = list(each)
+                outer[at] = list(each)
             else:
                 continue
-            todo.append(outer[place])
+            todo.append(outer[at])
     return whole[0]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.sizes import as_size
 
 if TYPE_CHECKING:

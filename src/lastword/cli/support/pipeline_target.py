@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.errors import ConfigError
 
 if TYPE_CHECKING:

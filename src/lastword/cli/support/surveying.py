@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lastword.cli.support.context import AppContext
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.kafka.admin import Admin
 from lastword.topics.survey import Survey, survey_topic
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
-from lastword.cli.support.context import AppContext, SharedOption, with_cluster
-from lastword.cli.support.windows import windowed_codec
+from lastword.cli.support.app_context import AppContext, SharedOption, with_cluster
+from lastword.cli.support.window_keys import windowed_codec
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codecs_for, key_codec
 

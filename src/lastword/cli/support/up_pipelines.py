@@ -7,11 +7,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from lastword.cli.settings.demo import demo_pipeline
-from lastword.cli.settings.snapshot_places import snapshot_root
-from lastword.cli.support.context import AppContext
+from lastword.cli.settings.snapshot_locations import snapshot_root
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.pipeline_batches import print_batch
 from lastword.cli.support.pipeline_target import load_pipeline
-from lastword.cli.support.progress import announcement
+from lastword.cli.support.progress_bar import announcement
 from lastword.cli.support.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError
 from lastword.pipelines import Pipeline, PipelineState
@@ -81,9 +81,9 @@ class SparkRunner:
         from lastword.spark.session import session_for
 
         report = announcement(self._app.output, "fetching Spark's Kafka jars (once)")
-        place = snapshot_root(self._app) if self._snapshots else None
+        delta_at = snapshot_root(self._app) if self._snapshots else None
         with session_for(
-            "lastword-up", home=self._app.home, delta_at=place, progress=report
+            "lastword-up", home=self._app.home, delta_at=delta_at, progress=report
         ) as spark:
             with ThreadPoolExecutor(len(self._pipelines) + len(self._snapshots), "spark") as pool:
                 runs = [pool.submit(self._run_one, spark, each) for each in self._pipelines]

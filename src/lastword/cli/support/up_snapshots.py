@@ -6,8 +6,8 @@ import threading
 from typing import Any
 
 from lastword.cli.commands.snapshot import print_report
-from lastword.cli.settings.snapshot_places import require_deltalake, snapshot_location
-from lastword.cli.support.context import AppContext
+from lastword.cli.settings.snapshot_locations import require_deltalake, snapshot_location
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
@@ -42,12 +42,12 @@ class ContinuousSnapshots:
         from lastword.snapshots.jobs.history_job import HistoryJob
         from lastword.snapshots.jobs.snapshot_job import SnapshotJob
 
-        connection, place = self._app.connection, snapshot_location(self._app, self._spec)
+        connection, where = self._app.connection, snapshot_location(self._app, self._spec)
         key, value = self._spec.key_codec, self._spec.value
-        job = SnapshotJob(spark, connection, place, key=key, value=value, keep_ms=self._keep_ms)
+        job = SnapshotJob(spark, connection, where, key=key, value=value, keep_ms=self._keep_ms)
         history = None
         if self._app.settings["snapshots.history"]:
-            history = HistoryJob(spark, connection, place, key=key, value=value)
+            history = HistoryJob(spark, connection, where, key=key, value=value)
         while not self._stopping.is_set():
             began = SYSTEM_CLOCK.monotonic()
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_text
 from lastword.cli.support.table_options import TableSpec, typed
 from lastword.errors import IndeterminateError, LastwordError

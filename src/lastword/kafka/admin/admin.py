@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import TopicNotFoundError
 from lastword.kafka.admin.calls import AdminCalls
-from lastword.kafka.admin.offsets import END, STABLE_END, START, LogBounds, LogOffsets
+from lastword.kafka.admin.offsets import END, STABLE_END, START, LogBounds, OffsetQueries
 from lastword.kafka.admin.visibility import Visibility
 from lastword.kafka.connection import Connection
 
@@ -53,14 +53,14 @@ class TopicInfo:
     layout: tuple[PartitionInfo, ...]
 
 
-class Setting(NamedTuple):
+class TopicSetting(NamedTuple):
     """One effective setting. ``source`` is "topic", "broker" or "default"."""
 
     value: str
     source: str
 
 
-class BrokerInfo(NamedTuple):
+class BrokerNode(NamedTuple):
     """One broker and the address it gives to clients."""
 
     broker: int
@@ -88,7 +88,7 @@ class Admin:
         self.connection = connection
         self._visibility = Visibility(connection, clock)
         self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
-        self._offsets = LogOffsets(
+        self._offsets = OffsetQueries(
             self._calls, self._check_partitions, timeout_seconds=timeout_seconds, clock=clock
         )
 
@@ -106,9 +106,9 @@ class Admin:
         """The id the cluster was formatted with."""
         return str(self._cluster().cluster_id)
 
-    def brokers(self) -> list[BrokerInfo]:
+    def brokers(self) -> list[BrokerNode]:
         """The brokers that are alive."""
-        return [BrokerInfo(n.id, f"{n.host}:{n.port}") for n in self._cluster().nodes]
+        return [BrokerNode(n.id, f"{n.host}:{n.port}") for n in self._cluster().nodes]
 
     def topics(self) -> list[str]:
         """The names of all topics but Kafka's internal ones, sorted."""
@@ -141,11 +141,11 @@ class Admin:
         """Every setting in effect for the topic, wherever it comes from."""
         return {name: setting.value for name, setting in self.setting_sources(topic).items()}
 
-    def setting_sources(self, topic: str) -> dict[str, Setting]:
+    def setting_sources(self, topic: str) -> dict[str, TopicSetting]:
         """Every setting in effect for the topic, and where it comes from."""
         return self._describe_configs(ResourceType.TOPIC, topic, topic=topic)
 
-    def broker_settings(self, broker: int) -> dict[str, Setting]:
+    def broker_settings(self, broker: int) -> dict[str, TopicSetting]:
         """Every setting of one broker; sensitive ones are absent."""
         return self._describe_configs(ResourceType.BROKER, str(broker))
 
@@ -259,7 +259,7 @@ class Admin:
 
     def _describe_configs(
         self, kind: ResourceType, name: str, topic: str = ""
-    ) -> dict[str, Setting]:
+    ) -> dict[str, TopicSetting]:
         resource = ConfigResource(kind, name)
         entries = self._calls.ask(
             lambda client, seconds: client.describe_configs([resource], request_timeout=seconds),
@@ -267,7 +267,7 @@ class Admin:
             topic=topic,
         )[resource]
         return {
-            entry.name: Setting(entry.value, _SOURCES.get(entry.source, "broker"))
+            entry.name: TopicSetting(entry.value, _SOURCES.get(entry.source, "broker"))
             for entry in entries.values()
             if entry.value is not None
         }

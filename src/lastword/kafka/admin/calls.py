@@ -14,11 +14,11 @@ from confluent_kafka.admin import AdminClient
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError
-from lastword.kafka.admin.failures import failure, is_refused_connection, is_unanswered
+from lastword.kafka.admin.client_failures import failure, is_refused_connection, is_unanswered
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free, track
 
-Call = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
+AdminCall = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
 """What to ask of a client, with the seconds it may take; one future for each answer."""
 
 _POLL_SECONDS = 0.1
@@ -50,7 +50,7 @@ class AdminCalls:
         with self._lock:
             self._client = None
 
-    def ask(self, call: Call, *, doing: str, topic: str = "") -> dict[Any, Any]:
+    def ask(self, call: AdminCall, *, doing: str, topic: str = "") -> dict[Any, Any]:
         """The answers to a question, which may be asked twice."""
         try:
             return self._try(call, self._timeout / 2)
@@ -61,7 +61,7 @@ class AdminCalls:
         return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
 
     def order(
-        self, call: Call, *, doing: str, topic: str = "", seconds: float | None = None
+        self, call: AdminCall, *, doing: str, topic: str = "", seconds: float | None = None
     ) -> dict[Any, Any]:
         """The answers to something that changes the cluster, and is therefore said only once."""
         try:
@@ -70,7 +70,9 @@ class AdminCalls:
             self._replace_unless_answered(error)
             raise self.failure(error.args[0], doing, topic) from error
 
-    def each(self, call: Call, seconds: float, *, doing: str, topic: str = "") -> dict[Any, Any]:
+    def each(
+        self, call: AdminCall, seconds: float, *, doing: str, topic: str = ""
+    ) -> dict[Any, Any]:
         """One try within ``seconds``: each answer, or the KafkaError that came instead of it."""
         answers: dict[Any, Any] = {}
         try:
@@ -89,10 +91,10 @@ class AdminCalls:
         """The error to raise when ``doing`` ended in ``error``."""
         return failure(error, doing=doing, servers=self.servers, topic=topic)
 
-    def _try(self, call: Call, seconds: float) -> dict[Any, Any]:
+    def _try(self, call: AdminCall, seconds: float) -> dict[Any, Any]:
         return {name: wait() for name, wait in self._waits(call, seconds).items()}
 
-    def _waits(self, call: Call, seconds: float) -> dict[Any, Callable[[], Any]]:
+    def _waits(self, call: AdminCall, seconds: float) -> dict[Any, Callable[[], Any]]:
         """Ask, and give a way to wait for each answer, all of them with one deadline."""
         with self._lock:
             client = self._client = self._client or _Client(self._connection)

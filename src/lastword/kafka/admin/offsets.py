@@ -15,7 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 from lastword.clock import Clock
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin.calls import AdminCalls
-from lastword.kafka.admin.failures import is_no_such_topic, is_unanswered
+from lastword.kafka.admin.client_failures import is_no_such_topic, is_unanswered
 
 TRY_SECONDS = 5.0
 """One silent leader holds up the answers of all the others for as long as a request may take. A
@@ -59,7 +59,7 @@ END = Question(OffsetSpec.latest())
 _BOUNDS = (START, STABLE_END, END)
 
 
-class LogOffsets:
+class OffsetQueries:
     """Asks leaders for offsets; ``check_partitions`` raises when a partition does not exist."""
 
     def __init__(

@@ -27,14 +27,14 @@ _OPTION = re.compile(
 )
 
 
-class Login(NamedTuple):
+class JaasLogin(NamedTuple):
     """The login module's class and its options."""
 
     module: str
     options: dict[str, str]
 
 
-def parse_login(text: str) -> Login:
+def parse_login(text: str) -> JaasLogin:
     """Read ``MODULE required name="value" ...;``. No error message repeats a value."""
     line = _LINE.fullmatch(text)
     if line is None:
@@ -48,7 +48,7 @@ def parse_login(text: str) -> Login:
         quoted = next((part for part in option.groups()[1:] if part is not None), "")
         options[option[1]] = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
         rest = rest[option.end() :].rstrip()
-    return Login(line[1], options)
+    return JaasLogin(line[1], options)
 
 
 def render_login(module: str, options: Mapping[str, str]) -> str:

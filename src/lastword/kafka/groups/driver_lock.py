@@ -25,7 +25,7 @@ SESSION_TIMEOUT_MS = 6_000
 
 _HEARTBEAT_MS = 1_500
 _POLL_S = 0.1
-_LOOK_S = 0.25
+_POLL_S = 0.25
 
 
 class DriverLock:
@@ -100,7 +100,7 @@ class DriverLock:
         while members := self._groups.members(self.group):
             if self._clock.monotonic() >= deadline:
                 raise self._refusal(members[0])
-            self._clock.sleep(_LOOK_S)
+            self._clock.sleep(_POLL_S)
 
     def _refusal(self, first: Member | None) -> FencedError:
         who = (

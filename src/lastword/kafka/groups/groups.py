@@ -16,12 +16,12 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin import REQUEST_TIMEOUT_SECONDS
-from lastword.kafka.admin.failures import failure
+from lastword.kafka.admin.client_failures import failure
 from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
 from lastword.records import TopicPartition
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 _PASSING = frozenset(
     (
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -33,7 +33,7 @@ _PASSING = frozenset(
 )
 _NO_SUCH_GROUP = "GroupIdNotFoundError"
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class Committed(NamedTuple):
@@ -142,7 +142,7 @@ class Groups:
     def _wire(self, doing: str) -> Any:
         return wire_admin(self._connection, doing=doing, timeout_seconds=self._patience_s)
 
-    def _until_answered(self, ask: Callable[[], Answer], *, doing: str) -> Answer:
+    def _until_answered(self, ask: Callable[[], T], *, doing: str) -> T:
         """Ask until somebody is in charge: a group's first question appoints its coordinator."""
         deadline = self._clock.monotonic() + self._patience_s
         while True:
@@ -155,4 +155,4 @@ class Groups:
             except ConnectionFailedError:
                 if self._clock.monotonic() >= deadline:
                     raise
-            self._clock.sleep(_LOOK_S)
+            self._clock.sleep(_POLL_S)

@@ -17,8 +17,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from lastword.clock import Clock
 from lastword.errors import WriteError, WriteFailedError
-from lastword.kafka.admin.failures import raised_error
-from lastword.kafka.write.errors import closed, never_sent, write_error
+from lastword.kafka.admin.client_failures import raised_error
+from lastword.kafka.write.write_errors import closed, never_sent, write_error
 from lastword.records import Write
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _ROOM_S = 0.05
 _LAST_ANSWERS_S = 1.0
 
 
-class Report(NamedTuple):
+class DeliveryReport(NamedTuple):
     """What librdkafka says of one record."""
 
     error: KafkaError | None
@@ -45,7 +45,7 @@ class Reports:
     """
 
     def __init__(self, size: int) -> None:
-        self.of: list[Report | None] = [None] * size
+        self.of: list[DeliveryReport | None] = [None] * size
         self.given_up: str | None = None
         self.settled = threading.Event()
         self._missing = size
@@ -55,7 +55,7 @@ class Reports:
         """What to call with the report of one record."""
 
         def on_delivery(error: KafkaError | None, message: Any) -> None:
-            self.of[index] = Report(error, message.partition(), message.offset())
+            self.of[index] = DeliveryReport(error, message.partition(), message.offset())
             self.leave_out()
 
         return on_delivery

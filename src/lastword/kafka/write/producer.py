@@ -11,9 +11,9 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import InvalidRecordError, WriteError, WriteFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free, track
-from lastword.kafka.write.errors import closed, no_answer, write_error
-from lastword.kafka.write.live_producer import LiveProducer, Report, Reports
+from lastword.kafka.write.live_producer import DeliveryReport, LiveProducer, Reports
 from lastword.kafka.write.validity import why_invalid
+from lastword.kafka.write.write_errors import closed, no_answer, write_error
 from lastword.records import Version, Write
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class RecordProducer:
             for i, report in enumerate(reports.of)
         ]
 
-    def _delivery(self, report: Report | None, silence: str) -> Delivery:
+    def _delivery(self, report: DeliveryReport | None, silence: str) -> Delivery:
         if report is None:
             return no_answer(self._topic, silence)
         if report.error is not None:

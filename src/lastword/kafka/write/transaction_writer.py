@@ -16,7 +16,7 @@ from lastword.errors import (
     LastwordError,
     TakenOverError,
 )
-from lastword.kafka.admin.failures import raised_error
+from lastword.kafka.admin.client_failures import raised_error
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed
 from lastword.records import Headers, TopicPartition

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 _LAG_AGE_S = 2.0
 
 
@@ -186,7 +186,7 @@ class Driver:
         self, running: Sequence[PipelineQuery], meter: LagMeter, stop: threading.Event
     ) -> None:
         """Wait for the end of any, for ``stop``, or for being replaced."""
-        while all(query.is_active for query in running) and not stop.wait(_LOOK_S):
+        while all(query.is_active for query in running) and not stop.wait(_POLL_S):
             self._refuse_if_replaced()
             meter.look(max_age_s=_LAG_AGE_S)
             self._settings.observer.lag(meter.lag)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from lastword.stores.base import Capabilities, Row, Scan, Store
+from lastword.stores.base import Capabilities, Store, StoredRow, StoreScan
 
 # Put before the empty key, and before keys that begin with it themselves, so that no two keys
 # become one. No time begins with this bit, so that rows of windows are never affected.
@@ -60,7 +60,7 @@ class AnyKeyStore:
 
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
-    ) -> Scan:
+    ) -> StoreScan:
         """Rows with ``start <= key < end``; the order is that of the names they are kept under."""
         first, last = (None if key is None else _inside(key) for key in (start, end))
         return _AnyKeyScan(self._store.scan(first, last, reverse=reverse))
@@ -100,13 +100,13 @@ class AnyKeyStore:
 
 
 class _AnyKeyScan:
-    def __init__(self, scan: Scan) -> None:
+    def __init__(self, scan: StoreScan) -> None:
         self._scan = scan
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[StoredRow]:
         return self
 
-    def __next__(self) -> Row:
+    def __next__(self) -> StoredRow:
         key, row = next(self._scan)
         return _outside(key), row
 

@@ -25,6 +25,7 @@ from lastword.replicas.sweep.dead_rows import (
     find_dead,
 )
 from lastword.replicas.sweep.retention import LIVE_FLOOR_MS, SWEEP_INTERVAL_MS
+from lastword.replicas.tail.inbox import Post
 from lastword.replicas.tail.step_thread import StepThread
 from lastword.replicas.topic.topic_state import TopicState
 
@@ -35,9 +36,8 @@ REACH_WITHIN_S = LIVE_FLOOR_MS / 1000
 """An end that took longer to reach is captured again: meanwhile a key may have been written beyond
 it and its older records cleaned away, so that the table has not seen the key although it lives."""
 
-Post = Callable[[Callable[[], None]], None]
 Drop = Callable[[PartitionFollower, Doomed], int]
-EndOf = Callable[[int], int]
+StableEndOf = Callable[[int], int]
 """partition -> the last stable offset: the cleaner never passes it, and a reader can reach it."""
 
 
@@ -79,7 +79,7 @@ class SweepSchedule:
         clock: Clock,
         post: Post,
         drop: Drop,
-        end_of: EndOf,
+        end_of: StableEndOf,
     ) -> None:
         self.first_pending: set[int] = set()
         self._clock = clock

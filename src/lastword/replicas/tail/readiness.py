@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 _ALL_READY = (True, False)
 
-EndOf = Callable[[int], int]
+HighWatermarkOf = Callable[[int], int]
 """partition -> the high watermark."""
 
 
@@ -33,7 +33,7 @@ class Readiness:
         sweeps: SweepSchedule,
         blocked: BlockedEnds,
         hooks: Hooks,
-        end_of: EndOf,
+        end_of: HighWatermarkOf,
     ) -> None:
         self._held = held
         self._sweeps = sweeps

@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-Step = Callable[[], None]
+ThreadStep = Callable[[], None]
 
 
 class StepThread:
@@ -14,14 +14,14 @@ class StepThread:
 
     def __init__(self, name: str) -> None:
         self._stopping = threading.Event()
-        self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
+        self._steps: queue.SimpleQueue[ThreadStep | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin waiting for steps."""
         self._thread.start()
 
-    def submit(self, step: Step) -> None:
+    def submit(self, step: ThreadStep) -> None:
         """Have a step run after those submitted before."""
         self._steps.put(step)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lastword.replicas.versions.versions import Cut, KeyPast, KeyVersion, at_cut, versions_of
+from lastword.replicas.versions.versions import KeyPast, KeyVersion, VersionCut, at_cut, versions_of
 
 NEVER_MS = -(1 << 63)
 
@@ -30,7 +30,7 @@ class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
     lag_ms: int = 0
     lag_since_ms: int = NEVER_MS
 
-    def covers(self, cut: Cut) -> bool:
+    def covers(self, cut: VersionCut) -> bool:
         """Whether every change around that moment was seen."""
         if self.gap_at_ms is not None:
             return False
@@ -38,7 +38,7 @@ class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
             return cut.below >= self.complete_from
         return (cut.until_ms or 0) >= self.complete_since_ms
 
-    def covers_absence(self, cut: Cut) -> bool:
+    def covers_absence(self, cut: VersionCut) -> bool:
         """Whether a key without versions of that moment did not exist then."""
         if cut.below is not None:
             return cut.below >= self.forgotten_below
@@ -53,7 +53,7 @@ class NotCovered(NamedTuple):
 
 
 def version_at(
-    cut: Cut, coverage: PastCoverage, row: bytes | None, past: KeyPast
+    cut: VersionCut, coverage: PastCoverage, row: bytes | None, past: KeyPast
 ) -> KeyVersion | NotCovered | None:
     """What a key was at a moment, None when it was not there; never a guess."""
     if not coverage.covers(cut):

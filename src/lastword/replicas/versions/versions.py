@@ -53,7 +53,7 @@ def keep_of(spec: int | str | timedelta) -> Keep:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class VersionCut:
     """A moment of one partition: what is below an offset, or what there was until a time."""
 
     below: int | None = None
@@ -112,7 +112,7 @@ def versions_of(row: bytes | None, past: KeyPast) -> list[KeyVersion]:
     return versions
 
 
-def at_cut(cut: Cut, row: bytes | None, past: KeyPast) -> KeyVersion | None:
+def at_cut(cut: VersionCut, row: bytes | None, past: KeyPast) -> KeyVersion | None:
     """The newest version that the moment holds; None when none of those kept is that old."""
     for version in reversed(versions_of(row, past)):
         if cut.sees(version.offset, version.seen_from_ms):

@@ -7,16 +7,13 @@ sweep found has no record at all: then the watch is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from lastword.errors import WatchLostError
 from lastword.records import Position
-from lastword.replicas.replica import Replica, not_here
+from lastword.replicas.held import Replicas
+from lastword.replicas.replica import not_here
 from lastword.replicas.topic.topic_state import TopicState
 
 READ_AGAIN = "read the table, then watch from the position of that answer"
-
-Replicas = Mapping[int, Replica]
 
 
 def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Replicas) -> None:

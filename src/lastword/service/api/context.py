@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from lastword.clock import Clock
 from lastword.metrics import Metrics
 from lastword.service.api.served import ServedTable
-from lastword.service.http.config import ServiceConfig
 from lastword.service.http.limits import Limits
 from lastword.service.http.pool import Pool
 from lastword.service.http.problems import RefusedError
+from lastword.service.http.service_config import ServiceConfig
 from lastword.service.observe.compaction_state import CompactionState, LocalBrokers
+from lastword.service.observe.figure_recorder import Recorder
 from lastword.service.observe.past_states import PastStates
-from lastword.service.observe.recorder import Recorder
 from lastword.service.watch.backlog import Backlog
 from lastword.service.watch.fanout import Fanout
 from lastword.service.watch.watcher import Watcher
@@ -26,7 +26,7 @@ _LOG_THREADS = 2
 _COMPACTION_THREADS = 2
 _REPLAYS_MAX = 8
 _GOODBYE_S = 2.0
-_LOOK_S = 0.01
+_POLL_S = 0.01
 
 
 class Context:
@@ -57,7 +57,7 @@ class Context:
         self.log_reads = Pool("log", _LOG_THREADS, waiting)
         # One thread: a past state takes much memory, so one is read at a time.
         self.past_reads = Pool("past", 1, waiting)
-        self.compaction_looks = Pool("compaction", _COMPACTION_THREADS, waiting)
+        self.compaction_pool = Pool("compaction", _COMPACTION_THREADS, waiting)
         self.replay_reads = Pool("replays", _REPLAYS_MAX, waiting)
         self.past_states = PastStates(config.limits, self.past_reads, clock)
         self.watching = 0
@@ -86,7 +86,7 @@ class Context:
             self.writes,
             self.log_reads,
             self.past_reads,
-            self.compaction_looks,
+            self.compaction_pool,
             self.replay_reads,
         )
 
@@ -140,7 +140,7 @@ class Context:
         while self.clock.monotonic() < deadline:
             if all(fanout.at_rest for fanout in self._fanouts.values()):
                 return
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
 
     def close(self) -> None:
         """Give the threads back."""

@@ -30,7 +30,7 @@ _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",)
 _VALUE_BODY = Content(
     "the value, as JSON; or, as application/octet-stream, the very bytes to store", Raw
 )
-_WRITTEN = Content("written, and readable here", shapes.Written, headers=("ETag",))
+_WRITTEN = Content("written, and readable here", shapes.WriteAnswer, headers=("ETag",))
 _WRITE_PROBLEMS = (404, 408, 413, 415, 502, 503, 504)
 _READ_PROBLEMS = (404, 503)
 _PAST_PROBLEMS = (*_READ_PROBLEMS, 410, 507)
@@ -103,7 +103,7 @@ _MANY_KEYS = (
         access=Access.WRITE,
         handler=routes_keys.put_batch,
         query=shapes.WriteQuery,
-        body=Content("the writes", shapes.Batch),
+        body=Content("the writes", shapes.WriteBatch),
         answer=Content("what became of each", shapes.BatchAnswer),
         problems=_WRITE_PROBLEMS,
     ),
@@ -117,7 +117,7 @@ _MANY_KEYS = (
         access=Access.READ,
         handler=routes_keys.count_keys,
         query=shapes.ReadQuery,
-        answer=Content("the number", shapes.Count),
+        answer=Content("the number", shapes.KeyCount),
         problems=_READ_PROBLEMS,
     ),
     Operation(
@@ -220,7 +220,7 @@ _ABOUT_TABLES = (
         access=Access.READ,
         handler=routes_tables.get_history,
         query=shapes.HistoryQuery,
-        answer=Content("the records, oldest first", shapes.History),
+        answer=Content("the records, oldest first", shapes.LoggedHistory),
         problems=(404, 503),
     ),
     Operation(
@@ -278,8 +278,8 @@ _ABOUT_THE_SERVICE = (
         summary="Whether every table serves reads",
         access=Access.NONE,
         handler=routes_service.ready,
-        answer=Content("every table does", shapes_status.Readiness),
-        also={503: Content("not every table does yet", shapes_status.Readiness)},
+        answer=Content("every table does", shapes_status.ServiceReadiness),
+        also={503: Content("not every table does yet", shapes_status.ServiceReadiness)},
     ),
     Operation(
         id="metrics",

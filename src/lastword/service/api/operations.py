@@ -30,7 +30,7 @@ R = TypeVar("R")
 _PARAMETERS_MAX = 32
 
 
-class Call:
+class RequestCall:
     """One request, on its way to its handler."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Call:
         self._auth.caller(given, fresh=True).require(needed, self.served.name)
 
 
-Handler = Callable[[Call], Awaitable[ASGIApp]]
+Handler = Callable[[RequestCall], Awaitable[ASGIApp]]
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ def parse_query(query_string: bytes, kind: type[Q]) -> Q:
             raise ValueError("a parameter came more than once")
         return msgspec.convert(given, kind, strict=False)
     except ValueError as error:
-        known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
+        accepted = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         raise RefusedError(
             400,
             "BadParameter",
             f"the query is not valid: {error}",
-            hint=f"parameters here: {known}" if known else "there are no parameters here",
+            hint=f"parameters here: {accepted}" if accepted else "there are no parameters here",
         ) from error

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lastword.service.api.operations import Call, Content, Operation
-from lastword.service.api.reading import has_etag
-from lastword.service.http.answers import SECURITY_HEADERS, Answer, Header
+from lastword.service.api.key_reads import has_etag
+from lastword.service.api.operations import Content, Operation, RequestCall
+from lastword.service.http.answers import SECURITY_HEADERS, HttpAnswer, HttpHeader
 from lastword.service.http.auth import Access
 from lastword.service.http.problems import RefusedError
 
@@ -26,7 +26,7 @@ _MEDIA_TYPES = {
 }
 # Nothing from elsewhere, nothing inline, and no text that becomes markup: whatever a record
 # holds, the browser itself refuses to run it.
-_PAGE_POLICY: Header = (
+_PAGE_POLICY: HttpHeader = (
     b"content-security-policy",
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     b"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
@@ -38,13 +38,13 @@ _PAGE_POLICY: Header = (
 class _File:
     body: bytes
     etag: bytes
-    headers: tuple[Header, ...]
+    headers: tuple[HttpHeader, ...]
 
-    def answer(self, wanted: bytes | None) -> Answer:
+    def answer(self, wanted: bytes | None) -> HttpAnswer:
         """The file, or only that the browser has it already."""
         if wanted is not None and has_etag(wanted, self.etag):
-            return Answer(304, self.headers)
-        return Answer(200, self.headers, self.body)
+            return HttpAnswer(304, self.headers)
+        return HttpAnswer(200, self.headers, self.body)
 
 
 @cache
@@ -72,12 +72,12 @@ def _load(path: Path) -> _File:
     return _File(body, etag, headers)
 
 
-async def page(call: Call) -> Answer:
+async def page(call: RequestCall) -> HttpAnswer:
     """The document that loads all others."""
     return files()[_PAGE].answer(call.headers.get(b"if-none-match"))
 
 
-async def asset(call: Call) -> Answer:
+async def asset(call: RequestCall) -> HttpAnswer:
     """A script, a style sheet or a picture of the page."""
     file = files().get(call.path_parameters["file"])
     if file is None:

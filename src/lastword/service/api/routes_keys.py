@@ -16,33 +16,33 @@ from lastword.errors import (
     NotReadyError,
 )
 from lastword.records import Version, Write
-from lastword.service.api.operations import Call
-from lastword.service.api.reading import entry_answer, read_key
+from lastword.service.api.key_reads import entry_answer, read_key
+from lastword.service.api.operations import RequestCall
+from lastword.service.api.position_wait import wait_for_versions
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import (
-    Batch,
     BatchAnswer,
     BatchOutcome,
-    Count,
     DeleteRecord,
+    KeyCount,
     KeyQuery,
     PutRecord,
     ReadQuery,
+    WriteAnswer,
+    WriteBatch,
     WriteQuery,
-    Written,
 )
-from lastword.service.api.waiting import wait_for_versions
-from lastword.service.http.answers import OCTETS, Answer, document
+from lastword.service.http.answers import OCTETS, HttpAnswer, document
 from lastword.service.http.problems import RefusedError, problem_of
 from lastword.snapshots.travel.moments import parse_moment
 from lastword.table.entry import RawEntry
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 from lastword.writer.outcome import Outcome, write_each
 
-_read_batch = msgspec.json.Decoder(Batch).decode
+_read_batch = msgspec.json.Decoder(WriteBatch).decode
 
 
-async def get_key(call: Call) -> Answer:
+async def get_key(call: RequestCall) -> HttpAnswer:
     """The value of one key."""
     query: KeyQuery = call.query
     key = key_in_path(call, query)
@@ -53,7 +53,7 @@ async def get_key(call: Call) -> Answer:
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
 
-async def put_key(call: Call) -> Answer:
+async def put_key(call: RequestCall) -> HttpAnswer:
     """Write one value."""
     refuse_conditions(call)
     key = key_in_path(call, call.query)
@@ -61,13 +61,13 @@ async def put_key(call: Call) -> Answer:
     return await write(call, key, await value_in_body(call))
 
 
-async def delete_key(call: Call) -> Answer:
+async def delete_key(call: RequestCall) -> HttpAnswer:
     """Write a tombstone."""
     refuse_conditions(call)
     return await write(call, key_in_path(call, call.query), None)
 
 
-async def put_batch(call: Call) -> Answer:
+async def put_batch(call: RequestCall) -> HttpAnswer:
     """Write many values and tombstones, with an outcome per key."""
     refuse_conditions(call)
     query: WriteQuery = call.query
@@ -77,7 +77,10 @@ async def put_batch(call: Call) -> Answer:
         batch = _read_batch(await call.body())
     except (ValueError, RecursionError) as error:
         raise RefusedError(
-            400, "BadBatch", f"the batch is not valid: {error}", hint="see Batch in /openapi.json"
+            400,
+            "BadBatch",
+            f"the batch is not valid: {error}",
+            hint="see WriteBatch in /openapi.json",
         ) from error
     served = call.served
     prepared = [(record.key, _prepared(served, record, query)) for record in batch.records]
@@ -86,21 +89,21 @@ async def put_batch(call: Call) -> Answer:
     return document(BatchAnswer(outcomes, sum(each.status != "ok" for each in outcomes)))
 
 
-async def count_keys(call: Call) -> Answer:
+async def count_keys(call: RequestCall) -> HttpAnswer:
     """The number of keys."""
     query: ReadQuery = call.query
     await settle(call, query)
     # The first count of a RocksDB store walks through it.
     answer = await call.context.reads.run(call.served.raw.count, allow_stale=query.stale == "true")
     return document(
-        Count(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
+        KeyCount(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
     )
 
 
 # -- shared with the windows -------------------------------------------------------------------
 
 
-async def past_entry(call: Call, query: KeyQuery, key: bytes) -> RawEntry | None:
+async def past_entry(call: RequestCall, query: KeyQuery, key: bytes) -> RawEntry | None:
     """What a key was: from the versions that the table keeps, if they go back that far."""
     refuse_reads_of_now(query)
     kept = call.served.raw.past
@@ -121,7 +124,7 @@ def refuse_reads_of_now(query: KeyQuery) -> None:
         )
 
 
-async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
+async def past_state(call: RequestCall, query: KeyQuery) -> PastTable | None:
     """The past state that the read is of; None when it is of now."""
     if query.as_of is UNSET:
         return None
@@ -129,7 +132,7 @@ async def past_state(call: Call, query: KeyQuery) -> PastTable | None:
     return await call.context.past_states.at(call.served, query.as_of, call.receive)
 
 
-async def settle(call: Call, query: ReadQuery) -> None:
+async def settle(call: RequestCall, query: ReadQuery) -> None:
     """Wait for what the read asks to be visible."""
     if query.at_least is not UNSET:
         context = call.context
@@ -138,14 +141,14 @@ async def settle(call: Call, query: ReadQuery) -> None:
         )
 
 
-async def write(call: Call, key: bytes, value: bytes | None) -> Answer:
+async def write(call: RequestCall, key: bytes, value: bytes | None) -> HttpAnswer:
     """Write one record on a thread of its own and answer with its version."""
     version: Version = await call.context.writes.run(call.served.raw.put, key, value)
     etag = f'"{version}"'.encode()
-    return document(Written(str(version)), (b"etag", etag))
+    return document(WriteAnswer(str(version)), (b"etag", etag))
 
 
-async def value_in_body(call: Call) -> bytes:
+async def value_in_body(call: RequestCall) -> bytes:
     """The raw value that the body holds, in one of the two forms."""
     served = call.served
     if call.media_type() != OCTETS:
@@ -160,7 +163,7 @@ async def value_in_body(call: Call) -> bytes:
     return raw
 
 
-def refuse_conditions(call: Call) -> None:
+def refuse_conditions(call: RequestCall) -> None:
     """A condition that is ignored would be worse than one that is refused."""
     for name in (b"if-match", b"if-none-match", b"if-unmodified-since"):
         if name in call.headers:
@@ -172,7 +175,7 @@ def refuse_conditions(call: Call) -> None:
             )
 
 
-def key_in_path(call: Call, query: KeyQuery | WriteQuery) -> bytes:
+def key_in_path(call: RequestCall, query: KeyQuery | WriteQuery) -> bytes:
     """The raw key that the path names."""
     return call.served.raw_key(unquote_to_bytes(call.path_parameters["key"]), query.encoding)
 

@@ -8,9 +8,9 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import UNSET, UnsetType
 
+from lastword.service.api.key_reads import read_key
 from lastword.service.api.keys import Encoding, from_base64url, to_base64url
-from lastword.service.api.operations import Call
-from lastword.service.api.reading import read_key
+from lastword.service.api.operations import RequestCall
 from lastword.service.api.routes_keys import (
     past_state,
     refuse_conditions,
@@ -20,16 +20,16 @@ from lastword.service.api.routes_keys import (
 )
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import Item, Page, PageQuery, ReadQuery, WindowsQuery
-from lastword.service.http.answers import Answer, document
+from lastword.service.http.answers import HttpAnswer, document
 from lastword.table.entry import RawEntry
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 from lastword.table.scan import Scan
 
 # The windows of a key may have those of longer keys in between; so many are looked at for one.
-_LOOKED_AT_PER_ITEM = 100
+_EXAMINED_PER_ITEM = 100
 
 
-async def get_page(call: Call) -> Answer:
+async def get_page(call: RequestCall) -> HttpAnswer:
     """Some of the keys, from one on."""
     query: PageQuery = call.query
     past = await past_state(call, query)
@@ -40,7 +40,7 @@ async def get_page(call: Call) -> Answer:
     return document(page)
 
 
-async def get_windows(call: Call) -> Answer:
+async def get_windows(call: RequestCall) -> HttpAnswer:
     """The windows of one key in a range of time."""
     query: WindowsQuery = call.query
     await settle(call, query)
@@ -51,7 +51,7 @@ async def get_windows(call: Call) -> Answer:
     return document(page)
 
 
-async def get_window(call: Call) -> Answer:
+async def get_window(call: RequestCall) -> HttpAnswer:
     """The value of one key in one window."""
     query: ReadQuery = call.query
     await settle(call, query)
@@ -59,13 +59,13 @@ async def get_window(call: Call) -> Answer:
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
 
-async def put_window(call: Call) -> Answer:
+async def put_window(call: RequestCall) -> HttpAnswer:
     """Write the value of one key in one window."""
     refuse_conditions(call)
     return await write(call, _window_in_path(call), await value_in_body(call))
 
 
-async def delete_window(call: Call) -> Answer:
+async def delete_window(call: RequestCall) -> HttpAnswer:
     """Write a tombstone for one key in one window."""
     refuse_conditions(call)
     return await write(call, _window_in_path(call), None)
@@ -109,7 +109,7 @@ def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: i
     )
     with scan:
         entries = _at_most(
-            scan, query.limit, query.limit * _LOOKED_AT_PER_ITEM, lambda e: len(e.key) == length
+            scan, query.limit, query.limit * _EXAMINED_PER_ITEM, lambda e: len(e.key) == length
         )
         return _page(served, scan, entries, "text", page_bytes)
 
@@ -150,9 +150,9 @@ def _page(
 
 
 def _at_most(
-    scan: Scan[RawEntry], wanted: int, looked_at: int, fits: Callable[[RawEntry], bool]
+    scan: Scan[RawEntry], wanted: int, examined: int, fits: Callable[[RawEntry], bool]
 ) -> Iterator[RawEntry | bytes]:
-    for entry in islice(scan, looked_at):
+    for entry in islice(scan, examined):
         if not fits(entry):
             yield entry.key
             continue
@@ -162,7 +162,7 @@ def _at_most(
             return
 
 
-def _window_in_path(call: Call) -> bytes:
+def _window_in_path(call: RequestCall) -> bytes:
     parameters = call.path_parameters
     return call.served.window_key(unquote_to_bytes(parameters["key"]), parameters["window"])
 

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from lastword import __version__
 from lastword.exposition import MEDIA_TYPE
-from lastword.service.api.operations import Call
-from lastword.service.api.shapes_status import Health, Instance, Instances, Readiness
-from lastword.service.http.answers import JSON, Answer, body_of, document
+from lastword.service.api.operations import RequestCall
+from lastword.service.api.shapes_status import Health, Instance, Instances, ServiceReadiness
+from lastword.service.http.answers import JSON, HttpAnswer, body_of, document
 from lastword.service.http.auth import Access
 from lastword.service.http.tokens import EVERY_TABLE
 from lastword.service.observe.prometheus import metrics_text
-from lastword.service.observe.status import is_ready, readiness
+from lastword.service.observe.table_status import is_ready, readiness
 
 
-async def health(call: Call) -> Answer:
+async def health(call: RequestCall) -> HttpAnswer:
     """The process lives and its event loop turns."""
     return document(Health())
 
 
-async def ready(call: Call) -> Answer:
+async def ready(call: RequestCall) -> HttpAnswer:
     """200 when every table serves reads, else 503; with how far those are that may be read."""
     context = call.context
     all_ready = all(is_ready(served) for served in context.tables.values())
     tables = [
-        readiness(served, context.recorders[name].pace)
+        readiness(served, context.recorders[name].rate)
         for name, served in context.tables.items()
         if call.caller.access_to(name) >= Access.READ
     ]
-    return document(Readiness(all_ready, tables), status=200 if all_ready else 503)
+    return document(ServiceReadiness(all_ready, tables), status=200 if all_ready else 503)
 
 
-async def metrics(call: Call) -> Answer:
+async def metrics(call: RequestCall) -> HttpAnswer:
     """Every figure in Prometheus' text format; they are of all tables."""
     call.caller.require(Access.READ, EVERY_TABLE)
     text = await call.context.reads.run(metrics_text, call.context)
     return body_of(text.encode(), MEDIA_TYPE)
 
 
-async def openapi(call: Call) -> Answer:
+async def openapi(call: RequestCall) -> HttpAnswer:
     """This interface, described."""
     return body_of(call.context.openapi, JSON)
 
 
-async def instances(call: Call) -> Answer:
+async def instances(call: RequestCall) -> HttpAnswer:
     """Who serves these tables: as far as is known here, this instance."""
     context = call.context
     now_ms = context.clock.now_ms()

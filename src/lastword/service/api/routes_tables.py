@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from lastword.service.api.operations import Call
-from lastword.service.api.shapes import History, HistoryQuery
+from lastword.service.api.operations import RequestCall
+from lastword.service.api.shapes import HistoryQuery, LoggedHistory
 from lastword.service.api.shapes_status import SeriesQuery, Tables
-from lastword.service.http.answers import Answer, document
+from lastword.service.http.answers import HttpAnswer, document
 from lastword.service.http.auth import Access
 from lastword.service.http.leaving import Stopping
-from lastword.service.observe.history import read_history
-from lastword.service.observe.status import summary, table_status
+from lastword.service.observe.logged_history import read_history
+from lastword.service.observe.table_status import summary, table_status
 
 
-async def list_tables(call: Call) -> Answer:
+async def list_tables(call: RequestCall) -> HttpAnswer:
     """The tables that the caller may read."""
     rights = [(each, call.caller.access_to(each.name)) for each in call.context.tables.values()]
     return document(
@@ -22,26 +22,26 @@ async def list_tables(call: Call) -> Answer:
     )
 
 
-async def get_table(call: Call) -> Answer:
+async def get_table(call: RequestCall) -> HttpAnswer:
     """State, partitions, positions, lag and restore progress of one table."""
     context, served = call.context, call.served
     status = await context.reads.run(
         table_status,
         served,
         call.caller.access_to(served.name),
-        context.recorders[served.name].pace,
+        context.recorders[served.name].rate,
         context.watchers_of(served),
     )
     return document(status)
 
 
-async def get_history(call: Call) -> Answer:
+async def get_history(call: RequestCall) -> HttpAnswer:
     """The records of one key that are still in the log."""
     query: HistoryQuery = call.query
     key = call.served.raw_key(query.key.encode(), query.encoding)
     context = call.context
 
-    def read(stopping: Stopping) -> History:
+    def read(stopping: Stopping) -> LoggedHistory:
         return read_history(
             call.served,
             key,
@@ -54,21 +54,21 @@ async def get_history(call: Call) -> Answer:
     return document(await call.run_until_left(context.log_reads, read))
 
 
-async def get_series(call: Call) -> Answer:
+async def get_series(call: RequestCall) -> HttpAnswer:
     """A table's figures over the last half hour."""
     query: SeriesQuery = call.query
     recorder = call.context.recorders[call.served.name]
     return document(recorder.series(0 if query.since is UNSET else query.since))
 
 
-async def get_compaction(call: Call) -> Answer:
+async def get_compaction(call: RequestCall) -> HttpAnswer:
     """How far compaction has come."""
     state = call.context.compactions[call.served.name]
     state.want()
-    return document(await call.context.compaction_looks.run(state.current))
+    return document(await call.context.compaction_pool.run(state.current))
 
 
-async def survey(call: Call) -> Answer:
+async def survey(call: RequestCall) -> HttpAnswer:
     """Count the records of the log now; answers when they are counted."""
     state = call.context.compactions[call.served.name]
     return document(await call.run_until_left(call.context.log_reads, state.survey))

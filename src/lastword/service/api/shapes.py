@@ -31,7 +31,7 @@ Versions = Annotated[
 Stale = Annotated[
     Flag, Meta(description="answer even before the table has reached the end of its topic")
 ]
-Cursor = Annotated[
+PageCursor = Annotated[
     str,
     Meta(
         pattern=r"^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$",
@@ -89,7 +89,7 @@ class PageQuery(KeyQuery, rename={"from_": "from"}):
     from_: Annotated[str, Meta(description="the first key")] | UnsetType = UNSET
     to: Annotated[str, Meta(description="the first key that is not wanted")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
-    cursor: Cursor | UnsetType = UNSET
+    cursor: PageCursor | UnsetType = UNSET
     reverse: Annotated[Flag, Meta(description="from the last key to the first")] = "false"
 
 
@@ -99,7 +99,7 @@ class WindowsQuery(ReadQuery, rename={"from_": "from"}):
     from_: Millis = 0
     to: Millis | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
-    cursor: Cursor | UnsetType = UNSET
+    cursor: PageCursor | UnsetType = UNSET
 
 
 class WatchQuery(Struct, forbid_unknown_fields=True):
@@ -159,7 +159,7 @@ class Page(Struct):
     contact_age_seconds: ContactAge
 
 
-class Count(Struct):
+class KeyCount(Struct):
     """How many keys there are."""
 
     count: int
@@ -168,7 +168,7 @@ class Count(Struct):
     contact_age_seconds: ContactAge
 
 
-class Written(Struct):
+class WriteAnswer(Struct):
     """A write that is acknowledged by the cluster and readable here."""
 
     version: VersionText
@@ -187,7 +187,7 @@ class DeleteRecord(Struct, tag_field="op", tag="delete", forbid_unknown_fields=T
     key: Annotated[str, Meta(min_length=1)]
 
 
-class Batch(Struct, forbid_unknown_fields=True):
+class WriteBatch(Struct, forbid_unknown_fields=True):
     """Writes that are sent together; not a transaction."""
 
     records: Annotated[
@@ -229,7 +229,7 @@ class LoggedRecord(Struct, omit_defaults=True):
     error: str | UnsetType = UNSET
 
 
-class History(Struct):
+class LoggedHistory(Struct):
     """Records of one key in the log, oldest first; the last one is the current one."""
 
     records: list[LoggedRecord]

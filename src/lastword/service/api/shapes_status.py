@@ -47,7 +47,7 @@ class PartitionStatus(Struct):
     restore: RestoreStatus
 
 
-class RestorePace(Struct):
+class RestoreRate(Struct):
     """All partitions of a restore together, in offsets, which are not records."""
 
     done: int
@@ -79,7 +79,7 @@ class TableStatus(TableSummary):
     lag: int
     lag_seconds: float
     position: str
-    restore: RestorePace
+    restore: RestoreRate
     partitions: list[PartitionStatus]
     watchers: int
     error: Annotated[Problem | None, Meta(description="why it is not ready")]
@@ -103,10 +103,10 @@ class TableReadiness(Struct):
     name: str
     state: str
     ready: bool
-    restore: RestorePace
+    restore: RestoreRate
 
 
-class Readiness(Struct):
+class ServiceReadiness(Struct):
     """Whether every table serves reads."""
 
     ready: bool
@@ -176,7 +176,7 @@ class CleanerStatus(Struct):
     given_up: bool
 
 
-class Reason(Struct):
+class CompactionReason(Struct):
     """Why a partition is not compacted further, and what to do."""
 
     cause: str
@@ -184,7 +184,7 @@ class Reason(Struct):
     remedy: str
 
 
-class PartitionCompaction(Struct):
+class PartitionCompactionStatus(Struct):
     """How far compaction has come in one partition."""
 
     partition: int
@@ -195,7 +195,7 @@ class PartitionCompaction(Struct):
     size_bytes: Annotated[int | None, Unknown]
     contents: Annotated[LogContents | None, Meta(description="null until a survey is done")]
     cleaner: Annotated[CleanerStatus | None, Unknown]
-    reasons: list[Reason]
+    reasons: list[CompactionReason]
 
 
 class Compaction(Struct):
@@ -210,7 +210,7 @@ class Compaction(Struct):
     settings: Annotated[
         dict[str, str], Meta(description="the topic's settings that decide about compaction")
     ]
-    partitions: list[PartitionCompaction]
+    partitions: list[PartitionCompactionStatus]
 
 
 class SeriesQuery(Struct, forbid_unknown_fields=True):

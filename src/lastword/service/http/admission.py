@@ -15,26 +15,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lastword.errors import LastwordError
 from lastword.metrics import Counter
 from lastword.service.api.context import Context
-from lastword.service.api.reading import read_key
+from lastword.service.api.key_reads import read_key
 from lastword.service.api.served import ServedTable
-from lastword.service.http.answers import Answer, Header, problem_answer
+from lastword.service.http.answers import HttpAnswer, HttpHeader, problem_answer
 from lastword.service.http.auth import Access, Authenticator, Caller
 from lastword.service.http.cors import Cors
 from lastword.service.http.last_resort import internal_error
-from lastword.service.http.origin_check import Guard
+from lastword.service.http.origin_check import OriginCheck
 from lastword.service.http.problems import RefusedError
 
 _SHORT_CUT = "get_key"
 _REFUSED = "refused"
 
 
-class Gate:
+class Admission:
     """Checks path, host, origin and token; then the short cut, or the routes."""
 
     def __init__(self, context: Context, auth: Authenticator, routes: ASGIApp) -> None:
         self._routes = routes
         self._auth = auth
-        self._guard = Guard(context.config)
+        self._origin_check = OriginCheck(context.config)
         self._cors = Cors(context.config)
         self._path_bytes = context.limits.path_bytes
         self._metrics = context.metrics
@@ -52,9 +52,9 @@ class Gate:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """HttpAnswer one request."""
         started_ns = perf_counter_ns()
-        given: list[Header] = scope["headers"]
+        given: list[HttpHeader] = scope["headers"]
         headers = dict(given)
         operation = _REFUSED
         try:
@@ -94,7 +94,9 @@ class Gate:
         scope["lastword.headers"] = headers
         await self._routes(scope, receive, send)
 
-    def _admit(self, scope: Scope, headers: Mapping[bytes, bytes], given: list[Header]) -> Caller:
+    def _admit(
+        self, scope: Scope, headers: Mapping[bytes, bytes], given: list[HttpHeader]
+    ) -> Caller:
         path: bytes = scope["raw_path"]
         if len(path) > self._path_bytes:
             raise RefusedError(
@@ -102,12 +104,12 @@ class Gate:
             )
         if not path.isascii():
             raise RefusedError(400, "BadPath", "the path is not escaped", hint="escape it as %XX")
-        self._guard.check(scope["method"], headers, given)
+        self._origin_check.check(scope["method"], headers, given)
         return self._auth.caller(headers.get(b"authorization"))
 
     def _short_cut(
         self, scope: Scope, headers: Mapping[bytes, bytes], caller: Caller
-    ) -> Answer | None:
+    ) -> HttpAnswer | None:
         """The answer to a read of one key; None when the request is for the routes."""
         if scope["method"] != "GET" or scope["query_string"] or b"origin" in headers:
             return None

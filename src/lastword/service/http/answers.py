@@ -14,30 +14,30 @@ from lastword.service.http.problems import Problem, RefusedError, problem_of
 
 log = logging.getLogger(__name__)
 
-Header = tuple[bytes, bytes]
+HttpHeader = tuple[bytes, bytes]
 
 JSON: Final = b"application/json"
 OCTETS: Final = b"application/octet-stream"
 
 # Data, never a document: a browser that is pointed at a value must not run or frame it.
-SECURITY_HEADERS: Final[tuple[Header, ...]] = (
+SECURITY_HEADERS: Final[tuple[HttpHeader, ...]] = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_NO_STORE: Final[Header] = (b"cache-control", b"no-store")
+_NO_STORE: Final[HttpHeader] = (b"cache-control", b"no-store")
 RETRY_AFTER_S: Final = b"1"
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Answer:
+class HttpAnswer:
     """One answer; an ASGI application, as Starlette's responses are."""
 
     __slots__ = ("body", "headers", "status")
 
-    def __init__(self, status: int, headers: Sequence[Header], body: bytes = b"") -> None:
+    def __init__(self, status: int, headers: Sequence[HttpHeader], body: bytes = b"") -> None:
         self.status = status
         self.headers = headers
         self.body = body
@@ -48,28 +48,28 @@ class Answer:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def document(value: Any, *extra: Header, status: int = 200) -> Answer:
+def document(value: Any, *headers: HttpHeader, status: int = 200) -> HttpAnswer:
     """A JSON document made here."""
-    return body_of(_encode(value), JSON, *extra, status=status)
+    return body_of(_encode(value), JSON, *headers, status=status)
 
 
-def body_of(body: bytes, media_type: bytes, *extra: Header, status: int = 200) -> Answer:
+def body_of(body: bytes, media_type: bytes, *headers: HttpHeader, status: int = 200) -> HttpAnswer:
     """Any body that must not be kept by caches."""
-    headers = ((b"content-type", media_type), _NO_STORE, *SECURITY_HEADERS, *extra)
-    return Answer(status, headers, body)
+    every = ((b"content-type", media_type), _NO_STORE, *SECURITY_HEADERS, *headers)
+    return HttpAnswer(status, every, body)
 
 
-def problem_answer(error: LastwordError) -> Answer:
+def problem_answer(error: LastwordError) -> HttpAnswer:
     """The answer to a request that ended with ``error``."""
     problem = problem_of(error)
     if problem.status == 500 and not isinstance(error, RefusedError):
         log.error("answered with 500: %s", problem.name, exc_info=error)
-    extra: list[Header] = []
+    headers: list[HttpHeader] = []
     if isinstance(error, RefusedError):
-        extra += [(name.encode(), value.encode()) for name, value in error.headers.items()]
+        headers += [(name.encode(), value.encode()) for name, value in error.headers.items()]
     if problem.status == 503:
-        extra.append((b"retry-after", RETRY_AFTER_S))
-    return body_of(_encode(problem), b"application/problem+json", *extra, status=problem.status)
+        headers.append((b"retry-after", RETRY_AFTER_S))
+    return body_of(_encode(problem), b"application/problem+json", *headers, status=problem.status)
 
 
 def encoded_problem(error: LastwordError) -> bytes:

@@ -12,11 +12,11 @@ from lastword.errors import LastwordError
 from lastword.service.api.context import Context
 from lastword.service.api.interface import OPERATIONS
 from lastword.service.api.openapi import openapi_document
-from lastword.service.api.operations import Call, Operation
+from lastword.service.api.operations import Operation, RequestCall
 from lastword.service.api.routes_dashboard import DASHBOARD
 from lastword.service.api.served import ServedTable
-from lastword.service.http.admission import Gate
-from lastword.service.http.answers import Answer, problem_answer
+from lastword.service.http.admission import Admission
+from lastword.service.http.answers import HttpAnswer, problem_answer
 from lastword.service.http.auth import Access, Authenticator, Caller, no_such_path
 from lastword.service.http.last_resort import LastResort
 from lastword.service.http.problems import RefusedError
@@ -26,7 +26,7 @@ def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
     context.openapi = openapi_document(context, OPERATIONS)
     router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
-    return Gate(context, auth, LastResort(router))
+    return Admission(context, auth, LastResort(router))
 
 
 def _routes(context: Context) -> list[Route]:
@@ -90,14 +90,14 @@ class _Path:
             served = self._context.table(name)
             if not operation.covers(served):
                 raise _wrong_kind(served)
-        call = Call(self._context, scope, receive, served)
+        call = RequestCall(self._context, scope, receive, served)
         call.read_query(operation.query)
         return await operation.handler(call)
 
     def _count(self, operation: Operation | None, answer: ASGIApp, started_ns: int) -> None:
         metrics = self._context.metrics
         name = "none" if operation is None else operation.id
-        status = answer.status if isinstance(answer, Answer) else 200
+        status = answer.status if isinstance(answer, HttpAnswer) else 200
         metrics.counter("http_requests_total", operation=name, status=str(status)).add()
         latency = metrics.latency(name, name="http_request_seconds")
         latency.observe_ns(perf_counter_ns() - started_ns)

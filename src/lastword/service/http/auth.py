@@ -24,14 +24,14 @@ class Access(IntEnum):
 
 
 class Caller:
-    """One caller's rights, by table and ``everywhere``; not ``known`` is one without a token."""
+    """One caller's rights, by table and ``everywhere``; without a token not ``identified``."""
 
-    __slots__ = ("_scopes", "everywhere", "known")
+    __slots__ = ("_scopes", "everywhere", "identified")
 
-    def __init__(self, scopes: Mapping[str, Access], *, known: bool) -> None:
+    def __init__(self, scopes: Mapping[str, Access], *, identified: bool) -> None:
         self._scopes = scopes
         self.everywhere = scopes.get(EVERY_TABLE, Access.NONE)
-        self.known = known
+        self.identified = identified
 
     def access_to(self, table: str | None) -> Access:
         """What it may do with ``table``; None asks for the most it may do with any."""
@@ -44,7 +44,7 @@ class Caller:
         if self.access_to(table) >= needed:
             return
         what = f"{needed.name.lower()} access" + (f" to {table}" if table else "")
-        if not self.known:
+        if not self.identified:
             raise _needs_token(f"this needs a token with {what}")
         raise RefusedError(
             403,
@@ -56,7 +56,7 @@ class Caller:
 
 def no_such_path(caller: Caller) -> RefusedError:
     """For a path that is not there, and for a mount of which the caller may not even know."""
-    if not caller.known and not caller.everywhere:
+    if not caller.identified and not caller.everywhere:
         return _needs_token("this needs a token")
     return RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
 
@@ -81,7 +81,7 @@ class Authenticator:
     def __init__(self, tokens: TokenFile, *, anonymous: Access, preset: str | None = None) -> None:
         self._tokens = tokens
         self._preset = None if preset is None else preset.encode("ascii")
-        self._anonymous = Caller({EVERY_TABLE: anonymous}, known=False)
+        self._anonymous = Caller({EVERY_TABLE: anonymous}, identified=False)
 
     def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
         """Who sent this header; a token that is not known is refused, whatever it asks for.
@@ -94,11 +94,11 @@ class Authenticator:
         if given is not None:
             secret = given[1]
             if self._preset is not None and hmac.compare_digest(secret, self._preset):
-                return Caller({EVERY_TABLE: Access.ADMIN}, known=True)
+                return Caller({EVERY_TABLE: Access.ADMIN}, identified=True)
             token = self._tokens.find(secret.decode("ascii"), fresh=fresh)
             if token is not None:
                 rights = {table: Access[scope.upper()] for table, scope in token.scopes.items()}
-                return Caller(rights, known=True)
+                return Caller(rights, identified=True)
         raise RefusedError(
             401,
             "Unauthorized",

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from starlette.types import Message, Send
 
-from lastword.service.http.answers import SECURITY_HEADERS, Answer, Header
-from lastword.service.http.config import ServiceConfig
+from lastword.service.http.answers import SECURITY_HEADERS, HttpAnswer, HttpHeader
+from lastword.service.http.service_config import ServiceConfig
 
-_ALLOWED: tuple[Header, ...] = (
+_ALLOWED: tuple[HttpHeader, ...] = (
     (b"access-control-allow-methods", b"GET, PUT, POST, DELETE"),
     (b"access-control-allow-headers", b"authorization, content-type, if-none-match, last-event-id"),
     (b"access-control-max-age", b"600"),
 )
-_EXPOSED: Header = (
+_EXPOSED: HttpHeader = (
     b"access-control-expose-headers",
     b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, retry-after",
 )
@@ -26,26 +26,26 @@ class Cors:
     def __init__(self, config: ServiceConfig) -> None:
         self._origins = frozenset(origin.lower().encode() for origin in config.allowed_origins)
 
-    def preflight(self, method: str, headers: Mapping[bytes, bytes]) -> Answer | None:
+    def preflight(self, method: str, headers: Mapping[bytes, bytes]) -> HttpAnswer | None:
         """The answer to a browser's question before the real request; None when it is none."""
         if method != "OPTIONS" or b"access-control-request-method" not in headers:
             return None
-        return Answer(204, (*SECURITY_HEADERS, *_ALLOWED, *self._for(headers)))
+        return HttpAnswer(204, (*SECURITY_HEADERS, *_ALLOWED, *self._for(headers)))
 
     def wrapped(self, send: Send, headers: Mapping[bytes, bytes]) -> Send:
         """``send`` with these headers added to the start of the answer."""
-        extra = self._for(headers)
-        if not extra:
+        added = self._for(headers)
+        if not added:
             return send
 
         async def send_with_origin(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *extra, _EXPOSED]
+                message["headers"] = [*message["headers"], *added, _EXPOSED]
             await send(message)
 
         return send_with_origin
 
-    def _for(self, headers: Mapping[bytes, bytes]) -> tuple[Header, ...]:
+    def _for(self, headers: Mapping[bytes, bytes]) -> tuple[HttpHeader, ...]:
         origin = headers.get(b"origin", b"")
         if origin.lower() not in self._origins:
             return ()

@@ -6,7 +6,7 @@ import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lastword.service.http.answers import Answer, problem_answer
+from lastword.service.http.answers import HttpAnswer, problem_answer
 from lastword.service.http.problems import RefusedError
 
 log = logging.getLogger(__name__)
@@ -22,20 +22,20 @@ class LastResort:
         """Pass the request on."""
         started = False
 
-        async def send_and_note(message: Message) -> None:
+        async def send_and_record(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_note)
+            await self._app(scope, receive, send_and_record)
         except Exception as error:  # noqa: BLE001 - answered and logged
             answer = internal_error(scope, error)
             if not started:
                 await answer(scope, receive, send)
 
 
-def internal_error(scope: Scope, error: Exception) -> Answer:
+def internal_error(scope: Scope, error: Exception) -> HttpAnswer:
     """Log ``error`` with the request it came from; the answer does not tell what it was."""
     log.error("%s %r failed", scope["method"], scope["raw_path"], exc_info=error)
     return problem_answer(

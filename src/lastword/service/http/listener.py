@@ -19,7 +19,7 @@ from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
 from lastword.errors import ServiceError
-from lastword.service.http.config import ServiceConfig
+from lastword.service.http.service_config import ServiceConfig
 
 
 def bind(config: ServiceConfig) -> socket.socket:

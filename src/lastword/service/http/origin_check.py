@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lastword.host_names import LOOPBACK_NAMES, host_name
-from lastword.service.http.config import ServiceConfig
 from lastword.service.http.problems import RefusedError
+from lastword.service.http.service_config import ServiceConfig
 
-_KNOWN_HOSTS_MAX = 1000
+_GOOD_HOSTS_MAX = 1000
 # Two of these in one request mean that somebody between us may have read the other one.
 _ONCE = (
     b"host",
@@ -26,7 +26,7 @@ _ONCE = (
 )
 
 
-class Guard:
+class OriginCheck:
     """Judges the headers of each request before anything else looks at them."""
 
     def __init__(self, config: ServiceConfig) -> None:
@@ -68,7 +68,7 @@ class Guard:
                 "this service is not reached under that host name",
                 hint="use the address it was started with, or add the name to allowed_hosts",
             )
-        if host is not None and len(self._good_hosts) < _KNOWN_HOSTS_MAX:
+        if host is not None and len(self._good_hosts) < _GOOD_HOSTS_MAX:
             self._good_hosts.add(host)
 
     def _check_origin(self, origin: str, host: bytes) -> None:

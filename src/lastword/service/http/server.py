@@ -20,12 +20,12 @@ from lastword.service.api.context import Context
 from lastword.service.api.served import Mount, ServedTable, check_mounts
 from lastword.service.http.app import build_app
 from lastword.service.http.auth import Access, Authenticator
-from lastword.service.http.config import ServiceConfig
 from lastword.service.http.listener import Listener, bind
+from lastword.service.http.service_config import ServiceConfig
 from lastword.service.http.tokens import TokenFile
 from lastword.service.observe.background import keep
 from lastword.service.observe.compaction_state import LocalBrokers
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from lastword.jvm.file_lock import locked
 Scope = Literal["read", "write", "admin"]
 EVERY_TABLE = "*"
 PREFIX = "lw_"
-_LOOK_AGAIN_S = 1.0
+_REREAD_S = 1.0
 _LOCK_WAIT_S = 10.0
 _NAME = re.compile(r"[\w.@-]{1,64}")
 
@@ -52,7 +52,7 @@ class TokenFile:
         self._clock = clock
         self._by_hash: Mapping[str, StoredToken] = {}
         self._read: tuple[int, int] | None = None
-        self._look_at = 0.0
+        self._reread_at = 0.0
 
     def create(self, name: str, scopes: Mapping[str, Scope]) -> str:
         """A new token; what is returned here is never seen again."""
@@ -94,8 +94,8 @@ class TokenFile:
         now = self._clock.monotonic()
         hashed = _hash(secret)
         # One it does not know may be new: whoever just made a token uses it at once.
-        if fresh or now >= self._look_at or hashed not in self._by_hash:
-            self._look_at = now + _LOOK_AGAIN_S
+        if fresh or now >= self._reread_at or hashed not in self._by_hash:
+            self._reread_at = now + _REREAD_S
             self._reload()
         return self._by_hash.get(hashed)
 

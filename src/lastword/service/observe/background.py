@@ -8,11 +8,11 @@ import logging
 from lastword.errors import LastwordError
 from lastword.service.api.context import Context
 from lastword.service.api.served import ServedTable
-from lastword.service.observe.recorder import INTERVAL_S
+from lastword.service.observe.figure_recorder import INTERVAL_S
 
 log = logging.getLogger(__name__)
 
-_LOOK_AT_COMPACTION_EVERY = 8
+_COMPACTION_EVERY = 8
 
 
 async def keep(context: Context) -> None:
@@ -30,12 +30,12 @@ async def _keep_figures(context: Context) -> None:
 
 
 async def _keep_compaction(context: Context) -> None:
-    turn = 0
+    round_number = 0
     while True:
         for served in context.tables.values():
-            if turn % _LOOK_AT_COMPACTION_EVERY == 0 or _survey_is_wanted(context, served):
-                await _look_at_compaction(context, served)
-        turn += 1
+            if round_number % _COMPACTION_EVERY == 0 or _survey_is_wanted(context, served):
+                await _update_compaction(context, served)
+        round_number += 1
         await asyncio.sleep(INTERVAL_S)
 
 
@@ -53,11 +53,11 @@ def _survey_is_wanted(context: Context, served: ServedTable) -> bool:
     return context.clock.monotonic() < state.wanted_until and state.survey_is_due()
 
 
-async def _look_at_compaction(context: Context, served: ServedTable) -> None:
+async def _update_compaction(context: Context, served: ServedTable) -> None:
     state = context.compactions[served.name]
     try:
-        await context.compaction_looks.run(state.current)
+        await context.compaction_pool.run(state.current)
         if _survey_is_wanted(context, served):
-            await context.compaction_looks.run(state.survey)
+            await context.compaction_pool.run(state.survey)
     except LastwordError as error:
         log.debug("the compaction of %s stays unknown: %s", served.name, error)

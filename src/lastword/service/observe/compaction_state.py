@@ -17,16 +17,15 @@ from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes_status import (
     CleanerStatus,
     Compaction,
+    CompactionReason,
     LastClean,
     LogContents,
-    PartitionCompaction,
-    Reason,
+    PartitionCompactionStatus,
 )
 from lastword.service.http.leaving import Stopping, client_left
 from lastword.service.http.problems import RefusedError
 from lastword.topics import diagnosis
-from lastword.topics.compaction import CleanerState, compaction
-from lastword.topics.compaction import PartitionCompaction as Found
+from lastword.topics.compaction import CleanerState, PartitionCompaction, compaction
 from lastword.topics.survey import Survey, survey_topic
 
 LocalBrokers = Callable[[str], Sequence[NodeInfo]]
@@ -38,7 +37,7 @@ SURVEY_AGAIN_S = 30.0
 _SURVEY_SHARE = 0.05
 _WANTED_S = 60.0
 _SURVEY_WAIT_S = 60.0
-_LOOK_S = 0.5
+_POLL_S = 0.5
 _SURVEYED_BYTES_MAX = 256 << 20
 
 SETTINGS = (
@@ -70,7 +69,7 @@ class CompactionState:
         self._surveying = threading.Lock()
         self._surveyed: _Surveyed | None = None
         self._last: Compaction | None = None
-        self._look_again_at = 0.0
+        self._refresh_at = 0.0
         self.wanted_until = 0.0
 
     def want(self) -> None:
@@ -80,13 +79,13 @@ class CompactionState:
     def current(self) -> Compaction:
         """At most a few seconds old."""
         with self._observing:
-            if self._last is None or self._clock.monotonic() >= self._look_again_at:
-                return self._look()
+            if self._last is None or self._clock.monotonic() >= self._refresh_at:
+                return self._refresh()
             return self._last
 
-    def _look(self) -> Compaction:
+    def _refresh(self) -> Compaction:
         self._last = self._observe()
-        self._look_again_at = self._clock.monotonic() + OBSERVE_AGAIN_S
+        self._refresh_at = self._clock.monotonic() + OBSERVE_AGAIN_S
         return self._last
 
     def last(self) -> Compaction | None:
@@ -107,7 +106,7 @@ class CompactionState:
     def survey(self, stopping: Stopping = lambda: False) -> Compaction:
         """Count what the log holds; one pass at a time, so this may have to wait for another."""
         give_up_at = self._clock.monotonic() + _SURVEY_WAIT_S
-        while not self._surveying.acquire(timeout=_LOOK_S):
+        while not self._surveying.acquire(timeout=_POLL_S):
             if self._clock.monotonic() > give_up_at:
                 raise RefusedError(503, "Busy", "the log is being counted", hint="come back later")
             _raise_if(stopping)
@@ -126,7 +125,7 @@ class CompactionState:
         finally:
             self._surveying.release()
         with self._observing:
-            return self._look()
+            return self._refresh()
 
     def _observe(self) -> Compaction:
         admin, topic = self._served.raw.admin, self._served.table.topic
@@ -162,8 +161,10 @@ def _of_interest(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: settings[name] for name in SETTINGS if name in settings}
 
 
-def _shown(found: Found, reasons: list[diagnosis.Reason]) -> PartitionCompaction:
-    return PartitionCompaction(
+def _shown(
+    found: PartitionCompaction, reasons: list[diagnosis.Reason]
+) -> PartitionCompactionStatus:
+    return PartitionCompactionStatus(
         partition=found.partition,
         leader=found.leader,
         log_start=found.log_start,
@@ -173,7 +174,7 @@ def _shown(found: Found, reasons: list[diagnosis.Reason]) -> PartitionCompaction
         contents=None if found.contents is None else LogContents(**asdict(found.contents)),
         cleaner=None if found.cleaner is None else _cleaner(found.cleaner),
         reasons=[
-            Reason(reason.cause, reason.evidence, reason.remedy)
+            CompactionReason(reason.cause, reason.evidence, reason.remedy)
             for reason in reasons
             if reason.partition == found.partition
         ],

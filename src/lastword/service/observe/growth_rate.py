@@ -13,8 +13,8 @@ class GrowthRate:
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
 
-    def note(self, at_s: float, total: float) -> None:
-        """The total at a moment; one that fell means that it all began anew."""
+    def add(self, at_s: float, total: float) -> None:
+        """The total at a moment; one that fell means that it started over."""
         if self._seen and total < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((at_s, total))
@@ -28,5 +28,5 @@ class GrowthRate:
 
     def seconds_left(self, amount: float) -> float | None:
         """How long ``amount`` more takes at this pace; None when nothing moves."""
-        pace = self.per_second()
-        return round(amount / pace, 1) if pace else None
+        rate = self.per_second()
+        return round(amount / rate, 1) if rate else None

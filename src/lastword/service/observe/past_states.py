@@ -16,7 +16,7 @@ from lastword.service.http.limits import Limits
 from lastword.service.http.pool import Pool
 from lastword.service.http.problems import RefusedError
 from lastword.snapshots.travel.moments import parse_moment
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 
 _KEPT_MAX = 8
 _HINT = "read it where the time and the memory are: lastword get --as-of, or Table.as_of"

@@ -15,7 +15,7 @@ from lastword.metrics import Labels, Sample
 from lastword.replicas.progress import offsets_done
 from lastword.service.api.context import Context
 from lastword.service.api.served import ServedTable
-from lastword.service.observe.status import is_ready
+from lastword.service.observe.table_status import is_ready
 
 _PAGE_BYTES = resource.getpagesize()
 
@@ -63,8 +63,8 @@ def _of_table(served: ServedTable) -> Iterator[Sample]:
 
 
 def _of_compaction(context: Context, served: ServedTable) -> Iterator[Sample]:
-    known = context.compactions[served.name].last()
-    for each in known.partitions if known is not None else ():
+    compaction = context.compactions[served.name].last()
+    for each in compaction.partitions if compaction is not None else ():
         labels: Labels = (("table", served.name), ("partition", str(each.partition)))
         if each.size_bytes is not None:
             yield Sample("log_bytes", labels, each.size_bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.errors import WatchLostError
-from lastword.service.watch.events import Chunk
+from lastword.service.watch.change_events import Chunk
 from lastword.service.watch.watcher import Watcher
 
 

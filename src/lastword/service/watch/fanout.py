@@ -14,11 +14,11 @@ from lastword.records import Position
 from lastword.service.api.served import ServedTable
 from lastword.service.http.pool import Pool
 from lastword.service.watch.backlog import Backlog
-from lastword.service.watch.events import Chunk
+from lastword.service.watch.change_events import Chunk
 from lastword.service.watch.pump import Pump
 from lastword.service.watch.watcher import Watcher
 
-_LOOK_S = 0.005
+_POLL_S = 0.005
 _CATCH_UP_S = 10.0
 
 
@@ -62,7 +62,7 @@ class Fanout:
                         f"{self._served.name} is not at {at_least} any more",
                         hint="read the table, then watch from the position of that answer",
                     )
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_POLL_S)
         except BaseException:
             self._release()
             raise

@@ -11,7 +11,7 @@ from lastword.errors import WatchLostError
 from lastword.records import Position
 from lastword.replicas.watch.feed import FeedItem
 from lastword.service.api.served import ServedTable
-from lastword.service.watch.events import Chunk, EventEncoder
+from lastword.service.watch.change_events import Chunk, EventEncoder
 from lastword.table.raw_watch import RawWatch
 
 _IDLE_S = 0.25
@@ -42,7 +42,7 @@ class Pump:
         self._encoder = EventEncoder(served, watch.start)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
-        self._places = threading.Semaphore(_HANDED_OVER_MAX)
+        self._slots = threading.Semaphore(_HANDED_OVER_MAX)
         self._thread = threading.Thread(target=self._run, name=f"watch-{served.name}", daemon=True)
 
     def start(self) -> None:
@@ -74,13 +74,13 @@ class Pump:
                 self._loop.call_soon_threadsafe(self._on_end, self, error)
 
     def _hand_over(self, chunk: Chunk) -> None:
-        while not self._places.acquire(timeout=_IDLE_S):
+        while not self._slots.acquire(timeout=_IDLE_S):
             if self._stopping.is_set():
                 return
         self._loop.call_soon_threadsafe(self._arrive, chunk)
 
     def _arrive(self, chunk: Chunk) -> None:
-        self._places.release()
+        self._slots.release()
         self._on_chunk(self, chunk)
 
     def _gathered(self, first: FeedItem) -> list[FeedItem]:

@@ -10,11 +10,11 @@ from starlette.types import ASGIApp
 from lastword.errors import WatchLostError
 from lastword.records import Position
 from lastword.replicas.watch.missed import MissedChanges
-from lastword.service.api.operations import Call, parse_position
+from lastword.service.api.operations import RequestCall, parse_position
+from lastword.service.api.position_wait import require_partitions, wait_for_position
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import WatchQuery
-from lastword.service.api.waiting import require_partitions, wait_for_position
-from lastword.service.watch.events import Chunk, EventEncoder
+from lastword.service.watch.change_events import Chunk, EventEncoder
 from lastword.service.watch.watch_stream import WatchStream
 from lastword.service.watch.watcher import Watcher
 
@@ -22,7 +22,7 @@ from lastword.service.watch.watcher import Watcher
 _REPLAY_QUEUE_BYTES = 4 << 20
 
 
-async def watch(call: Call) -> ASGIApp:
+async def watch(call: RequestCall) -> ASGIApp:
     """Changes from now on, or after the position that the caller has seen."""
     query: WatchQuery = call.query
     context, served = call.context, call.served

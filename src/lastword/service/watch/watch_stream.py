@@ -10,11 +10,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from lastword.errors import LastwordError, WatchLostError
 from lastword.records import Position
-from lastword.service.api.operations import Call
+from lastword.service.api.operations import RequestCall
 from lastword.service.http.answers import SECURITY_HEADERS
 from lastword.service.http.auth import Access
 from lastword.service.http.leaving import until_left
-from lastword.service.watch.events import (
+from lastword.service.watch.change_events import (
     CHUNK_BYTES,
     HEARTBEAT,
     Chunk,
@@ -44,7 +44,7 @@ class WatchStream:
 
     def __init__(
         self,
-        call: Call,
+        call: RequestCall,
         fanout: Fanout,
         watcher: Watcher,
         start: Position,
@@ -87,16 +87,16 @@ class WatchStream:
     async def _send_missed(
         self, send: Send, missed: Generator[Chunk, None, None], leaving: asyncio.Task[None]
     ) -> None:
-        turn = asyncio.ensure_future(self._context.replays.acquire())
+        slot = asyncio.ensure_future(self._context.replays.acquire())
         try:
-            await self._await(send, turn, leaving)
-            if turn.done():
+            await self._await(send, slot, leaving)
+            if slot.done():
                 await self._replay(send, missed, leaving)
         finally:
-            if turn.done():
+            if slot.done():
                 self._context.replays.release()
             else:
-                turn.cancel()
+                slot.cancel()
 
     async def _replay(
         self, send: Send, missed: Generator[Chunk, None, None], leaving: asyncio.Task[None]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from lastword.errors import LastwordError
-from lastword.service.watch.events import Chunk
+from lastword.service.watch.change_events import Chunk
 
 
 class Watcher:

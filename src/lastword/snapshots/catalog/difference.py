@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lastword.snapshots.catalog.snapshot import Snapshot
-from lastword.snapshots.travel.reading import read_batches
+from lastword.snapshots.travel.delta_reads import read_batches
 
 _COLUMNS = ("key", "offset")
 _SCHEMA = pa.schema([("key", pa.large_binary()), ("offset", pa.int64())])

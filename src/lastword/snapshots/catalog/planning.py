@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.snapshots.catalog.snapshot import Kind, Snapshot, why_unusable
+from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotKind, why_unusable
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class SnapshotPlan:
     ``base`` is what the changes are merged into; None for a full snapshot.
     """
 
-    kind: Kind
+    kind: SnapshotKind
     reason: str
     base: Snapshot | None
     number: int

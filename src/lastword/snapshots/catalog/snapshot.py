@@ -26,7 +26,7 @@ _SUFFIX_BYTES = {
     "session": SessionCodec.suffix_bytes,
 }
 
-Kind = Literal["full", "incremental"]
+SnapshotKind = Literal["full", "incremental"]
 Offset = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -46,7 +46,7 @@ class SnapshotMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     run_id: str
-    kind: Kind
+    kind: SnapshotKind
     topic: str
     topic_id: str
     cluster_id: str

@@ -18,8 +18,8 @@ from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.jobs.history_task import HistoryTask
-from lastword.snapshots.travel.lineage import why_torn
 from lastword.snapshots.travel.log_completeness import log_completeness
+from lastword.snapshots.travel.truncation import why_torn
 from lastword.spark.topic_frame import topic_frame
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.moments import Moment
 from lastword.snapshots.travel.past_sources import read_past_sources
-from lastword.snapshots.travel.replay import Cut
+from lastword.snapshots.travel.replay import ReplayEnd
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +87,7 @@ class _Frames:
         return rows.where(f.col("partition").isin(*partitions))
 
     def replayed(
-        self, base: Snapshot | None, history: HistoryCommit, cuts: Mapping[int, Cut]
+        self, base: Snapshot | None, history: HistoryCommit, cuts: Mapping[int, ReplayEnd]
     ) -> DataFrame | None:
         """A base, or an empty table, and the changes after it; None if some may be missing."""
         metadata = history.metadata
@@ -135,7 +135,10 @@ class Belonging:
 
 
 def _ends(
-    changes: DataFrame, starts: Mapping[int, int], held: Mapping[int, int], cuts: Mapping[int, Cut]
+    changes: DataFrame,
+    starts: Mapping[int, int],
+    held: Mapping[int, int],
+    cuts: Mapping[int, ReplayEnd],
 ) -> dict[int, int] | None:
     """Where each partition is cut; None where only the log would tell."""
     from pyspark.sql import functions as f  # noqa: PLC0415 - on the driver only

@@ -22,14 +22,14 @@ from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import (
     APPLICATION,
-    Kind,
     Snapshot,
+    SnapshotKind,
     SnapshotMetadata,
     encode_metadata,
 )
 from lastword.snapshots.jobs.snapshot_task import SnapshotTask
-from lastword.snapshots.travel.lineage import why_torn
 from lastword.snapshots.travel.log_completeness import log_completeness
+from lastword.snapshots.travel.truncation import why_torn
 from lastword.spark.partition_reads import MinPerPartition
 from lastword.spark.topic_frame import topic_frame
 
@@ -48,7 +48,7 @@ class SnapshotReport:
     """What a snapshot came to; ``records`` and ``bytes`` are what was read from the topic."""
 
     snapshot: Snapshot
-    kind: Kind
+    kind: SnapshotKind
     reason: str
     records: int
     bytes: int

@@ -35,7 +35,7 @@ class SnapshotTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Keep the last record of each key, merge them into the base, and hand the rows back."""
         from lastword.snapshots.catalog.merge import LatestPerKey, merged  # noqa: PLC0415 - on executors only
-        from lastword.snapshots.travel.reading import read_rows  # noqa: PLC0415
+        from lastword.snapshots.travel.delta_reads import read_rows  # noqa: PLC0415
 
         latest = LatestPerKey()
         for batch in batches:

@@ -14,9 +14,9 @@ from lastword.replicas.topic.protection import ProtectionSeen
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot, why_another_table
-from lastword.snapshots.travel.lineage import not_torn
 from lastword.snapshots.travel.moments import Moment, as_milliseconds
-from lastword.snapshots.travel.replay import Cut
+from lastword.snapshots.travel.replay import ReplayEnd
+from lastword.snapshots.travel.truncation import not_torn
 
 if TYPE_CHECKING:
     from lastword.snapshots.travel.history import HistoryCommit
@@ -26,7 +26,7 @@ class Target(NamedTuple):
     """A moment of one log: a snapshot that is of it, or where to cut each partition."""
 
     snapshot: Snapshot | None
-    cuts: dict[int, Cut]
+    cuts: dict[int, ReplayEnd]
     what: str
 
 
@@ -51,7 +51,7 @@ class PastSources:
             moment = Position.after(moment)
         if isinstance(moment, Position):
             self._require_reached(topic, moment)
-            cuts = {p: Cut(at) for p, at in moment.offsets.items()}
+            cuts = {p: ReplayEnd(at) for p, at in moment.offsets.items()}
             return Target(self._snapshot_at(moment), cuts, f"{topic} at {moment}")
         time_ms = as_milliseconds(moment)
         if time_ms > self.now.answered_at_ms:
@@ -62,7 +62,7 @@ class PastSources:
         snapshot = self._snapshot_of(time_ms)
         if snapshot is not None:
             return Target(
-                snapshot, {p: Cut(at) for p, at in snapshot.metadata.offsets.items()}, what
+                snapshot, {p: ReplayEnd(at) for p, at in snapshot.metadata.offsets.items()}, what
             )
         return Target(None, self._cuts_at(time_ms), what)
 
@@ -88,7 +88,7 @@ class PastSources:
         found = (each for each in self.snapshots if each.metadata.captured_at_ms == time_ms)
         return next(found, None)
 
-    def base_of(self, cuts: dict[int, Cut]) -> Snapshot | None:
+    def base_of(self, cuts: dict[int, ReplayEnd]) -> Snapshot | None:
         """The newest one to which only changes before the cuts have to be added."""
         for snapshot in self.snapshots:
             offsets = snapshot.metadata.offsets
@@ -96,14 +96,14 @@ class PastSources:
                 return snapshot
         return None
 
-    def _cuts_at(self, time_ms: int) -> dict[int, Cut]:
+    def _cuts_at(self, time_ms: int) -> dict[int, ReplayEnd]:
         """Between the last position known to have been reached by then, and the next one."""
         looks = self.looks
         reached = [look.ends for look in looks if look.answered_at_ms <= time_ms]
         beyond = [look.ends for look in looks if look.at_ms >= time_ms]
         floor = reached[-1] if reached else {}
         ceiling = beyond[0] if beyond else self.now.ends
-        return {p: Cut(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
+        return {p: ReplayEnd(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
 
     def gone(self, what: str, since_ms: int) -> MomentGoneError:
         """The refusal, which names the earliest moment that can be had."""
@@ -146,6 +146,6 @@ def read_past_sources(
     )
 
 
-def _certain(cut: Cut) -> int:
+def _certain(cut: ReplayEnd) -> int:
     """Up to where everything is before the cut."""
     return cut.ceiling if cut.time_ms is None else cut.floor

@@ -14,7 +14,7 @@ class LostChangesError(Exception):
 
 
 @dataclass(frozen=True)
-class Cut:
+class ReplayEnd:
     """Where to stop: at ``ceiling``, or before the first record with a later time than ``time_ms``.
 
     What lies below ``floor`` was there at that time, whatever times its writers gave it.
@@ -35,7 +35,7 @@ class Replay:
     """
 
     record_filter: RecordFilter
-    cut: Cut
+    cut: ReplayEnd
     at: int = 0
     rows: dict[bytes, bytes] = field(default_factory=dict)
     from_start: bool = True

@@ -21,12 +21,12 @@ from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.log_completeness import LogCompleteness, log_completeness
 from lastword.snapshots.travel.moments import Moment
 from lastword.snapshots.travel.past_sources import PastSources, Target, read_past_sources
-from lastword.snapshots.travel.replay import Cut, LostChangesError, Replay
+from lastword.snapshots.travel.replay import LostChangesError, Replay, ReplayEnd
 
 log = logging.getLogger(__name__)
 
 Replays = dict[int, Replay]
-Progress = Callable[[int], None]
+SizeListener = Callable[[int], None]
 """Called now and then with how many bytes of rows there are so far; may raise to give up."""
 
 
@@ -79,7 +79,7 @@ class TimeTravel:
         self._clock = clock
         self._seen = seen
 
-    def at(self, moment: Moment, progress: Progress = unwatched) -> Past:
+    def at(self, moment: Moment, progress: SizeListener = unwatched) -> Past:
         """The table as of ``moment``: a time, a position, or just after a version."""
         topic_state, now = self._look()
         known = read_past_sources(
@@ -115,10 +115,10 @@ class TimeTravel:
     def _replay(
         self,
         known: PastSources,
-        cuts: dict[int, Cut],
+        cuts: dict[int, ReplayEnd],
         found: LogCompleteness,
         route: Route,
-        progress: Progress,
+        progress: SizeListener,
     ) -> Replays:
         replays = self._begin(route.base, cuts, progress)
         if route.history:
@@ -126,11 +126,13 @@ class TimeTravel:
         self._add_log(replays, found, progress)
         return replays
 
-    def _begin(self, base: Snapshot | None, cuts: Mapping[int, Cut], progress: Progress) -> Replays:
+    def _begin(
+        self, base: Snapshot | None, cuts: Mapping[int, ReplayEnd], progress: SizeListener
+    ) -> Replays:
         if base is None:
             return {p: Replay(self._filter, cut) for p, cut in cuts.items()}
-        from lastword.snapshots.travel.reading import read_batches  # noqa: PLC0415 - loads deltalake
-        from lastword.snapshots.travel.source import store_rows  # noqa: PLC0415
+        from lastword.snapshots.travel.delta_reads import read_batches  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.travel.snapshot_source import store_rows  # noqa: PLC0415
 
         if self._location is None:
             raise RuntimeError("a snapshot has a place")
@@ -144,7 +146,7 @@ class TimeTravel:
             progress(_size(replays))
         return replays
 
-    def _add_history(self, known: PastSources, replays: Replays, progress: Progress) -> None:
+    def _add_history(self, known: PastSources, replays: Replays, progress: SizeListener) -> None:
         from lastword.snapshots.travel.history import History  # noqa: PLC0415 - loads deltalake
 
         if self._location is None:
@@ -163,7 +165,7 @@ class TimeTravel:
                 progress(_size(replays))
             replay.end(end)
 
-    def _add_log(self, replays: Replays, found: LogCompleteness, progress: Progress) -> None:
+    def _add_log(self, replays: Replays, found: LogCompleteness, progress: SizeListener) -> None:
         ranges: dict[int, tuple[int, int]] = {}
         for partition, replay in replays.items():
             if not replay.done:

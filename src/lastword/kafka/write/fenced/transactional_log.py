@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import LastwordError, WriteError
-from lastword.kafka.admin.failures import failure
+from lastword.kafka.admin.client_failures import failure
 from lastword.kafka.admin.transactions import holder_of
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free

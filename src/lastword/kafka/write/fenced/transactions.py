@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from lastword.kafka.admin.failures import raised_error
+from lastword.kafka.admin.client_failures import raised_error
 from lastword.records import Write
 
 SecondsLeft = Callable[[], float]

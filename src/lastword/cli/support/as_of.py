@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext
-from lastword.cli.support.progress import progress_bar
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.snapshots.travel.moments import parse_moment
-from lastword.table.past import PastTable
+from lastword.table.past_table import PastTable
 from lastword.table.table import Table
 
 as_of_option = click.option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lastword.broker.info import CLIENT_LISTENER, NodeInfo
-from lastword.broker.login import MECHANISM, PROTOCOL, Login
+from lastword.broker.login import MECHANISM, PROTOCOL, BrokerLogin
 from lastword.errors import ConfigError
 from lastword.jvm.ports import LOOPBACK
 
@@ -31,7 +31,7 @@ def node_settings(
     node: NodeInfo,
     cluster: Sequence[NodeInfo],
     listeners: Mapping[str, str],
-    login: Login | None = None,
+    login: BrokerLogin | None = None,
 ) -> dict[str, str]:
     """What makes ``node`` a member of ``cluster``; ``listeners`` maps further names to protocols.
 
@@ -60,7 +60,7 @@ def node_settings(
     }
 
 
-def _login_settings(login: Login) -> dict[str, str]:
+def _login_settings(login: BrokerLogin) -> dict[str, str]:
     # The controller's listener, too: it creates and deletes topics for whoever asks.
     listeners = (CLIENT_LISTENER, _CONTROLLER_LISTENER)
     return {

@@ -6,7 +6,7 @@ from lastword.replicas.progress import RestoreProgress, offsets_done
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes_status import (
     PartitionStatus,
-    RestorePace,
+    RestoreRate,
     RestoreStatus,
     Rights,
     TableReadiness,
@@ -17,7 +17,7 @@ from lastword.service.http.auth import Access
 from lastword.service.http.problems import problem_of
 from lastword.service.observe.growth_rate import GrowthRate
 from lastword.table.partition_view import PartitionView
-from lastword.table.state import TableState
+from lastword.table.table_state import TableState
 
 _RIGHTS: dict[Access, Rights] = {
     Access.READ: "read",
@@ -44,23 +44,23 @@ def summary(served: ServedTable, access: Access) -> TableSummary:
     )
 
 
-def readiness(served: ServedTable, pace: GrowthRate) -> TableReadiness:
+def readiness(served: ServedTable, rate: GrowthRate) -> TableReadiness:
     """How far a table is; asks nobody, so that it can be asked every second."""
     return TableReadiness(
-        served.name, served.table.state.value, is_ready(served), restore_pace(served, pace)
+        served.name, served.table.state.value, is_ready(served), restore_rate(served, rate)
     )
 
 
-def restore_pace(served: ServedTable, pace: GrowthRate) -> RestorePace:
+def restore_rate(served: ServedTable, rate: GrowthRate) -> RestoreRate:
     """All partitions together; the time left by the speed of the last seconds."""
     progress = served.table.progress()
     done, total = offsets_done(progress)
-    eta_s = 0.0 if is_ready(served) else pace.seconds_left(total - done)
-    return RestorePace(done, total, eta_s)
+    eta_s = 0.0 if is_ready(served) else rate.seconds_left(total - done)
+    return RestoreRate(done, total, eta_s)
 
 
 def table_status(
-    served: ServedTable, access: Access, pace: GrowthRate, watchers: int
+    served: ServedTable, access: Access, rate: GrowthRate, watchers: int
 ) -> TableStatus:
     """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
     error = served.raw.why_not_ready()
@@ -83,7 +83,7 @@ def table_status(
         lag=sum(each.lag for each in partitions),
         lag_seconds=max((each.lag_seconds for each in partitions), default=0.0),
         position=str(served.raw.position()),
-        restore=restore_pace(served, pace),
+        restore=restore_rate(served, rate),
         partitions=partitions,
         watchers=watchers,
         error=None if error is None else problem_of(error),

@@ -26,7 +26,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 
-class Sample(NamedTuple):
+class ScrapedSample(NamedTuple):
     """One measured value."""
 
     name: str
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     value: float
 
 
-def scrape(port: int, password: str | None, timeout: float = 5.0) -> list[Sample]:
+def scrape(port: int, password: str | None, timeout: float = 5.0) -> list[ScrapedSample]:
     """Everything the broker measures now; BrokerError when it does not answer."""
     # Straight to the loopback address: a proxy from the environment has no business here.
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
@@ -61,13 +61,13 @@ def _authorization(password: str | None) -> dict[str, str]:
     return {"Authorization": f"Basic {login}"}
 
 
-def parse(text: str) -> list[Sample]:
+def parse(text: str) -> list[ScrapedSample]:
     """The samples of Prometheus' text format."""
     samples = []
     for line in text.splitlines():
         if match := _LINE.match(line):  # comments start with "#" and match no name
             name, labels, value = match.groups()
-            samples.append(Sample(name, _labels(labels or ""), float(value)))
+            samples.append(ScrapedSample(name, _labels(labels or ""), float(value)))
     return samples
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lastword.broker.info import NodeInfo, find_running
 from lastword.cli.settings.table_making import make_table
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.errors import ConfigError
 from lastword.home import HomeFolder

@@ -31,7 +31,7 @@ class Recorder:
     """One table. ``record`` is called every INTERVAL_S, on any one thread at a time."""
 
     def __init__(self, served: ServedTable, compaction: CompactionState, clock: Clock) -> None:
-        self.pace = GrowthRate()
+        self.rate = GrowthRate()
         self._served = served
         self._compaction = compaction
         self._clock = clock
@@ -45,7 +45,7 @@ class Recorder:
     def record(self, watchers: int) -> None:
         """One more point."""
         now_s, now_ms = self._clock.monotonic(), self._clock.now_ms()
-        self.pace.note(now_s, offsets_done(self._served.table.progress())[0])
+        self.rate.add(now_s, offsets_done(self._served.table.progress())[0])
         before, self._last = self._last, self._look()
         elapsed_s, self._last_s = max(now_s - self._last_s, 1e-3), now_s
         point: dict[str, float | None] = {"watchers": watchers}

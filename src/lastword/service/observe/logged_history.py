@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 from lastword.clock import Clock
 from lastword.records import Record, Version
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import JSON_NULL, History, LoggedRecord
+from lastword.service.api.shapes import JSON_NULL, LoggedHistory, LoggedRecord
 from lastword.service.http.leaving import Stopping
 
 _CONNECT_S = 5.0
@@ -23,7 +23,7 @@ def read_history(
     time_limit_s: float,
     clock: Clock,
     stopping: Stopping,
-) -> History:
+) -> LoggedHistory:
     """Read the key's partition from its start to its end as of now, or until time is up."""
     partition = served.raw.keyspace.partition_of(key)
     start, end = served.raw.readable_log(partition)
@@ -45,7 +45,7 @@ def read_history(
             break
     else:
         reached = end
-    return History(
+    return LoggedHistory(
         records=[_shown(served, record) for record in found],
         complete=reached >= end,
         partition=partition,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from lastword.cli.support.output import Output
+from lastword.cli.support.output import CommandOutput
 from lastword.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class AppContext:
         self.users_umask = 0o022
 
     @cached_property
-    def output(self) -> Output:
+    def output(self) -> CommandOutput:
         """Where the command prints."""
-        return Output(json_lines=self.json_lines)
+        return CommandOutput(json_lines=self.json_lines)
 
     @cached_property
     def settings(self) -> Settings:
@@ -62,12 +62,12 @@ class AppContext:
         tighten_home(home)
         return home
 
-    def write_for_others(self, place: str) -> None:
+    def write_for_others(self, path: str) -> None:
         """From now on files get the permissions that the user's shell gives, unless below home.
 
         What is kept is private; what a user has written to a place of their own may be shared.
         """
-        if not Path(place).absolute().is_relative_to(self.home.absolute()):
+        if not Path(path).absolute().is_relative_to(self.home.absolute()):
             os.umask(self.users_umask)
 
     @property
@@ -202,7 +202,7 @@ def _given_app(command: Callable[Concatenate[AppContext, P], R]) -> Callable[P, 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         app = click.get_current_context().ensure_object(AppContext)
-        from lastword.cli.support.logs import set_up_logging
+        from lastword.cli.support.log_setup import set_up_logging
 
         set_up_logging(app.verbosity, app.log_format)
         return command(app, *args, **kwargs)

@@ -18,7 +18,7 @@ from lastword.rows import PREFIX_BYTES, encode_row, plain_prefixes
 from lastword.snapshots.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot, why_unusable
-from lastword.snapshots.travel.reading import read_batches
+from lastword.snapshots.travel.delta_reads import read_batches
 
 log = logging.getLogger(__name__)
 

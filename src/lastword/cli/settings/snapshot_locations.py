@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from lastword.cli.support.context import AppContext
+from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.errors import ConfigError
 from lastword.home import HomeFolder
@@ -12,13 +12,13 @@ from lastword.snapshots.catalog.location import Location
 
 
 def snapshot_root(app: AppContext) -> str:
-    """The place of all snapshots."""
+    """The root of all snapshots."""
     given = app.settings["snapshots.location"]
     return str(given) if given else str(app.home / HomeFolder.SNAPSHOTS)
 
 
 def snapshot_location(app: AppContext, spec: TableSpec, flag: str | None = None) -> Location:
-    """The place of one table's snapshots."""
+    """The location of one table's snapshots."""
     return Location(flag or snapshot_root(app), spec.topic)
 
 
@@ -33,9 +33,9 @@ def root_for_reading(app: AppContext) -> str | None:
 
 
 def location_for_reading(app: AppContext, spec: TableSpec) -> Location | None:
-    """The place of one table's snapshots, if there are any by now."""
-    place = snapshot_location(app, spec)
-    return place if can_read_snapshots() and place.may_hold_any else None
+    """The location of one table's snapshots, if there are any by now."""
+    where = snapshot_location(app, spec)
+    return where if can_read_snapshots() and where.may_hold_any else None
 
 
 def require_deltalake() -> None:

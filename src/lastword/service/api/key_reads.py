@@ -6,26 +6,25 @@ from collections.abc import Mapping
 
 from lastword.errors import DecodeError
 from lastword.service.api.served import ServedTable
-from lastword.service.http.answers import JSON, OCTETS, SECURITY_HEADERS, Answer, Header
+from lastword.service.http.answers import JSON, OCTETS, SECURITY_HEADERS, HttpAnswer, HttpHeader
 from lastword.service.http.problems import RefusedError
-from lastword.table.entry import Answer as TableAnswer
-from lastword.table.entry import RawEntry
+from lastword.table.entry import Answer, RawEntry
 
-Found = TableAnswer[RawEntry | None]
+Found = Answer[RawEntry | None]
 
 # Caches may keep a value, but must ask whether its version is still the current one.
-_REVALIDATE: Header = (b"cache-control", b"no-cache")
-_VARY: Header = (b"vary", b"accept")
-_ALWAYS: tuple[Header, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
-_JSON_HEADERS: tuple[Header, ...] = ((b"content-type", JSON), *_ALWAYS)
-_OCTETS_HEADERS: tuple[Header, ...] = ((b"content-type", OCTETS), *_ALWAYS)
-_STALE: Header = (b"lastword-stale", b"true")
+_REVALIDATE: HttpHeader = (b"cache-control", b"no-cache")
+_VARY: HttpHeader = (b"vary", b"accept")
+_ALWAYS: tuple[HttpHeader, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
+_JSON_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", JSON), *_ALWAYS)
+_OCTETS_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", OCTETS), *_ALWAYS)
+_STALE: HttpHeader = (b"lastword-stale", b"true")
 _CONTACT_AGE = b"lastword-contact-age"
 
 
 def read_key(
     served: ServedTable, key: bytes, headers: Mapping[bytes, bytes], *, allow_stale: bool = False
-) -> Answer:
+) -> HttpAnswer:
     """The value with its version as ETag; 304 when the caller has that version."""
     found = served.raw.get(key, allow_stale=allow_stale)
     return entry_answer(served, found.value, found, headers)
@@ -36,30 +35,30 @@ def entry_answer(
     entry: RawEntry | None,
     found: Found | None,
     headers: Mapping[bytes, bytes],
-) -> Answer:
+) -> HttpAnswer:
     """The same for an entry that was read before; ``found`` says how current it is, if it is."""
     if entry is None:
         raise key_not_found(found)
     etag = b'"%d:%d"' % entry.version
-    extra: tuple[Header, ...] = (
+    answered: tuple[HttpHeader, ...] = (
         (b"etag", etag),
         (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
     )
     if found is not None:
-        extra = (*extra, (_CONTACT_AGE, b"%.3f" % found.contact_age_s))
+        answered = (*answered, (_CONTACT_AGE, b"%.3f" % found.contact_age_s))
         if found.stale:
-            extra = (*extra, _STALE)
+            answered = (*answered, _STALE)
     wanted = headers.get(b"if-none-match")
     if wanted is not None and has_etag(wanted, etag):
-        return Answer(304, (_REVALIDATE, _VARY, *extra))
+        return HttpAnswer(304, (_REVALIDATE, _VARY, *answered))
     if headers.get(b"accept") == OCTETS:
-        return Answer(200, (*_OCTETS_HEADERS, *extra), entry.value)
+        return HttpAnswer(200, (*_OCTETS_HEADERS, *answered), entry.value)
     try:
         body = served.values.to_json(entry.value)
     except DecodeError as error:
         served.decoder.handle_bad(error, *entry.version)
         raise key_not_found() from error
-    return Answer(200, (*_JSON_HEADERS, *extra), body)
+    return HttpAnswer(200, (*_JSON_HEADERS, *answered), body)
 
 
 def has_etag(header: bytes, etag: bytes) -> bool:

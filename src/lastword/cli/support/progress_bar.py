@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from lastword.cli.support.output import Output, printable
+from lastword.cli.support.output import CommandOutput, printable
 
 Report = Callable[[int, int, str], None]
 """Called with how much is done, how much there is, and what is being done now."""
@@ -15,7 +15,7 @@ _DESCRIPTION_LENGTH_MAX = 60
 
 
 @contextmanager
-def progress_bar(output: Output, title: str, *, announce: bool = False) -> Iterator[Report]:
+def progress_bar(output: CommandOutput, title: str, *, announce: bool = False) -> Iterator[Report]:
     """A bar; in JSON or without a terminal there is none.
 
     What takes minutes is still announced by a line, with its first report.
@@ -44,7 +44,7 @@ def progress_bar(output: Output, title: str, *, announce: bool = False) -> Itera
         yield report
 
 
-def announcement(output: Output, title: str) -> Report:
+def announcement(output: CommandOutput, title: str) -> Report:
     """For what is done beside other things that print: a line with its first report, no bar."""
     return _Announcement(output, title)
 
@@ -52,7 +52,7 @@ def announcement(output: Output, title: str) -> Report:
 class _Announcement:
     """Says once what is being done."""
 
-    def __init__(self, output: Output, title: str) -> None:
+    def __init__(self, output: CommandOutput, title: str) -> None:
         self._say: Callable[[], None] | None = lambda: output.info(f"{title} ...")
 
     def __call__(self, done: int, total: int, what: str) -> None:

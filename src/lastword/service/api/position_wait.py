@@ -10,8 +10,8 @@ from lastword.records import Position
 from lastword.service.api.served import ServedTable
 from lastword.service.http.problems import RefusedError
 
-_FIRST_LOOK_S = 0.001
-_LOOK_S_MAX = 0.02
+_FIRST_POLL_S = 0.001
+_POLL_S_MAX = 0.02
 
 
 async def wait_for_versions(
@@ -30,7 +30,7 @@ async def wait_for_position(
     """Wait until reads reflect ``wanted``."""
     require_partitions(served, wanted)
     deadline = clock.monotonic() + limit_s
-    pause_s = _FIRST_LOOK_S
+    pause_s = _FIRST_POLL_S
     while not served.raw.position(wanted.offsets).at_least(wanted):
         if clock.monotonic() >= deadline:
             raise NotUpToPositionError(
@@ -38,7 +38,7 @@ async def wait_for_position(
                 hint="try again in a moment",
             )
         await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _LOOK_S_MAX)
+        pause_s = min(2 * pause_s, _POLL_S_MAX)
 
 
 def require_partitions(served: ServedTable, wanted: Position) -> None:
