@@ -24,7 +24,7 @@ STORE_DIRECTORY = "store"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
-class Holder(msgspec.Struct, frozen=True):
+class LockHolder(msgspec.Struct, frozen=True):
     """Who holds a partition's directory."""
 
     pid: int
@@ -57,7 +57,7 @@ class StateDirectory:
         except BlockingIOError:
             lock.close()
             raise _locked(directory) from None
-        holder = Holder(os.getpid(), socket.gethostname(), self._clock.now_ms())
+        holder = LockHolder(os.getpid(), socket.gethostname(), self._clock.now_ms())
         lock.truncate(0)
         lock.write(msgspec.json.encode(holder))
         lock.flush()
@@ -76,7 +76,7 @@ class StateDirectory:
                 lock.close()
 
 
-def holder_of(partition_directory: Path) -> Holder | None:
+def holder_of(partition_directory: Path) -> LockHolder | None:
     """Who holds the directory now, or None when nobody does."""
     path = partition_directory / LOCK_FILE
     if not path.exists():
@@ -89,11 +89,11 @@ def holder_of(partition_directory: Path) -> Holder | None:
     return None
 
 
-def _read_holder(content: bytes) -> Holder | None:
+def _read_holder(content: bytes) -> LockHolder | None:
     try:
-        return msgspec.json.decode(content, type=Holder)
+        return msgspec.json.decode(content, type=LockHolder)
     except msgspec.DecodeError:
-        return Holder(0, "unknown", 0)
+        return LockHolder(0, "unknown", 0)
 
 
 def _locked(directory: Path) -> StoreLockedError:

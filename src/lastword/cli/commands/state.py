@@ -17,7 +17,7 @@ from lastword.errors import LastwordError
 from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint
 from lastword.replicas.state_directory import (
     STORE_DIRECTORY,
-    Holder,
+    LockHolder,
     StateDirectory,
     holder_of,
 )
@@ -37,7 +37,7 @@ class StoredPartition:
     partition: int
     path: Path
     size_bytes: int
-    holder: Holder | None = None
+    holder: LockHolder | None = None
     checkpoint: Checkpoint | None = None
     keys: int | None = None
     problem: str | None = None

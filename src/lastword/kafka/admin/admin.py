@@ -60,7 +60,7 @@ class TopicSetting(NamedTuple):
     source: str
 
 
-class BrokerNode(NamedTuple):
+class AdvertisedBroker(NamedTuple):
     """One broker and the address it gives to clients."""
 
     broker: int
@@ -106,9 +106,9 @@ class Admin:
         """The id the cluster was formatted with."""
         return str(self._cluster().cluster_id)
 
-    def brokers(self) -> list[BrokerNode]:
+    def brokers(self) -> list[AdvertisedBroker]:
         """The brokers that are alive."""
-        return [BrokerNode(n.id, f"{n.host}:{n.port}") for n in self._cluster().nodes]
+        return [AdvertisedBroker(n.id, f"{n.host}:{n.port}") for n in self._cluster().nodes]
 
     def topics(self) -> list[str]:
         """The names of all topics but Kafka's internal ones, sorted."""
