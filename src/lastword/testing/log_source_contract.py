@@ -135,12 +135,7 @@ class LogSourceContract(LogSourceFixtures):
         topic = make_topic(settings={"cleanup.policy": "delete"})
         headers = (("h", b"x"), ("n", None), ("h", b""))
         writer.append(
-            topic,
-            [
-                NewRecord(b"a", b"1"),
-                NewRecord(b"b", None),
-                NewRecord(b"c", b"", headers),
-            ],
+            topic, [NewRecord(b"a", b"1"), NewRecord(b"b", None), NewRecord(b"c", b"", headers)]
         )
         writer.append(topic, [NewRecord(None, b"keyless"), NewRecord(b"", b"empty key")])
         reading.reader.assign(0, 0)
@@ -209,8 +204,7 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         topic = make_topic(settings=EAGER_COMPACTION)
         writer.append(
-            topic,
-            [NewRecord(b"kept", b"1")] + [NewRecord(b"key", b"%d" % n) for n in range(9)],
+            topic, [NewRecord(b"kept", b"1")] + [NewRecord(b"key", b"%d" % n) for n in range(9)]
         )
 
         def offsets() -> list[int]:
