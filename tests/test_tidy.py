@@ -35,6 +35,7 @@ BLIND_EXCEPTS: dict[str, str] = {
     "src/lastword/replicas/tail/replica_starter.py": "the tailing thread raises it",
     "src/lastword/replicas/tail/inbox.py": "whoever called raises it",
     "src/lastword/replicas/tail/tailer.py": "the table must learn why its thread ended",
+    "src/lastword/writer/owned/partition_owner.py": "an owner that fails starts again",
     "src/lastword/replicas/sweep/schedule.py": "whatever a sweep failed of, it is tried again",
 }
 

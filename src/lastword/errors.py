@@ -31,6 +31,12 @@ LastwordError                      .retriable  .hint
     WriteFailedError               the cluster refused the write, or it was never sent
     FencedError                    another process has taken over; this one must stop
       TakenOverError*              a transactional id has a new holder; take it over again, or stop
+    ConflictError                  the key has another version than the one expected
+    NotOwnerError*                 another process decides the writes of this partition
+    OverloadedError*               too many writes wait for the owner of this partition
+  LeaseError
+    LeaseHeldError*                somebody else holds the lease
+    LeaseLostError                 the lease ended before its holder released it
   TableClosedError                 the table is closed, or failed before
   PipelineError                    a pipeline cannot go on
   SnapshotError                    a snapshot cannot be made, or one that is there cannot be read
@@ -42,6 +48,7 @@ LastwordError                      .retriable  .hint
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class LastwordError(Exception):
@@ -221,6 +228,62 @@ class TakenOverError(FencedError):
     """A transactional id has a new holder; whoever is sure to be the rightful one takes it back."""
 
     retriable = True
+
+
+class ConflictError(WriteError):
+    """The write did not happen: the key has another version than the one expected.
+
+    ``current`` is the key's entry, None if the key is absent, and ``version`` that of the entry.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        current: Any = None,
+        version: tuple[int, int] | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.current = current
+        self.version = version
+
+
+class NotOwnerError(WriteError):
+    """The write did not happen: it came to a process that does not own the partition.
+
+    ``owner`` is the instance that does, None where that is not known.
+    """
+
+    retriable = True
+
+    def __init__(self, message: str, *, owner: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.owner = owner
+
+
+class OverloadedError(WriteError):
+    """The write did not happen: too many wait for the owner of the partition."""
+
+    retriable = True
+
+
+class LeaseError(LastwordError):
+    """Something about a lease or a lock."""
+
+
+class LeaseHeldError(LeaseError):
+    """Somebody else holds the lease; ``holder`` says who."""
+
+    retriable = True
+
+    def __init__(self, message: str, *, holder: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.holder = holder
+
+
+class LeaseLostError(LeaseError):
+    """The lease ended before its holder released it: others may hold it by now."""
 
 
 class TableClosedError(LastwordError):

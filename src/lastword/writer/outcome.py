@@ -62,7 +62,7 @@ class Acknowledged(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class _Trouble(Outcome):
+class Trouble(Outcome):
     """An outcome that is not what was asked for."""
 
     error: LastwordError = field()
@@ -73,7 +73,7 @@ class _Trouble(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread(_Trouble):
+class Unread(Trouble):
     """Acknowledged, but this table has not read it back in time. Do not write it again."""
 
     status: ClassVar[str] = "unread"
@@ -82,14 +82,14 @@ class Unread(_Trouble):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(_Trouble):
+class Failed(Trouble):
     """Not written."""
 
     status: ClassVar[str] = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Indeterminate(_Trouble):
+class Indeterminate(Trouble):
     """No answer in time: it may or may not have been written."""
 
     status: ClassVar[str] = "indeterminate"

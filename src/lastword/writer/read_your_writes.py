@@ -72,17 +72,18 @@ class ReadYourWrites:
             return outcome
         if reached.at_least(Position.after(version)):
             return outcome
-        return Unread(outcome.key, _unread(self._topic, version, reached), version)
+        return Unread(outcome.key, unread(self._topic, version, reached), version)
 
     def _as_left(self, outcome: Outcome, left: Collection[int | None]) -> Outcome:
         """The outcome of a record whose partition may be among those that left."""
         version = outcome.version
         if version is None or version.partition not in left:
             return outcome
-        return Unread(outcome.key, _unread_here(self._topic, version), version)
+        return Unread(outcome.key, unread_here(self._topic, version), version)
 
 
-def _unread_here(topic: str, version: Version) -> NotUpToPositionError:
+def unread_here(topic: str, version: Version) -> NotUpToPositionError:
+    """The error of a record that is written, while its partition has left this process."""
     return NotUpToPositionError(
         f"{topic}: the record is written as {version}, but its partition is no longer held here",
         version=version,
@@ -90,7 +91,8 @@ def _unread_here(topic: str, version: Version) -> NotUpToPositionError:
     )
 
 
-def _unread(topic: str, version: Version, reached: Position) -> NotUpToPositionError:
+def unread(topic: str, version: Version, reached: Position) -> NotUpToPositionError:
+    """The error of a record that is written, but not readable here in time."""
     return NotUpToPositionError(
         f"{topic}: the record is written as {version}, but the table is only at {reached}",
         reached=reached.offsets,

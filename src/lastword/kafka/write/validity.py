@@ -23,7 +23,8 @@ def why_invalid(record: Write) -> InvalidRecordError | None:
     if record.expected is not None:
         return InvalidRecordError(
             "this writer cannot check which version a key has before it writes",
-            hint="leave `expected` out to write whatever the current version is",
+            hint="open the table with writes='owned' or writes='conditional', or leave the "
+            "condition out",
         )
     if record.timestamp_ms is not None and record.timestamp_ms <= 0:
         # To librdkafka 0 means "now": better refused than silently replaced.

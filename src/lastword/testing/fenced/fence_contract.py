@@ -147,6 +147,31 @@ class FenceContract(ABC):
             log.take_over(FenceNote("one", 1))
         log.close()
 
+    # -- proving -----------------------------------------------------------------------------
+
+    def test_a_holder_proves_by_an_append_that_it_still_is_one(
+        self, connection: Connection, topic: str, make: MakeLog
+    ) -> None:
+        log = make()
+        fence = log.take_over(FenceNote("one", 7))
+        taken_over_at = log.proven_at
+        log.prove()
+        assert log.proven_at > taken_over_at
+        assert log.fence == fence
+        first, second = written(connection, topic)
+        assert (first.key, first.value) == (second.key, second.value)
+
+    def test_a_deposed_holder_cannot_prove_anything(
+        self, connection: Connection, topic: str, make: MakeLog
+    ) -> None:
+        old = taken_over(make, "old")
+        proven_at = old.proven_at
+        taken_over(make, "new")
+        with pytest.raises(FencedError):
+            old.prove()
+        assert old.proven_at == proven_at
+        assert len(written(connection, topic)) == 2
+
     # -- giving up ---------------------------------------------------------------------------
 
     def test_a_release_is_the_last_word_of_a_holder(

@@ -56,6 +56,13 @@ class FencedLog(Protocol):
         Mostly it does nothing. Raises what ``append`` raises.
         """
 
+    def prove(self) -> None:
+        """Prove by an append that nobody else has taken over; ``proven_at`` says since when.
+
+        The fence record is appended once more, so tables do not see it. Raises what ``append``
+        raises.
+        """
+
     def release(self) -> None:
         """Give the partition up and say so in the log. Does nothing without a fence.
 

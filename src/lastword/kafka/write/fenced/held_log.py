@@ -89,6 +89,12 @@ class HeldLog(ABC):
             return []
         return self._send_proving(records, self._clock.monotonic() + self._timeout_s)
 
+    def prove(self) -> None:
+        """Append the fence record once more: if that is acknowledged, the fence still holds."""
+        if self._fence is None:
+            raise not_held(self._place)
+        self._send_proving([fence_write(self._held)], self._clock.monotonic() + self._timeout_s)
+
     def release(self) -> None:
         """Append a fence record that says so, and hold nothing any more."""
         if self._fence is None:

@@ -1,0 +1,166 @@
+"""Decides a batch of requests in the order of their arrival: records to append, and answers.
+
+A pure function of the rows, the requests and the time. Requests see what earlier ones of the same
+batch do, so a hundred increments of one key are one batch. The answers are complete once the batch
+has its offsets, and may be given only then: they tell of records that are not acknowledged before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lastword.errors import InvalidRecordError, LastwordError, WriteFailedError
+from lastword.kafka.write.validity import why_invalid
+from lastword.records import Version, Write
+from lastword.writer.owned.draft import Cell, Draft, Settle, row_of
+from lastword.writer.owned.leases import Leases
+from lastword.writer.owned.operations import Operations
+from lastword.writer.owned.requests import (
+    Acquire,
+    AnyAnswer,
+    AnyRequest,
+    Applied,
+    Conflicted,
+    Current,
+    Operate,
+    Put,
+    Read,
+    Release,
+    Renew,
+    Transact,
+    Update,
+)
+
+Result = AnyAnswer | LastwordError
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of a batch of requests."""
+
+    draft: Draft
+    decisions: Sequence[Settle | LastwordError]
+
+    @property
+    def records(self) -> Sequence[Write]:
+        """The records to append, all or none; there may be none."""
+        return self.draft.records
+
+    def answers(self, offsets: Sequence[int]) -> list[Result]:
+        """One answer per request, given the offsets of the records."""
+        return [
+            decision if isinstance(decision, LastwordError) else decision(offsets)
+            for decision in self.decisions
+        ]
+
+
+def decide(
+    requests: Sequence[AnyRequest], draft: Draft, operations: Operations, leases: Leases | None
+) -> Decided:
+    """Decide ``requests`` in order on an empty ``draft``; ``leases`` where the table keeps them."""
+    decisions: list[Settle | LastwordError] = []
+    for request in requests:
+        try:
+            decisions.append(_decide_one(request, draft, operations, leases))
+        except LastwordError as error:
+            decisions.append(error)
+    return Decided(draft, decisions)
+
+
+def _decide_one(
+    request: AnyRequest, draft: Draft, operations: Operations, leases: Leases | None
+) -> Settle:
+    match request:
+        case Put():
+            return _put(request, draft)
+        case Operate(key=key):
+            value = operations.apply(request.operation, draft.cell(key).value, request.argument)
+            return _replace(key, value, request.request_id, draft)
+        case Update(key=key):
+            return _update(request, draft)
+        case Transact():
+            return _transact(request, draft)
+        case Read(key=key):
+            return _current(draft.cell(key))
+        case Acquire() | Renew() | Release():
+            if leases is None:
+                raise InvalidRecordError(
+                    "this table keeps no leases",
+                    hint="table.lock() keeps them in a topic of its own",
+                )
+            return leases.decide(request, draft)
+
+
+def _put(request: Put, draft: Draft) -> Settle:
+    _refuse_invalid(Write(request.key, request.value, request.headers, request.timestamp_ms))
+    if not draft.meets(request.key, request.expected):
+        return _conflict(request.key, draft)
+    index = draft.write(
+        request.key, request.value, request.request_id, request.headers, request.timestamp_ms
+    )
+    return _applied([index], draft.cell(request.key), draft.partition)
+
+
+def _update(request: Update, draft: Draft) -> Settle:
+    before = draft.cell(request.key).value
+    try:
+        after = request.function(before)
+    except LastwordError:
+        raise
+    except Exception as error:
+        raise _failed_function(error) from error
+    if before is None and after is None:
+        return _current(draft.cell(request.key))
+    _refuse_invalid(Write(request.key, after))
+    index = draft.write(request.key, after, request.request_id)
+    return _applied([index], draft.cell(request.key), draft.partition)
+
+
+def _replace(key: bytes, value: bytes | None, request_id: bytes, draft: Draft) -> Settle:
+    if value is None:
+        return _current(draft.cell(key))
+    _refuse_invalid(Write(key, value))
+    index = draft.write(key, value, request_id)
+    return _applied([index], draft.cell(key), draft.partition)
+
+
+def _transact(request: Transact, draft: Draft) -> Settle:
+    for key, value in request.writes:
+        _refuse_invalid(Write(key, value))
+    for key, expected in request.expected:
+        if not draft.meets(key, expected):
+            return _conflict(key, draft)
+    indexes = [draft.write(key, value, request.request_id) for key, value in request.writes]
+    last = draft.cell(request.writes[-1][0])
+    return _applied(indexes, last, draft.partition)
+
+
+def _applied(indexes: Sequence[int], last: Cell, partition: int) -> Settle:
+    def settle(offsets: Sequence[int]) -> Applied:
+        versions = tuple(Version(partition, offsets[index]) for index in indexes)
+        return Applied(versions, row_of(last, offsets))
+
+    return settle
+
+
+def _conflict(key: bytes, draft: Draft) -> Settle:
+    cell = draft.cell(key)
+    return lambda offsets: Conflicted(key, row_of(cell, offsets))
+
+
+def _current(cell: Cell) -> Settle:
+    return lambda offsets: Current(row_of(cell, offsets))
+
+
+def _refuse_invalid(record: Write) -> None:
+    if (error := why_invalid(record)) is not None:
+        raise error
+
+
+def _failed_function(error: Any) -> WriteFailedError:
+    return WriteFailedError(
+        f"the function given to update raised {type(error).__name__}: {error}",
+        hint="nothing was written; the cause is the function's own error",
+    )

@@ -1,0 +1,112 @@
+"""A batch in the making: what each key holds after the requests decided so far.
+
+Every change becomes a record of its own, also where several requests of one batch change the same
+key. A version is the offset of a record, so each acknowledged change has a version that no other
+has, watchers see every step, and the log tells by its request id what became of each request. The
+records that were superseded at once cost some bytes until the topic is compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Version, Write
+from lastword.rows import encode_row, offset_of, value_of
+from lastword.writer.owned.requests import AnyAnswer, Expected
+
+Settle = Callable[[Sequence[int]], AnyAnswer]
+"""(offsets of the batch) -> the answer to one request."""
+
+ReadRow = Callable[[bytes], bytes | None]
+"""A key's row as of the last acknowledged batch, or None."""
+
+
+class Known(NamedTuple):
+    """What a key held before this batch; a row of None is an absent key."""
+
+    row: bytes | None
+
+    @property
+    def value(self) -> bytes | None:
+        """The raw value, or None if the key is absent."""
+        return None if self.row is None else value_of(self.row)
+
+
+class Pending(NamedTuple):
+    """What a request of this batch makes of a key: record ``number`` of it."""
+
+    number: int
+    value: bytes | None
+    headers: Headers
+    timestamp_ms: int
+
+
+Cell = Known | Pending
+
+
+class Draft:
+    """The records of one batch, and what the keys of one partition hold so far.
+
+    Nothing here is visible to anybody before the batch is acknowledged.
+    """
+
+    def __init__(self, partition: int, read: ReadRow, now_ms: int) -> None:
+        self.partition = partition
+        self.now_ms = now_ms
+        self.records: list[Write] = []
+        self._read = read
+        self._cells: dict[bytes, Cell] = {}
+
+    def cell(self, key: bytes) -> Cell:
+        """What the key holds now."""
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = Known(self._read(key))
+        return cell
+
+    def meets(self, key: bytes, expected: Expected) -> bool:
+        """Whether the key has the expected version.
+
+        Nobody can have seen a version of this batch, so no condition but None is met by one.
+        """
+        if expected is None:
+            return True
+        cell = self.cell(key)
+        if isinstance(expected, Absent):
+            return cell.value is None
+        if isinstance(cell, Pending) or cell.row is None:
+            return False
+        return expected == Version(self.partition, offset_of(cell.row))
+
+    def write(
+        self,
+        key: bytes,
+        value: bytes | None,
+        request_id: bytes,
+        headers: Headers = NO_HEADERS,
+        timestamp_ms: int | None = None,
+    ) -> int:
+        """Add a record; returns its number in the batch."""
+        index, at_ms = len(self.records), timestamp_ms or self.now_ms
+        marked = (*headers, (REQUEST_HEADER, request_id))
+        self.records.append(Write(key, value, marked, at_ms, self.partition))
+        self._cells[key] = Pending(index, value, headers, at_ms)
+        return index
+
+    def rows(self, offsets: Sequence[int]) -> dict[bytes, tuple[int, bytes | None]]:
+        """Offset and row of every key that the batch changed, once its offsets are known."""
+        return {
+            key: (offsets[cell.number], row_of(cell, offsets))
+            for key, cell in self._cells.items()
+            if isinstance(cell, Pending)
+        }
+
+
+def row_of(cell: Cell, offsets: Sequence[int]) -> bytes | None:
+    """The row of a cell, once the offsets of the batch are known."""
+    if isinstance(cell, Known):
+        return cell.row
+    if cell.value is None:
+        return None
+    return encode_row(offsets[cell.number], cell.timestamp_ms, cell.headers, cell.value)

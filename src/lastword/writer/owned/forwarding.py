@@ -1,0 +1,171 @@
+"""Hands requests to the peer that owns their partition: one batch in flight per partition."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from lastword.clock import Clock
+from lastword.errors import IndeterminateError, LastwordError, NotOwnerError, OverloadedError
+from lastword.kafka.write.fenced import FenceRecord
+from lastword.records import Record, Version
+from lastword.rows import encode_row
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.leases import lease_of
+from lastword.writer.owned.members import Members
+from lastword.writer.owned.owned_rows import LocalRows
+from lastword.writer.owned.peer_messages import Question, decode_reply, encode_question
+from lastword.writer.owned.request_queue import REQUESTS_MAX
+from lastword.writer.owned.requests import (
+    Acquire,
+    Applied,
+    Leased,
+    Release,
+    Renew,
+    SentRequest,
+    Update,
+)
+from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error
+from lastword.writer.owned.verdict import LogWitness, Verdict
+
+_THREADS_MAX = 32
+_BATCH_MAX = 500
+
+
+def question_name(topic: str) -> str:
+    """What peers ask under."""
+    return f"owned:{topic}"
+
+
+class Forwarder:
+    """Asks peers on a few threads. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        topic: str,
+        partitions: int,
+        members: Members,
+        *,
+        local: Callable[[int], LocalRows],
+        witness: Callable[[int], LogWitness],
+        clock: Clock,
+    ) -> None:
+        self._topic = topic
+        self._members = members
+        self._local = local
+        self._witness = witness
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._waiting: dict[int, list[Ticket]] = defaultdict(list)
+        self._busy: set[int] = set()
+        self._owner: dict[int, str] = {}
+        self._pool = ThreadPoolExecutor(
+            min(_THREADS_MAX, partitions), thread_name_prefix=f"lastword-forward-{topic}"
+        )
+
+    def forward(self, ticket: Ticket, partition: int, instance_id: str) -> None:
+        """Hand a request to that instance with the next batch; raises OverloadedError."""
+        with self._lock:
+            if len(self._waiting[partition]) >= REQUESTS_MAX:
+                raise OverloadedError(
+                    f"{REQUESTS_MAX} requests wait for {instance_id}",
+                    hint="nothing was written; try again in a moment, and write in batches",
+                )
+            self._waiting[partition].append(ticket)
+            self._owner[partition] = instance_id
+            if partition in self._busy:
+                return
+            self._busy.add(partition)
+        self._pool.submit(self._drain, partition)
+
+    def close(self) -> None:
+        """Wait for what is under way; idempotent."""
+        self._pool.shutdown()
+
+    def _drain(self, partition: int) -> None:
+        while True:
+            with self._lock:
+                waiting = self._waiting[partition]
+                batch, self._waiting[partition] = waiting[:_BATCH_MAX], waiting[_BATCH_MAX:]
+                if not batch:
+                    self._busy.discard(partition)
+                    return
+                instance_id = self._owner[partition]
+            tickets = claimed(batch, self._clock.monotonic())
+            try:
+                self._ask(tickets, partition, instance_id)
+            except LastwordError as error:
+                deliver_error(tickets, error)
+
+    def _ask(self, tickets: Sequence[Ticket], partition: int, instance_id: str) -> None:
+        if not tickets:
+            return
+        requests = [t.request for t in tickets if not isinstance(t.request, Update)]
+        deadline = max(ticket.deadline for ticket in tickets)
+        timeout_s = max(0.001, deadline - self._clock.monotonic())
+        payload = encode_question(Question(partition, timeout_s, tuple(requests)))
+        start = self._local(partition).position()  # the records can only come after this
+        try:
+            reply = self._members.ask(instance_id, question_name(self._topic), payload, timeout_s)
+        except IndeterminateError as error:
+            verdict = self._verdict(
+                requests, partition, instance_id, start=start, deadline=deadline
+            )
+            results = _judged(requests, verdict, _not_there(instance_id, error), error)
+        except LastwordError as error:
+            results = [_not_there(instance_id, error)] * len(requests)
+        else:
+            results = decode_reply(reply)
+        deliver(tickets, results)
+
+    def _verdict(
+        self,
+        requests: Sequence[SentRequest],
+        partition: int,
+        instance_id: str,
+        start: int,
+        deadline: float,
+    ) -> Verdict:
+        """The log tells what the peer did; that it did nothing is sure once it is replaced."""
+
+        def replaced(fence: FenceRecord) -> bool:
+            return fence.instance != instance_id
+
+        ids = {request.request_id for request in requests}
+        return self._witness(partition).verdict(ids, start, replaced, deadline)
+
+
+def _judged(
+    requests: Sequence[SentRequest], verdict: Verdict, absent: Result, unknown: Result
+) -> list[Result]:
+    results: list[Result] = []
+    for request in requests:
+        records = [r.record for r in verdict.records if r.request_id == request.request_id]
+        if records:
+            results.append(_answer(request, records))
+        else:
+            results.append(absent if verdict.final else unknown)
+    return results
+
+
+def _answer(request: SentRequest, records: Sequence[Record]) -> Result:
+    """The answer that the peer would have given, from the records that it wrote."""
+    last = records[-1]
+    if isinstance(request, Release):
+        return Leased(request.token)
+    if isinstance(request, Acquire | Renew):
+        token = lease_of(last.value or b"").token
+        return Leased(last.offset if token is None else token)
+    row = None
+    if last.value is not None:
+        row = encode_row(last.offset, last.timestamp_ms, last.headers, last.value)
+    return Applied(tuple(Version(r.partition, r.offset) for r in records), row)
+
+
+def _not_there(instance_id: str, error: LastwordError) -> NotOwnerError:
+    return NotOwnerError(
+        f"{instance_id} did not take the request: {error}",
+        hint="nothing was written; try again in a moment",
+    )

@@ -1,0 +1,229 @@
+"""The owned path: every write is decided by the owner of its partition, here or at a peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from lastword.clock import Clock
+from lastword.errors import (
+    ConfigError,
+    InvalidRecordError,
+    LastwordError,
+    NotOwnerError,
+    WriteFailedError,
+)
+from lastword.kafka.log.source import LogSource
+from lastword.kafka.write.fenced import FencedLog
+from lastword.keyspace import Keyspace
+from lastword.records import Write
+from lastword.writer.outcome import Outcome
+from lastword.writer.owned.conflicts import outcome_of_result
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.forwarding import Forwarder, question_name
+from lastword.writer.owned.leases import Leases
+from lastword.writer.owned.members import Members
+from lastword.writer.owned.operations import Operations
+from lastword.writer.owned.owned_rows import LocalRows
+from lastword.writer.owned.owners import Owners
+from lastword.writer.owned.partition_owner import OwnedPartition, PartitionOwner
+from lastword.writer.owned.peer_messages import decode_question, encode_reply
+from lastword.writer.owned.requests import AnyRequest, Current, Put, Read, Transact
+from lastword.writer.owned.routing import Router
+from lastword.writer.owned.tickets import Sink, Ticket, Waiting
+from lastword.writer.owned.verdict import LogWitness
+
+WRITE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnedTopic:
+    """What the owned path works with; everything that reads or follows the log is handed in."""
+
+    topic: str
+    keyspace: Keyspace
+    open_log: Callable[[int], FencedLog]
+    local: Callable[[int], LocalRows]
+    lags: Callable[[], Mapping[int, int]]
+    log_start: Callable[[int], int]
+    source: LogSource
+    operations: Operations
+    keeps_leases: bool
+    batch_bytes: int
+    clock: Clock
+    timeout_s: float = WRITE_TIMEOUT_S
+
+
+class OwnedPath:
+    """A WritePath with conditions, operations and safe reads. Safe to use from any thread.
+
+    ``timeout_s`` limits each call, moves of the partition included.
+    """
+
+    def __init__(self, owned: OwnedTopic, members: Members) -> None:
+        self._owned = owned
+        self._members = members
+        self._clock = owned.clock
+        partitions = owned.keyspace.partitions
+        self._owners = Owners(owned.topic, partitions, members, self._make_owner)
+        self._forwarder = Forwarder(
+            owned.topic,
+            partitions,
+            members,
+            local=owned.local,
+            witness=self._witness,
+            clock=owned.clock,
+        )
+        self._router = Router(owned.topic, self._owners, members, self._forwarder, owned.clock)
+        self._closed = False
+
+    # -- life ------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Offer to own partitions, and answer peers."""
+        self._members.handle(question_name(self._owned.topic), self._answer_peer)
+        self._members.offer(
+            self._owned.topic,
+            self._owned.keyspace.partitions,
+            self._owners.follow_plan,
+            self._owned.lags,
+        )
+        self._owners.follow_plan()
+
+    def close(self) -> None:
+        """Release what is owned here; requests under way are answered. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._members.withdraw(self._owned.topic)
+        self._owners.close()
+        self._router.close()
+        self._forwarder.close()
+
+    @property
+    def owners(self) -> Mapping[int, PartitionOwner]:
+        """The partitions that are owned here."""
+        return self._owners.here
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def ask(self, requests: Sequence[AnyRequest], timeout_s: float | None = None) -> list[Result]:
+        """Have requests decided and wait; an answer or an error for each."""
+        limit_s = self._owned.timeout_s if timeout_s is None else timeout_s
+        waiting = Waiting(requests, self._clock.monotonic() + limit_s)
+        for ticket in waiting.tickets:
+            self._submit(ticket)
+        return waiting.wait(self._clock)
+
+    def submit(self, request: AnyRequest, sink: Sink, number: int) -> None:
+        """Have a request decided without waiting; the sink gets the answer under ``number``."""
+        self._submit(Ticket(request, sink, number, self._clock.monotonic() + self._owned.timeout_s))
+
+    def read(self, key: bytes) -> bytes | None:
+        """The key's current row: no earlier write is missing, whoever acknowledged it."""
+        owner = self._owners.here.get(self._owned.keyspace.partition_of(key))
+        now = None if owner is None else owner.row_now(key)
+        if now is not None:
+            return now[0]
+        (result,) = self.ask([Read(key=key)])
+        if isinstance(result, LastwordError):
+            raise result
+        if not isinstance(result, Current):
+            raise RuntimeError(f"a read is answered with a row, not with {result!r}")
+        return result.row
+
+    def owns(self, key: bytes) -> bool:
+        """Whether this process owns the key's partition at the moment."""
+        return self._owned.keyspace.partition_of(key) in self._owners.here
+
+    def write(self, records: Sequence[Write]) -> list[Outcome]:
+        """Write in order, each if its ``expected`` version is the current one."""
+        results = self.ask([_request(record) for record in records])
+        return [
+            outcome_of_result(record.key, result)
+            for record, result in zip(records, results, strict=True)
+        ]
+
+    # -- the rest --------------------------------------------------------------------------
+
+    def _submit(self, ticket: Ticket) -> None:
+        try:
+            if self._closed:
+                raise WriteFailedError(
+                    f"{self._owned.topic} is closed for writing", hint="open the table again"
+                )
+            partition = self._partition_of(ticket.request)
+        except LastwordError as error:
+            ticket.sink.deliver([(ticket.number, error)])
+            return
+        self._router.route(ticket, partition)
+
+    def _partition_of(self, request: AnyRequest) -> int:
+        partition_of = self._owned.keyspace.partition_of
+        if not isinstance(request, Transact):
+            return partition_of(request.key)
+        keys = {key for key, _ in (*request.writes, *request.expected)}
+        homes = {partition_of(key) for key in keys}
+        if len(homes) > 1:
+            raise ConfigError(
+                f"the keys of a transaction are in {len(homes)} partitions, and it can be in one",
+                hint="write keys that belong together under one key, or one after the other",
+            )
+        if not request.writes:
+            raise InvalidRecordError("a transaction without writes", hint="name at least one key")
+        return homes.pop()
+
+    def _answer_peer(self, payload: bytes) -> bytes:
+        """Decide what a peer asks, if its partition is owned here; never hand it on."""
+        try:
+            question = decode_question(payload)
+        except msgspec.DecodeError as error:
+            raise InvalidRecordError(
+                f"the question cannot be read: {error}", hint="do all instances run one version?"
+            ) from error
+        owner = self._owners.here.get(question.partition)
+        if owner is None or self._closed:
+            moved = NotOwnerError(f"{self._owned.topic}: partition {question.partition} moved")
+            return encode_reply([moved] * len(question.requests))
+        timeout_s = min(question.timeout_s, self._owned.timeout_s)
+        waiting = Waiting(question.requests, self._clock.monotonic() + timeout_s)
+        for ticket in waiting.tickets:
+            try:
+                owner.submit(ticket)
+            except LastwordError as error:
+                waiting.deliver([(ticket.number, error)])
+        return encode_reply(waiting.wait(self._clock))
+
+    def _make_owner(self, partition: int, named: Callable[[], int | None]) -> PartitionOwner:
+        owned = self._owned
+        return PartitionOwner(
+            OwnedPartition(
+                topic=owned.topic,
+                partition=partition,
+                instance=self._members.instance_id,
+                open_log=lambda: owned.open_log(partition),
+                local=owned.local(partition),
+                log_start=lambda: owned.log_start(partition),
+                witness=self._witness(partition),
+                operations=owned.operations,
+                leases=Leases(owned.clock) if owned.keeps_leases else None,
+                named=named,
+                batch_bytes=owned.batch_bytes,
+                clock=owned.clock,
+            )
+        )
+
+    def _witness(self, partition: int) -> LogWitness:
+        return LogWitness(self._owned.source, self._owned.topic, partition, self._clock)
+
+
+def _request(record: Write) -> Put:
+    return Put(
+        key=record.key,
+        value=record.value,
+        headers=record.headers,
+        timestamp_ms=record.timestamp_ms,
+        expected=record.expected,
+    )

@@ -1,0 +1,60 @@
+"""Requests and answers as they travel between two instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lastword import errors
+from lastword.errors import LastwordError, WriteFailedError
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.requests import AnyAnswer, SentRequest
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True):
+    """Requests for one partition; ``timeout_s`` is how long the one who asks will wait."""
+
+    partition: int
+    timeout_s: float
+    requests: tuple[SentRequest, ...]
+
+
+class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):
+    """An error, by the name of its class."""
+
+    name: str
+    message: str
+    hint: str | None
+
+
+_Reply = tuple[AnyAnswer | _Problem, ...]
+
+encode_question = msgspec.msgpack.Encoder().encode
+decode_question = msgspec.msgpack.Decoder(Question).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Reply).decode
+
+
+def encode_reply(results: Sequence[Result]) -> bytes:
+    """The answers to a question, in the order of its requests."""
+    return _encode(
+        [
+            _Problem(type(result).__name__, str(result), result.hint)
+            if isinstance(result, LastwordError)
+            else result
+            for result in results
+        ]
+    )
+
+
+def decode_reply(data: bytes) -> list[Result]:
+    """Read what ``encode_reply`` wrote."""
+    return [_error(each) if isinstance(each, _Problem) else each for each in _decode(data)]
+
+
+def _error(problem: _Problem) -> LastwordError:
+    kind = getattr(errors, problem.name, None)
+    if not (isinstance(kind, type) and issubclass(kind, LastwordError)):
+        kind = WriteFailedError
+    return kind(problem.message, hint=problem.hint)

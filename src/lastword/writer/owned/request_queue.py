@@ -1,0 +1,115 @@
+"""What waits for the owner of a partition: bounded, and taken in batches.
+
+The owner appends one batch at a time. While it does, the next requests arrive; they make the next
+batch. Those who got their answers ask again a moment later, so the queue waits up to two
+milliseconds until as many are there as the last batch had. One caller alone never waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from lastword.clock import Clock
+from lastword.errors import OverloadedError
+from lastword.writer.owned.tickets import Ticket
+
+GATHER_S = 0.002
+REQUESTS_MAX = 10_000
+BYTES_MAX = 64 << 20
+_OVERHEAD_BYTES = 100  # of a record in the log: lengths, request id
+
+
+class RequestQueue:
+    """Tickets in the order of arrival. Any thread puts, one takes."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        batch_bytes: int,
+        requests_max: int = REQUESTS_MAX,
+        bytes_max: int = BYTES_MAX,
+    ) -> None:
+        self._clock = clock
+        self._batch_bytes = batch_bytes
+        self._requests_max = requests_max
+        self._bytes_max = bytes_max
+        self._tickets: deque[Ticket] = deque()
+        self._bytes = 0
+        self._last_batch = 1
+        self._closed = False
+        self._wanted = 1
+        self._changed = threading.Condition()
+
+    def put(self, ticket: Ticket) -> bool:
+        """Add a ticket; False if the queue is closed. Raises OverloadedError when it is full."""
+        size = _size(ticket)
+        with self._changed:
+            if self._closed:
+                return False
+            if len(self._tickets) >= self._requests_max or self._bytes + size > self._bytes_max:
+                raise OverloadedError(
+                    f"{len(self._tickets)} requests ({self._bytes} bytes) wait for the owner",
+                    hint="nothing was written; try again in a moment, and write in batches",
+                )
+            self._tickets.append(ticket)
+            self._bytes += size
+            if len(self._tickets) >= self._wanted:
+                self._changed.notify()
+        return True
+
+    def take(self, timeout_s: float) -> list[Ticket]:
+        """The next batch; empty if nothing arrives within ``timeout_s``."""
+        with self._changed:
+            self._wanted = 1
+            if not self._tickets and not self._closed:
+                self._changed.wait(timeout_s)
+            if not self._tickets:
+                return []
+            self._gather()
+            return self._cut()
+
+    def drain(self) -> list[Ticket]:
+        """Everything that waits."""
+        with self._changed:
+            left = list(self._tickets)
+            self._tickets.clear()
+            self._bytes = 0
+        return left
+
+    def close(self) -> list[Ticket]:
+        """Take nothing more; what was still waiting. Idempotent."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        return self.drain()
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def _gather(self) -> None:
+        deadline = self._clock.monotonic() + GATHER_S
+        self._wanted = self._last_batch
+        while len(self._tickets) < self._wanted and not self._closed:
+            left_s = deadline - self._clock.monotonic()
+            if left_s <= 0 or not self._changed.wait(left_s):
+                break
+
+    def _cut(self) -> list[Ticket]:
+        """As much as one append takes, and at least one ticket."""
+        batch: list[Ticket] = []
+        size = 0
+        while self._tickets:
+            next_size = _size(self._tickets[0])
+            if batch and size + next_size > self._batch_bytes:
+                break
+            batch.append(self._tickets.popleft())
+            size += next_size
+        self._bytes -= size
+        self._last_batch = len(batch)
+        return batch
+
+
+def _size(ticket: Ticket) -> int:
+    return ticket.request.size_bytes + _OVERHEAD_BYTES

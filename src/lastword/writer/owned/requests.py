@@ -1,0 +1,168 @@
+"""What the owner of a partition is asked, in bytes, and what it answers.
+
+All but ``Update``, which holds a function, can be sent to a peer. A request keeps its id when it
+is sent again, and every record that it leads to carries the id: the log tells what became of it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from lastword.records import NO_HEADERS, Absent, Headers, Version
+
+Expected = Version | Absent | None
+"""The version that a key must have, ABSENT if it must not exist, None for no condition."""
+
+
+def new_request_id() -> bytes:
+    """Sixteen bytes that no other request has."""
+    return uuid.uuid4().bytes
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True, tag=True, kw_only=True):
+    """The root of all that can be sent to a peer."""
+
+    request_id: bytes = msgspec.field(default_factory=new_request_id)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes while it waits."""
+        return 0
+
+
+class Put(Request, frozen=True, array_like=True, tag="put"):
+    """Write a value, or a tombstone for None, if ``expected`` is the key's current version."""
+
+    key: bytes
+    value: bytes | None
+    headers: Headers = NO_HEADERS
+    timestamp_ms: int | None = None
+    expected: Expected = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Key and value."""
+        return len(self.key) + len(self.value or b"")
+
+
+class Operate(Request, frozen=True, array_like=True, tag="operate"):
+    """Replace a key's value by what a named operation makes of it."""
+
+    key: bytes
+    operation: str
+    argument: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Key and argument; the value that it grows to is not known yet."""
+        return len(self.key) + len(self.argument)
+
+
+class Transact(Request, frozen=True, array_like=True, tag="transact"):
+    """Write several keys of one partition, all or none; ``expected`` may name others as well."""
+
+    writes: tuple[tuple[bytes, bytes | None], ...]
+    expected: tuple[tuple[bytes, Version | Absent], ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Keys and values."""
+        return sum(len(key) + len(value or b"") for key, value in self.writes)
+
+
+class Read(Request, frozen=True, array_like=True, tag="read"):
+    """A key's current row."""
+
+    key: bytes
+
+
+class Acquire(Request, frozen=True, array_like=True, tag="acquire"):
+    """Take a lease for ``ttl_ms``, or extend the one that this holder has."""
+
+    key: bytes
+    holder: str
+    ttl_ms: int
+
+
+class Renew(Request, frozen=True, array_like=True, tag="renew"):
+    """Extend the lease with this token."""
+
+    key: bytes
+    token: int
+
+
+class Release(Request, frozen=True, array_like=True, tag="release"):
+    """End the lease with this token."""
+
+    key: bytes
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace a key's value by what ``function`` returns; None deletes the key.
+
+    The function gets the raw value, or None if the key is absent. It runs on the owner's thread.
+    """
+
+    key: bytes
+    function: Callable[[bytes | None], bytes | None]
+    request_id: bytes = field(default_factory=new_request_id)
+
+    @property
+    def size_bytes(self) -> int:
+        """The key; the value that it grows to is not known yet."""
+        return len(self.key)
+
+
+SentRequest = Put | Operate | Transact | Read | Acquire | Renew | Release
+AnyRequest = SentRequest | Update
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The root of all answers that are not errors."""
+
+
+class Applied(Answer, frozen=True, array_like=True, tag="applied"):
+    """Written. ``versions`` has one per record, and ``row`` is the last key's, None if deleted."""
+
+    versions: tuple[Version, ...]
+    row: bytes | None = None
+
+    @property
+    def version(self) -> Version:
+        """The version of the last record."""
+        return self.versions[-1]
+
+
+class Conflicted(Answer, frozen=True, array_like=True, tag="conflict"):
+    """Not written: ``key`` has another version than expected; ``row`` is its current one."""
+
+    key: bytes
+    row: bytes | None
+
+
+class Current(Answer, frozen=True, array_like=True, tag="current"):
+    """The current row of a key that was read, or that an operation left as it was."""
+
+    row: bytes | None
+
+
+class Leased(Answer, frozen=True, array_like=True, tag="leased"):
+    """The lease is held by whoever asked, under this token."""
+
+    token: int
+
+
+class Denied(Answer, frozen=True, array_like=True, tag="denied"):
+    """The lease is another's for ``remaining_ms`` more, or gone if there is no holder."""
+
+    holder: str | None
+    remaining_ms: int = 0
+
+
+AnyAnswer = Applied | Conflicted | Current | Leased | Denied

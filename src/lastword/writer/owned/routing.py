@@ -1,0 +1,133 @@
+"""Brings each request to the owner of its partition, here or at a peer, also when it moves.
+
+A request is handed on at most once: the peer answers that it is not the owner rather than ask
+another. Then the request is routed again here, after a pause, by a plan that may be newer.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lastword.clock import Clock
+from lastword.errors import LastwordError, NotOwnerError
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.forwarding import Forwarder
+from lastword.writer.owned.members import Members
+from lastword.writer.owned.owners import Owners
+from lastword.writer.owned.requests import Update
+from lastword.writer.owned.tickets import Ticket, deliver
+
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.5
+_GROWTH = 1.6
+
+
+class Router:
+    """Routes tickets of one topic. Safe to use from any thread; one thread tries again."""
+
+    def __init__(
+        self, topic: str, owners: Owners, members: Members, forwarder: Forwarder, clock: Clock
+    ) -> None:
+        self._topic = topic
+        self._owners = owners
+        self._members = members
+        self._forwarder = forwarder
+        self._clock = clock
+        self._numbers = itertools.count()
+        self._under_way: dict[int, tuple[Ticket, int, int]] = {}
+        self._again: list[tuple[float, int]] = []
+        self._wake = threading.Condition()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def route(self, ticket: Ticket, partition: int) -> None:
+        """Have the request decided, wherever that is; its own sink gets the answer."""
+        number = next(self._numbers)
+        self._under_way[number] = ticket, partition, 0
+        self._send(number)
+
+    def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
+        """Pass answers on; a request that came to the wrong place is routed again."""
+        tickets: list[Ticket] = []
+        results: list[Result] = []
+        for number, result in answers:
+            if self._tries_again(number, result):
+                continue
+            ticket, _, _ = self._under_way.pop(number)
+            tickets.append(ticket)
+            results.append(result)
+        deliver(tickets, results)
+
+    def close(self) -> None:
+        """Answer what waits for another try; idempotent."""
+        with self._wake:
+            self._closed = True
+            waiting, self._again = [number for _, number in self._again], []
+            self._wake.notify()
+        for number in waiting:
+            self._fail(number, self._nobody())
+
+    def _send(self, number: int) -> None:
+        ticket, partition, _ = self._under_way[number]
+        routed = replace(ticket, sink=self, number=number)
+        try:
+            owner = self._owners.here.get(partition)
+            if owner is not None:
+                owner.submit(routed)
+                return
+            named = self._members.owner(self._topic, partition)
+            if named is None or named.here:
+                raise self._nobody()
+            if isinstance(ticket.request, Update):
+                raise NotOwnerError("a function cannot be sent to a peer", owner=named.instance_id)
+            self._forwarder.forward(routed, partition, named.instance_id)
+        except LastwordError as error:
+            self.deliver([(number, error)])
+
+    def _tries_again(self, number: int, result: Result) -> bool:
+        if not isinstance(result, NotOwnerError) or result.owner is not None:
+            return False
+        ticket, partition, tries = self._under_way[number]
+        pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * _GROWTH**tries)
+        due = self._clock.monotonic() + pause_s
+        if due >= ticket.deadline:
+            return False
+        ticket.unclaim()
+        self._under_way[number] = ticket, partition, tries + 1
+        with self._wake:
+            if self._closed:
+                return False
+            heapq.heappush(self._again, (due, number))
+            self._wake.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name=f"lastword-routing-{self._topic}", daemon=True
+                )
+                self._thread.start()
+        return True
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if self._closed:
+                    return
+                now = self._clock.monotonic()
+                if not self._again or self._again[0][0] > now:
+                    self._wake.wait(self._again[0][0] - now if self._again else None)
+                    continue
+                _, number = heapq.heappop(self._again)
+            self._send(number)
+
+    def _fail(self, number: int, error: LastwordError) -> None:
+        ticket, _, _ = self._under_way.pop(number)
+        deliver([ticket], [error])
+
+    def _nobody(self) -> NotOwnerError:
+        return NotOwnerError(
+            f"no process owns this partition of {self._topic} at the moment",
+            hint="nothing was written; try again in a moment",
+        )
