@@ -17,6 +17,8 @@ from lastword.testing.waiting import wait_until
 from lastword.writer.owned.requests import Applied, Conflicted, Current, Operate, Put, Read
 from tests.support.owned_lab import OPERATIONS, PATIENT_S, OwnerLab, ask, submit
 
+IMPATIENT_S = 0.2  # for answers that will not come
+
 
 @pytest.fixture
 def lab() -> Iterator[OwnerLab]:
@@ -161,7 +163,7 @@ def test_without_a_verdict_the_outcome_is_indeterminate(lab: OwnerLab) -> None:
     owner = lab.own()
     lab.logs[0].lose_answers = 1
     lab.logs[0].gate.clear()
-    waiting = submit(owner, Put(key=b"a", value=b"1"), timeout_s=0.2)
+    waiting = submit(owner, Put(key=b"a", value=b"1"), timeout_s=IMPATIENT_S)
     wait_until(lambda: owner.waiting == 0, "it is being appended")
     (answer,) = waiting.wait(SYSTEM_CLOCK)
     assert isinstance(answer, IndeterminateError)
@@ -175,7 +177,7 @@ def test_a_request_that_nobody_took_up_in_time_is_certain_not_to_be_written(
     lab.logs[0].gate.clear()
     first = submit(owner, Put(key=b"a", value=b"1"))
     wait_until(lambda: owner.waiting == 0, "the first is being appended")
-    (answer,) = submit(owner, Put(key=b"a", value=b"2"), timeout_s=0.1).wait(SYSTEM_CLOCK)
+    (answer,) = submit(owner, Put(key=b"a", value=b"2"), timeout_s=IMPATIENT_S).wait(SYSTEM_CLOCK)
     assert isinstance(answer, WriteFailedError)
     lab.logs[0].gate.set()
     assert isinstance(first.wait(SYSTEM_CLOCK)[0], Applied)
