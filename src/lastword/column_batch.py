@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lastword.keyspace import Keyspace
 from lastword.records import (
+    FENCE_KEY,
     INSTANCE_HEADER,
     NO_HEADERS,
     Batch,
@@ -160,7 +161,7 @@ class ColumnBatch(Batch):
     def offset_without(self, header: Header) -> int | None:
         """The offset of the first record that does not carry ``header``, or None."""
         for i, headers in enumerate(self.headers):
-            if header not in (headers or NO_HEADERS):
+            if header not in (headers or NO_HEADERS) and self.keys[i] != FENCE_KEY:
                 return int(self.offsets[i])
         return None
 
@@ -190,11 +191,14 @@ class ColumnBatch(Batch):
         ):
             return None
         rows = plain_rows(self.offsets, self.timestamps, values)  # type: ignore[arg-type]
-        return TableRows(dict(zip(keys, rows, strict=True)), [])  # type: ignore[arg-type]
+        puts: dict[bytes, bytes] = dict(zip(keys, rows, strict=True))  # type: ignore[arg-type]
+        puts.pop(FENCE_KEY, None)
+        return TableRows(puts, [])
 
     def _careful_rows(self, rules: TableRules, validate: Validate | None) -> TableRows:
         """The same for any batch: by the index of each key's last record."""
         last: dict[bytes | None, int] = dict(zip(self.keys, range(len(self)), strict=True))
+        last.pop(FENCE_KEY, None)
         keyless = self._drop_keyless(last, takes_empty_keys=rules.takes_empty_keys)
         misplaced = self._drop_misplaced(last, rules.keyspace)
         refused = [] if validate is None else self._drop_refused(last, validate)
@@ -227,7 +231,7 @@ class ColumnBatch(Batch):
         """The indexes of the records that do not belong to the table."""
         strays = rules.keyspace.misplaced([key or b"" for key in self.keys], self.partition)
         outside = set(strays.tolist())
-        refused = (None,) if rules.takes_empty_keys else (None, b"")
+        refused = (None, FENCE_KEY) if rules.takes_empty_keys else (None, FENCE_KEY, b"")
         outside.update(i for i, key in enumerate(self.keys) if key in refused)
         return outside
 

@@ -201,7 +201,7 @@ class Batch(ABC):
 
     @abstractmethod
     def offset_without(self, header: Header) -> int | None:
-        """The offset of the first record that does not carry ``header``, or None."""
+        """The offset of the first record without ``header``, fence records apart; or None."""
 
     @abstractmethod
     def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
@@ -217,7 +217,8 @@ class TableRules:
     """Which records belong to a table, and how they become its rows.
 
     Null keys never belong, and empty ones only with ``takes_empty_keys``: tables have none,
-    pipelines may. Nor does a key in a partition that is not its own by ``keyspace``.
+    pipelines may. Nor does a key in a partition that is not its own by ``keyspace``. Fence records
+    do not belong either, and are not counted among what was left out.
     ``sole_writer`` is the header by which an evicting table marks its records. Their rows have
     neither this mark nor that of the instance, and come in the order of their records: that of use.
     """

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lastword.keyspace import Keyspace
 from lastword.records import (
+    FENCE_KEY,
     INSTANCE_HEADER,
     Header,
     Headers,
@@ -27,7 +28,7 @@ INSTANCE: Header = (INSTANCE_HEADER, b"000000000000001-a")
 _SHORT = [b"a", b"b", b"user-1", b"user-2", b"\0", b"\xff" * 3, b"k" * 15, b"k" * 16]
 _LONG = [b"x" * 511, b"x" * 512, b"x" * 513, b"y" * 4000]
 _SUFFIXED = [key + bytes(range(n)) for key in _SHORT[:4] for n in (8, 16)]
-KEYS = st.sampled_from([None, b"", *_SHORT, *_LONG, *_SUFFIXED]) | st.binary(max_size=20)
+KEYS = st.sampled_from([None, b"", FENCE_KEY, *_SHORT, *_LONG, *_SUFFIXED]) | st.binary(max_size=20)
 VALUES = st.sampled_from([None, b"", b"1", b"!", b"!2", b"null"]) | st.binary(max_size=40)
 _HEADER = st.sampled_from([("trace", b"1"), ("trace", None), ("", b""), OWNER, INSTANCE])
 HEADERS = st.none() | st.lists(_HEADER, min_size=1, max_size=3).map(tuple)
@@ -72,7 +73,7 @@ def plain_batches(draw: st.DrawFn) -> tuple[WrittenBatch, TableRules]:
     """Puts without headers, of keys that belong to partition 0: most batches of a restore."""
     keyspace = draw(st.builds(Keyspace, st.integers(1, 3)))
     keys = [b"user-%d" % n for n in range(60)]
-    here = [key for key in keys if keyspace.partition_of(key) == 0]
+    here = [key for key in keys if keyspace.partition_of(key) == 0] + [FENCE_KEY]
     pairs = draw(st.lists(st.tuples(st.sampled_from(here), st.binary(max_size=9)), max_size=60))
     first = draw(st.integers(0, 2**40))
     records = [Record(0, first + i, i, key, value) for i, (key, value) in enumerate(pairs)]
@@ -94,6 +95,8 @@ class TableModel:
 
     def _take(self, record: Record, rules: TableRules, validate: Validate | None) -> None:
         key, value = record.key, record.value
+        if key == FENCE_KEY:
+            return
         if key is None or (not key and not rules.takes_empty_keys):
             self.keyless += 1
         elif rules.keyspace.partition_of(key) != record.partition:
@@ -124,8 +127,7 @@ class TableModel:
 
 def belongs(record: Record, rules: TableRules) -> bool:
     """Whether one record is of the table."""
-    model = TableModel([record], rules)
-    return not model.keyless and not model.misplaced
+    return bool(TableModel([record], rules).state)
 
 
 def row_of(record: Record, rules: TableRules) -> bytes:

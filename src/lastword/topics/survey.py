@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
-from lastword.records import Batch
+from lastword.records import FENCE_KEY, Batch
 
 EXAMPLES_MAX = 100
 """How many keys are named of those that have a fault; all of them are counted."""
@@ -93,6 +93,7 @@ def survey(batches: Iterable[Batch], keyspace: Keyspace) -> Survey:
     split: dict[bytes, set[int]] = {}
     strays: dict[bytes, int] = {}
     for partition, count in counts.items():
+        count.leave_out_fences()
         keys = list(count.sizes)
         for key in keys:
             home = homes.setdefault(key, partition)
@@ -115,6 +116,7 @@ class _Counts:
     def __init__(self) -> None:
         self.records = self.tombstones = self.keyless = self.record_bytes = 0
         self.sizes: dict[bytes, int | None] = {}
+        self._fences = 0
 
     def add(self, batch: Batch) -> None:
         self.records += len(batch)
@@ -124,12 +126,17 @@ class _Counts:
         self.tombstones += contents.tombstones
         self.sizes.update(contents.sizes)
 
+    def leave_out_fences(self) -> None:
+        """Their key is in every partition and no row of any; compaction keeps the last of them."""
+        self._fences = int(FENCE_KEY in self.sizes)
+        self.sizes.pop(FENCE_KEY, None)
+
     def contents(self) -> Contents:
         alive = [size for size in self.sizes.values() if size is not None]
         return Contents(
             records=self.records,
             live_keys=len(alive),
-            duplicates=self.records - self.keyless - len(self.sizes),
+            duplicates=self.records - self.keyless - len(self.sizes) - self._fences,
             tombstones=self.tombstones,
             keyless=self.keyless,
             record_bytes=self.record_bytes,

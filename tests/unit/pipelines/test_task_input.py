@@ -6,6 +6,7 @@ import pytest
 from lastword.pipelines.graph.plan import SourcePlan
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.task.task_input import COLUMNS, LAST_MS, RawRecords, decode, read_inputs
+from lastword.records import FENCE_KEY
 
 Row = tuple[bytes | None, bytes | None, str, int, int, int]
 
@@ -52,6 +53,17 @@ def test_what_is_committed_is_skipped() -> None:
     events = decode(SourcePlan("t", "json"), given, 2, BatchContext())
     assert (events.values, list(events.offsets)) == ([3], [2])
     assert given.count_below(2) == 2
+
+
+def test_a_fence_record_is_no_event() -> None:
+    headers: list[dict[str, bytes | None]] = [{"n": b"1"}, {}, {"n": b"3"}]
+    values: list[bytes | None] = [b"1", b"not a number", b"3"]
+    given = RawRecords([b"a", FENCE_KEY, b"b"], values, [7, 8, 9], [70, 80, 90], headers)
+    context = BatchContext()
+    events = decode(SourcePlan("t", "json"), given, 0, context)
+    assert (events.keys, events.values, list(events.offsets)) == ([b"a", b"b"], [1, 3], [7, 9])
+    assert (events.timestamps, list(events.headers)) == ([70, 90], [headers[0], headers[2]])
+    assert not context.bad
 
 
 def test_headers_come_with_their_records() -> None:

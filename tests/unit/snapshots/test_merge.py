@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.keyspace import Keyspace
+from lastword.records import FENCE_KEY
 from lastword.snapshots.catalog import merge
 from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, merged
 
 Change = tuple[bytes | None, bytes | None]
-KEYS = [b"", None, *(b"k%d" % n for n in range(8))]
+KEYS = [b"", None, FENCE_KEY, *(b"k%d" % n for n in range(8))]
 changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.binary(max_size=3)), max_size=40)
 
 
@@ -30,6 +31,8 @@ def table(records: list[Change], first_offset: int) -> pa.Table:
 def fold(records: list[Change]) -> dict[bytes, bytes]:
     state: dict[bytes, bytes] = {}
     for key, value in records:
+        if key == FENCE_KEY:
+            continue
         if key and value is not None and Keyspace(2).partition_of(key) == 0:
             state[key] = value
         elif key:

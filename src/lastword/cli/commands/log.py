@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import click
+import msgspec
 
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_text, as_time
@@ -14,7 +15,8 @@ from lastword.cli.support.window_keys import key_object
 from lastword.codecs.base import Codec
 from lastword.errors import DecodeError, TopicNotFoundError
 from lastword.kafka.admin import Admin
-from lastword.records import Record
+from lastword.kafka.write.fenced.fence import decode_fence
+from lastword.records import FENCE_KEY, Record
 
 
 @click.command()
@@ -65,7 +67,10 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
 def describe_record(
     record: Record, keys: Codec[object], values: Codec[object]
 ) -> dict[str, object]:
-    """The JSON shape of a record; one that cannot be decoded has its raw bytes and an ``error``."""
+    """The JSON shape of a record; one that cannot be decoded has its raw bytes and an ``error``.
+
+    A fence record has what it says as ``fence``, and its key and value are not decoded.
+    """
     shown: dict[str, object] = {
         "partition": record.partition,
         "offset": record.offset,
@@ -74,6 +79,12 @@ def describe_record(
         "value": None,
         "tombstone": record.value is None,
     }
+    if record.key == FENCE_KEY and (fence := decode_fence(record.value)) is not None:
+        return shown | {
+            "key": record.key,
+            "value": record.value,
+            "fence": msgspec.to_builtins(fence),
+        }
     try:
         shown["key"] = record.key  # what stays if decoding fails
         shown["key"] = None if record.key is None else key_object(keys.decode(record.key))
@@ -88,8 +99,10 @@ def describe_record(
 
 def as_line(shown: dict[str, object]) -> str:
     """The same for people."""
+    time = as_time(int(str(shown["timestamp"])))
+    if "fence" in shown:
+        return f"{shown['partition']}:{shown['offset']}  {time}  (fence)  {as_text(shown['fence'])}"
     value = "(tombstone)" if shown["tombstone"] else as_text(shown["value"])
     key = "(no key)" if shown["key"] is None else as_text(shown["key"])
     problem = f"  ({as_text(shown['error'])})" if "error" in shown else ""
-    time = as_time(int(str(shown["timestamp"])))
     return f"{shown['partition']}:{shown['offset']}  {time}  {key}  {value}{problem}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lastword.errors import PipelineError
 from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
+from lastword.records import FENCE_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +40,8 @@ def _transformed(records: DataFrame, source: SourcePlan) -> DataFrame:
 
     if source.transform is None:
         raise TypeError(f"{source.topic} is a topic")
-    made = source.transform(records.where(spark.col("topic") == source.root))
+    rows = ~spark.col("key").eqNullSafe(spark.lit(bytearray(FENCE_KEY)))
+    made = source.transform(records.where((spark.col("topic") == source.root) & rows))
     missing = sorted(set(records.columns) - set(made.columns))
     if missing:
         raise PipelineError(

@@ -18,7 +18,7 @@ from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.pipelines.task.task_report import StoreSize
-from lastword.records import Batch
+from lastword.records import FENCE_KEY, Batch
 from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.state_directory import StateDirectory
@@ -112,7 +112,8 @@ class PartitionState:
         topic = self.plan.changelog or ""
         reading = self._log_source.read(topic, {self._partition: (position, end)})
         self._reading = reading
-        records = (record for batch in reading for record in batch.records())
+        every = (record for batch in reading for record in batch.records())
+        records = (record for record in every if record.key != FENCE_KEY)
         return TableView(self._store, records, position=position, end=end)
 
     def commit(self, view: StateView, changelog_offset: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from lastword.pipelines.api.folds import Field, pick
@@ -12,6 +13,7 @@ from lastword.pipelines.api.values import Values
 from lastword.pipelines.graph.plan import SourcePlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.operators.operator import BatchContext
+from lastword.records import FENCE_KEY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +52,19 @@ class RawRecords:
             self.offsets[skip:],
             self.timestamps[skip:],
             self.headers[skip:],
+        )
+
+    def without_fences(self) -> RawRecords:
+        """The records of users."""
+        if FENCE_KEY not in self.keys:
+            return self
+        users = [key != FENCE_KEY for key in self.keys]
+        return RawRecords(
+            list(compress(self.keys, users)),
+            list(compress(self.values, users)),
+            list(compress(self.offsets, users)),
+            list(compress(self.timestamps, users)),
+            list(compress(self.headers, users)),
         )
 
     def value_at(self, offset: int) -> bytes | None:
@@ -116,9 +131,12 @@ def _raw(records: pa.Table) -> RawRecords:
 
 
 def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchContext) -> Events:
-    """The records from ``floor`` on with their values decoded; bad ones are quarantined."""
+    """The records from ``floor`` on with their values decoded; bad ones are quarantined.
+
+    Fence records, which are no rows of a table, are left out.
+    """
     read = Values(source.value, source.topic).decode
-    raw = records.since(floor)
+    raw = records.since(floor).without_fences()
     try:
         values = [None if value is None else read(value) for value in raw.values]
         timestamps = _event_times(source.timestamp, values, raw.timestamps)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastword.clock import Clock
-from lastword.records import Batch
+from lastword.records import FENCE_KEY, Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import untouched_since_ms
 from lastword.replicas.versions.past_coverage import PastCoverage
@@ -91,6 +91,7 @@ class PastBuilder:
             self._collect(batch)
         else:
             self._untracked.update(key for key in batch.keys if key)
+            self._untracked.discard(FENCE_KEY)
         self._update_coverage(time_ms=self._time_after(batch.timestamps))
         self._reach(batch.next_offset)
 

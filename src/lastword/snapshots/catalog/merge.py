@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lastword.keyspace import Keyspace
+from lastword.records import FENCE_KEY
 from lastword.snapshots.catalog.layout import HEADERS, TIMESTAMP
 
 CHANGES = pa.schema(
@@ -49,7 +50,9 @@ class LatestPerKey:
     def changes(self, partition: int, keyspace: Keyspace) -> pa.Table:
         """The last record of each key that belongs to the table."""
         self._reduce()
-        kept = self._kept.filter(pc.greater(pc.binary_length(self._kept["key"]), 0))
+        keys = self._kept["key"]
+        keyed = pc.greater(pc.binary_length(keys), 0)
+        kept = self._kept.filter(pc.and_(keyed, pc.not_equal(keys, FENCE_KEY)))
         strays = keyspace.misplaced(kept["key"].to_pylist(), partition)
         if not len(strays):
             return kept

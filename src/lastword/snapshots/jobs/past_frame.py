@@ -17,6 +17,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
+from lastword.records import FENCE_KEY
 from lastword.replicas.topic.protection import protection_seen
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.location import Location
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from lastword.snapshots.travel.history import HistoryCommit
+
+NO_ROWS = (None, b"", FENCE_KEY)
+"""The keys of records that belong to no table."""
 
 
 def past_frame(
@@ -125,7 +129,7 @@ class Belonging:
         for batch in batches:
             keys = batch.column("key").to_pylist()
             partitions = batch.column("partition").to_numpy(zero_copy_only=False)
-            belongs = np.array([bool(key) for key in keys], dtype=bool)
+            belongs = np.array([key not in NO_ROWS for key in keys], dtype=bool)
             for partition in np.unique(partitions):
                 places = np.flatnonzero((partitions == partition) & belongs)
                 of_it = [keys[i] for i in places]
