@@ -1,7 +1,8 @@
-"""The ``Host`` of a request, which gives away a page that has pointed a name of its own here."""
+"""Names of hosts: the ``Host`` of a request, and which addresses only this machine reaches."""
 
 from __future__ import annotations
 
+import ipaddress
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
@@ -21,3 +22,13 @@ def host_name(header: str) -> str | None:
     if parts.hostname is None or parts.path or parts.query or parts.fragment or "@" in header:
         return None
     return f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name may lead anywhere

@@ -29,6 +29,25 @@ def write_private(path: Path, content: bytes) -> None:
     new.replace(path)
 
 
+def create_private(path: Path, content: bytes) -> None:
+    """Create the file for its owner alone; one that is there stays as it is."""
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    write_private(new, content)
+    try:
+        # Unlike a rename, a link never replaces what another process has just created.
+        os.link(new, path)
+    except FileExistsError:
+        return
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def is_private(path: Path) -> bool:
+    """Whether the file is this user's and no other user can read or change it."""
+    found = path.stat()
+    return found.st_uid == os.getuid() and not found.st_mode & _OTHERS
+
+
 def make_private(fd: int) -> None:
     """Take an open file from other users; one that is another user's stays as it is."""
     with suppress(PermissionError):

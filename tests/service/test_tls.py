@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from lastword.errors import ConfigError, ServiceError
+from lastword.host_names import is_loopback
 from lastword.jvm.ports import free_ports
 from lastword.service import Service, ServiceConfig, TlsFiles
-from lastword.service.http.service_config import is_loopback
 from lastword.testing.certificates import make_certificates
 from tests.service.conftest import Serve
 

@@ -19,13 +19,19 @@ def wire_admin(
     connection: Connection, *, doing: str, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
 ) -> Iterator[Any]:
     """A kafka-python admin client; its errors leave the block as Lastword's own."""
-    with warnings.catch_warnings():
-        # kafka-python reads its own files with a call that Python 3.11 deprecates.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        # Loaded only here: it takes a quarter of a second that few commands need.
-        from kafka import KafkaAdminClient  # noqa: PLC0415
-        from kafka.errors import KafkaError  # noqa: PLC0415
+    client: Any = None
+    with wire_errors(connection, doing=doing):
+        try:
+            client = open_wire_admin(connection, timeout_seconds=timeout_seconds)
+            yield client
+        finally:
+            if client is not None:
+                client.close()
 
+
+def open_wire_admin(connection: Connection, *, timeout_seconds: float) -> Any:
+    """The same client, to be kept and closed by the caller; one thread uses it."""
+    kafka = kafka_python()
     keep_discreet("kafka")
     settings = connection.kafka_python()
     timeout_ms = int(timeout_seconds * 1000)
@@ -34,15 +40,28 @@ def wire_admin(
         from lastword.kafka.connection.token_provider import TokenProvider  # noqa: PLC0415
 
         settings["sasl_oauth_token_provider"] = TokenProvider(connection.oauth)
-    client: Any = None
+    return kafka.KafkaAdminClient(**settings)
+
+
+@contextmanager
+def wire_errors(connection: Connection, *, doing: str) -> Iterator[None]:
+    """Errors of kafka-python leave the block as Lastword's own."""
     try:
-        client = KafkaAdminClient(**settings)
-        yield client
-    except KafkaError as error:
+        yield
+    except kafka_python().errors.KafkaError as error:
         raise _failure(error, doing, connection.bootstrap_servers) from error
-    finally:
-        if client is not None:
-            client.close()
+
+
+def kafka_python() -> Any:
+    """The package, loaded when it is first needed."""
+    with warnings.catch_warnings():
+        # kafka-python reads its own files with a call that Python 3.11 deprecates.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # Loaded only here: it takes a quarter of a second that few commands need.
+        import kafka  # noqa: PLC0415
+        import kafka.admin  # noqa: PLC0415
+        import kafka.errors  # noqa: PLC0415
+    return kafka
 
 
 def _failure(error: Any, doing: str, servers: str) -> Exception:

@@ -55,6 +55,26 @@ def owner_transactional_id(application_id: str, topic: str, partition: int) -> s
     return _SEPARATOR.join((_checked(application_id), "owner", topic, str(partition)))
 
 
+def cluster_group(application_id: str) -> str:
+    """The group that the instances of an application join: it says who is a member.
+
+    >>> cluster_group("shop")
+    'shop:cluster'
+    """
+    return f"{_checked(application_id)}{_SEPARATOR}cluster"
+
+
+def control_topic(application_id: str) -> str:
+    """The topic to which the leader of an application's instances writes plans.
+
+    Changelogs have the application id as their prefix, too, and another suffix.
+
+    >>> control_topic("shop")
+    'shop-cluster-control'
+    """
+    return f"{_checked(application_id)}-cluster-control"
+
+
 def _checked(application_id: str) -> str:
     if _SEPARATOR in application_id:
         raise ConfigError(

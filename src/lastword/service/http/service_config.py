@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lastword.errors import ConfigError
+from lastword.host_names import is_loopback
 from lastword.service.http.limits import Limits
 
 DEFAULT_PORT = 8090
@@ -90,13 +90,3 @@ def _check_token(token: str) -> None:
         raise ConfigError(
             "service.token has a character that is not visible ASCII, such as a space", hint=hint
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False  # a name may lead anywhere
