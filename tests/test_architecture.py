@@ -41,7 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
     frozenset({"broker", "kafka"}),
     frozenset({"topics"}),
-    frozenset({"replicas", "spark"}),
+    frozenset({"cluster", "replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),

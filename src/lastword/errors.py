@@ -37,6 +37,9 @@ LastwordError                      .retriable  .hint
   LeaseError
     LeaseHeldError*                somebody else holds the lease
     LeaseLostError                 the lease ended before its holder released it
+  ClusterError                     something about the instances of an application
+    PeerUnreachableError*          another instance cannot be asked; nothing was done there
+    PeerRefusedError               another instance refuses to answer, or must not be asked
   TableClosedError                 the table is closed, or failed before
   PipelineError                    a pipeline cannot go on
   SnapshotError                    a snapshot cannot be made, or one that is there cannot be read
@@ -284,6 +287,20 @@ class LeaseHeldError(LeaseError):
 
 class LeaseLostError(LeaseError):
     """The lease ended before its holder released it: others may hold it by now."""
+
+
+class ClusterError(LastwordError):
+    """Something about the instances of an application and their plan."""
+
+
+class PeerUnreachableError(ClusterError):
+    """Another instance cannot be asked, and certainly has not done anything."""
+
+    retriable = True
+
+
+class PeerRefusedError(ClusterError):
+    """Another instance refuses the request, or a rule forbids to send it; nothing was done."""
 
 
 class TableClosedError(LastwordError):

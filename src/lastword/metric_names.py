@@ -74,6 +74,12 @@ HELP: dict[str, str] = {
     "pipeline_lag_records": "Records of a source that are not processed yet.",
     "pipeline_store_rows": "Rows of a store.",
     "pipeline_store_bytes": "Bytes of a store, on disk and in write buffers.",
+    # the instances of an application
+    "cluster_members": "Members of the application, as this instance knows them.",
+    "cluster_plan_number": "The number of the plan in force.",
+    "cluster_leads": "1 for the instance that writes the plans.",
+    "cluster_evictions_total": "Members that this instance evicted from the group.",
+    "cluster_moved_partitions_total": "Partitions that a plan of this instance gave another owner.",
     # the log
     "log_bytes": "Bytes of the partition's log on its leader.",
     "log_records": "Records in the log, superseded ones included.",

@@ -21,12 +21,16 @@ _CLOCK_SKEW = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """PEM files. ``server`` holds certificate and key in one, as Kafka's PEM key store wants."""
+    """PEM files. ``server`` holds certificate and key in one, as Kafka's PEM key store wants.
+
+    So does ``peer``, which both connects and is connected to.
+    """
 
     authority: Path
     server: Path
     client_certificate: Path
     client_key: Path
+    peer: Path
 
 
 def make_certificates(directory: Path) -> Certificates:
@@ -38,6 +42,7 @@ def make_certificates(directory: Path) -> Certificates:
         server=directory / "server.pem",
         client_certificate=directory / "client.pem",
         client_key=directory / "client.key",
+        peer=directory / "peer.pem",
     )
     files.authority.write_bytes(authority.certificate.public_bytes(Encoding.PEM))
     server_certificate, server_key = authority.sign("localhost", ExtendedKeyUsageOID.SERVER_AUTH)
@@ -45,6 +50,9 @@ def make_certificates(directory: Path) -> Certificates:
     client_certificate, client_key = authority.sign("client", ExtendedKeyUsageOID.CLIENT_AUTH)
     files.client_certificate.write_bytes(client_certificate)
     files.client_key.write_bytes(client_key)
+    both = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+    peer_certificate, peer_key = authority.sign("peer", *both)
+    files.peer.write_bytes(peer_key + peer_certificate)
     return files
 
 
@@ -60,14 +68,14 @@ class _Authority:
             .sign(self._key, hashes.SHA256())
         )
 
-    def sign(self, name: str, usage: x509.ObjectIdentifier) -> tuple[bytes, bytes]:
+    def sign(self, name: str, *usages: x509.ObjectIdentifier) -> tuple[bytes, bytes]:
         """A certificate for ``name`` on this machine, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         certificate = (
             _builder(_name(name), self._name, key.public_key())
             .add_extension(x509.SubjectAlternativeName(here), critical=False)
-            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         return (

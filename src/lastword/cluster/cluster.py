@@ -1,0 +1,234 @@
+"""The instances of one application, seen from one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.cluster.control_topic import PARTITION, ControlTopic, ensure_control_topic
+from lastword.cluster.leadership import Leadership, Report
+from lastword.cluster.lookout import Lookout
+from lastword.cluster.membership import Membership, checked_instance_id
+from lastword.cluster.offers import LagsNow, Offers, OnPlan
+from lastword.cluster.peers.endpoint import Handler
+from lastword.cluster.peers.peers import Peers
+from lastword.cluster.peers.settings import PeerSettings
+from lastword.cluster.plan import Owner, Plan
+from lastword.cluster.steward import Steward
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups.names import control_topic, owner_transactional_id
+from lastword.kafka.write.fenced import FencedLog, open_fenced_log
+from lastword.metrics import Metrics
+
+REPORT = "cluster.report"
+REPORT_S = 0.25
+PLAN_WRITE_S = 10.0
+PLAN_BYTES_MAX = 1_000_000
+
+
+class Cluster:
+    """Membership, plan and peers of one instance; safe from any thread.
+
+    One per process and application id. The instances agree on who owns which partition by the plan
+    that their leader writes to the control topic. An ``instance_id`` that stays the same over
+    restarts is optional. ``close`` leaves the group at once.
+
+    >>> with Cluster(connection, "shop") as cluster:                          # doctest: +SKIP
+    ...     cluster.offer("carts", 8, on_plan=print, lags=dict)
+    ...     cluster.owner("carts", 3)
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        application_id: str,
+        *,
+        instance_id: str | None = None,
+        peer: PeerSettings | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.application_id = application_id
+        self.instance_id = checked_instance_id(instance_id)
+        self._connection, self._clock = connection, clock
+        self._restarts = instance_id is not None
+        self._admin = Admin(connection, clock=clock)
+        self._offers = Offers(self.instance_id)
+        self._lookout = Lookout(self.instance_id, alarm=self._wake, clock=clock)
+        self._peers = Peers(
+            peer or PeerSettings(), application_id, self.instance_id, watch=self._lookout.judge
+        )
+        self._control = ControlTopic(self._admin, control_topic(application_id), self._take_plan)
+        self._membership: Membership | None = None
+        self._steward: Steward | None = None
+        self.metrics = metrics or Metrics()
+        self._evictions = self.metrics.counter("cluster_evictions_total")
+        self._moves = self.metrics.counter("cluster_moved_partitions_total")
+        self.metrics.gauge("cluster_members", lambda: len(self.members))
+        self.metrics.gauge("cluster_plan_number", lambda: self.plan.number if self.plan else 0)
+        self.metrics.gauge("cluster_leads", lambda: float(self.leads))
+
+    def __enter__(self) -> Cluster:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Open the peer endpoint and join; returns before there is a plan.
+
+        Raises ConnectionFailedError when the cluster does not answer, and TopicUnfitError when
+        the control topic cannot hold plans.
+        """
+        topic = control_topic(self.application_id)
+        ensure_control_topic(self._admin, topic)
+        self._offers.address = self._peers.start()
+        self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._offers.report()))
+        self._membership = Membership(
+            self._connection,
+            self.application_id,
+            self.instance_id,
+            self.address,
+            restarts=self._restarts,
+            on_change=self._on_rebalance,
+        )
+        self._steward = Steward(
+            self._membership,
+            Leadership(self.instance_id, self._control, self._open_log),
+            ask_reports=self._ask_reports,
+            evict_suspects=self._evict_suspects,
+            on_view=self._take_view,
+            on_written=self._count_moves,
+            clock=self._clock,
+        )
+        self._control.start()
+        self._membership.join()
+        self._steward.start()
+
+    def close(self) -> None:
+        """Leave the group and stop; idempotent. ``on_plan`` is not called afterwards."""
+        if self._steward is not None:
+            self._steward.close()
+        if self._membership is not None:
+            self._membership.leave()
+        self._control.close()
+        self._peers.close()
+        self._admin.close()
+
+    # -- what there is ------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        """Where this instance listens for its peers."""
+        return self._offers.address
+
+    @property
+    def plan(self) -> Plan | None:
+        """The last plan that stood at a captured end of the control topic."""
+        return self._control.plan
+
+    @property
+    def members(self) -> dict[str, str]:
+        """The address of each member, this one included, by instance id."""
+        return self._lookout.addresses
+
+    @property
+    def leads(self) -> bool:
+        """Whether this instance writes the plans, as far as it knows."""
+        return self._steward is not None and self._steward.leads
+
+    def owner(self, topic: str, partition: int) -> Owner | None:
+        """The owner of a partition by the last plan; None while it has none."""
+        plan = self.plan
+        if plan is None:
+            return None
+        assignment = self._offers.assignment(plan, topic, partition)
+        return None if assignment is None else assignment.owner
+
+    # -- what this instance does --------------------------------------------------------------
+
+    def offer(self, topic: str, partitions: int, on_plan: OnPlan, lags: LagsNow) -> None:
+        """Offer to own partitions of the topic.
+
+        ``on_plan`` is called with each new plan, on a thread of the cluster: the assignment of
+        each partition that has an owner. It must return soon. ``lags`` says how many records each
+        partition here is behind.
+        """
+        self._offers.add(topic, partitions, on_plan, lags)
+        self._wake()
+
+    def withdraw(self, topic: str) -> None:
+        """Offer the topic no more: the next plan gives its partitions to others."""
+        self._offers.withdraw(topic)
+        self._wake()
+
+    def handle(self, name: str, handler: Handler) -> None:
+        """Answer requests of peers: bytes in, bytes out, on a small pool of threads.
+
+        Errors of Lastword reach whoever asked; others are logged here. A handler must not ask
+        another peer.
+        """
+        self._peers.handle(name, handler)
+
+    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
+        """The answer of another member. What its handler raises is raised here, too.
+
+        PeerUnreachableError  it is no member, or there is no connection: nothing was done
+        PeerRefusedError      a rule forbids it: nothing was done
+        IndeterminateError    there was no answer in time: it may or may not have been done
+        """
+        return self._peers.ask(instance_id, name, payload, timeout_s)
+
+    # -- how the parts hear of each other -----------------------------------------------------
+
+    def _wake(self) -> None:
+        if self._steward is not None:
+            self._steward.wake()
+
+    def _on_rebalance(self) -> None:
+        if self._membership is not None and self._membership.failure is not None:
+            self._offers.end()
+        self._wake()
+
+    def _take_plan(self, plan: Plan) -> None:
+        self._lookout.take_plan(plan)
+        self._watch_members()
+        self._offers.take(plan)
+
+    def _take_view(self, addresses: Mapping[str, str] | None) -> None:
+        self._lookout.take_view(addresses)
+        self._watch_members()
+
+    def _watch_members(self) -> None:
+        self._peers.set_members(self._lookout.addresses, self._lookout.watched)
+
+    def _evict_suspects(self) -> None:
+        if self._membership is not None:
+            self._evictions.add(self._lookout.evict_due(self._membership.evict))
+
+    def _ask_reports(self, names: Mapping[str, str]) -> dict[str, Report]:
+        others = [name for name in names if name != self.instance_id]
+        answers = self._peers.ask_all(others, REPORT, b"", REPORT_S)
+        reports = {
+            name: msgspec.json.decode(answer, type=Report) for name, answer in answers.items()
+        }
+        return reports | {self.instance_id: self._offers.report()}
+
+    def _count_moves(self, plan: Plan, before: Plan | None) -> None:
+        self._moves.add(plan.moved_since(before))
+
+    def _open_log(self) -> FencedLog:
+        topic = control_topic(self.application_id)
+        return open_fenced_log(
+            self._connection,
+            topic,
+            PARTITION,
+            owner_transactional_id(self.application_id, topic, PARTITION),
+            batch_bytes=PLAN_BYTES_MAX,
+            timeout_s=PLAN_WRITE_S,
+            clock=self._clock,
+        )

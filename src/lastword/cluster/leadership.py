@@ -1,0 +1,134 @@
+"""What the leader does: it asks who is in the group, and writes the plan that follows from it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from lastword.cluster.control_topic import PARTITION, PLAN_KEY, ControlTopic
+from lastword.cluster.plan import Lags, Plan, PlanMember, encode_plan
+from lastword.cluster.planning import make_plan
+from lastword.errors import ConnectionFailedError, FencedError, LastwordError
+from lastword.kafka.write.fenced import FencedLog, FenceNote
+from lastword.records import Write
+
+log = logging.getLogger(__name__)
+
+REACH_S = 10.0
+
+
+class Leadership:
+    """Writes plans for as long as this instance holds the control partition.
+
+    One thread uses it. ``gain`` fences every earlier leader, once for each time that the group
+    makes this instance the leader. After a FencedError nothing is written until the next time.
+    """
+
+    def __init__(
+        self, instance_id: str, control: ControlTopic, open_log: Callable[[], FencedLog]
+    ) -> None:
+        self._me = instance_id
+        self._control = control
+        self._open_log = open_log
+        self._log: FencedLog | None = None
+        self._fenced = False
+        self.written: Plan | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether plans can be written now."""
+        return self._log is not None and self._log.fence is not None and not self._fenced
+
+    def gain(self) -> bool:
+        """Take over from the previous leader and read its last plan; False if that is done.
+
+        Raises ConnectionFailedError if the cluster does not answer; then try again.
+        """
+        if self.active or self._fenced:
+            return False
+        if self._log is None:
+            self._log = self._open_log()
+        known = 0 if self._control.plan is None else self._control.plan.number
+        try:
+            fence = self._log.take_over(FenceNote(self._me, known))
+        except FencedError:
+            self._fenced = True
+            raise
+        # Nothing of an earlier leader can follow the fence record: the plan before it is the last.
+        if not self._control.wait_for(fence.offset, REACH_S):
+            self.give_up()
+            raise ConnectionFailedError(
+                f"the control topic was not read up to offset {fence.offset} in {REACH_S:g} s",
+                hint="is the broker that leads the control topic up?",
+            )
+        self.written = self._control.plan
+        log.info("%s leads since offset %d of the control topic", self._me, fence.offset)
+        return True
+
+    def lose(self) -> None:
+        """The group has given the control partition to another instance, or may give it back."""
+        self.give_up()
+        self._fenced = False
+
+    def give_up(self) -> None:
+        """Write no more plans; idempotent."""
+        if self._log is not None:
+            with suppress(LastwordError):
+                self._log.close()
+            self._log = None
+
+    def write(self, members: Mapping[str, PlanMember], lags: Lags) -> Plan | None:
+        """Write the plan for these members; None if the last one says the same.
+
+        Raises FencedError when another instance leads now, and what ``FencedLog.append`` raises.
+        """
+        if self._log is None or self._fenced:
+            return None
+        plan = make_plan(members, self.written, leader=self._me, lags=lags)
+        if plan.says_the_same_as(self.written):
+            return None
+        number = plan.number
+        try:
+            self._log.renew()
+            self._log.append([Write(PLAN_KEY, encode_plan(plan), partition=PARTITION)])
+        except FencedError:
+            self._fenced = True
+            raise
+        except LastwordError:
+            # It may stand in the log: the next one must have another number all the same.
+            if self.written is not None:
+                self.written = msgspec.structs.replace(self.written, number=number)
+            raise
+        self.written = plan
+        return plan
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A member's answer to the leader: the topics it offers to own, and how far behind it is."""
+
+    offers: dict[str, int] = {}
+    lags: dict[str, dict[int, int]] = {}
+
+
+def describe_members(
+    addresses: Mapping[str, str], reports: Mapping[str, Report], previous: Plan | None
+) -> dict[str, PlanMember]:
+    """The members as the next plan has them.
+
+    One that has not answered keeps the offers that the previous plan has for it at the same
+    address: it is evicted if it is dead, and until then nothing moves.
+    """
+    known = {} if previous is None else previous.members
+    members = {}
+    for name, address in addresses.items():
+        if name in reports:
+            offers = reports[name].offers
+        elif name in known and known[name].address == address:
+            offers = known[name].offers
+        else:
+            offers = {}
+        members[name] = PlanMember(address, offers)
+    return members

@@ -1,0 +1,79 @@
+"""Watches the other members, and evicts from the group those that are gone."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+
+from lastword.clock import Clock
+from lastword.cluster.detector import Detector, Standing, watched_by
+from lastword.cluster.peers.peer import Health
+from lastword.cluster.plan import Plan
+
+log = logging.getLogger(__name__)
+
+
+class Lookout:
+    """Who the members are, as this instance knows it: by the last plan, or as leader by the group.
+
+    Safe from any thread. ``judge`` is for the event loop of the peers and does not block;
+    ``evict_due`` asks the cluster.
+    """
+
+    def __init__(self, instance_id: str, *, alarm: Callable[[], None], clock: Clock) -> None:
+        self._me = instance_id
+        self._alarm = alarm
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._detector = Detector()
+        self._plan: Plan | None = None
+        self._led: Mapping[str, str] | None = None
+        self._due: list[str] = []
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each member listens."""
+        planned = {} if self._plan is None else self._plan.members
+        known = {name: member.address for name, member in planned.items()}
+        return dict(known if self._led is None else self._led)
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """The members that this instance has to ping."""
+        return watched_by(self._standing())
+
+    def take_plan(self, plan: Plan) -> None:
+        """The members are these, and their leader."""
+        self._plan = plan
+
+    def take_view(self, addresses: Mapping[str, str] | None) -> None:
+        """This instance leads, and the group has these members; None when it does not lead."""
+        self._led = addresses
+
+    def judge(self, now: float, watched: Mapping[str, Health]) -> None:
+        """Raise the alarm if a member has to be evicted from here."""
+        with self._lock:
+            suspects = self._detector.suspects(now, watched)
+            self._due = self._detector.to_evict(now, suspects, self._standing())
+        if self._due:
+            self._alarm()
+
+    def evict_due(self, evict: Callable[[str, str], bool]) -> int:
+        """Evict the suspects with ``evict(instance id, address)``; how many were evicted."""
+        evicted = 0
+        for name in self._due:
+            address = self.addresses.get(name, "")
+            found = evict(name, address)
+            evicted += found
+            with self._lock:
+                note = self._detector.evicted if found else self._detector.not_found
+                note(self._clock.monotonic(), name)
+            if found:
+                log.warning("%s at %s does not answer: it was evicted", name, address)
+        self._due = []
+        return evicted
+
+    def _standing(self) -> Standing:
+        leader = "" if self._plan is None else self._plan.leader
+        return Standing(self._me, leader, self._led is not None, self.addresses.keys())

@@ -1,0 +1,168 @@
+"""Frames of bytes over a connection: a length, then as many bytes. Every limit is kept here."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import NamedTuple, cast
+
+HANDSHAKE_BYTES_MAX = 2_048
+FRAME_BYTES_MAX = 16 << 20
+HANDSHAKE_S = 5.0
+FRAME_S = 10.0
+"""How long a frame that has begun may take, and a peer may leave unread what was sent to it."""
+
+_LENGTH = struct.Struct(">I")
+_HEAD = struct.Struct(">BQ")
+_REQUEST = struct.Struct(">IB")
+
+REQUEST, ANSWER, FAILURE, PING, PONG = range(1, 6)
+
+
+class Message(NamedTuple):
+    """A frame after the handshake; an answer has the number of its request."""
+
+    kind: int
+    number: int
+    body: bytes
+
+
+class Request(NamedTuple):
+    """What is asked; nobody waits for the answer after ``timeout_ms``."""
+
+    timeout_ms: int
+    name: str
+    payload: bytes
+
+
+def pack_message(kind: int, number: int, body: bytes = b"") -> bytes:
+    """The frame of a message."""
+    return _HEAD.pack(kind, number) + body
+
+
+def unpack_message(frame: bytes) -> Message:
+    """The message of a frame; raises ValueError."""
+    if len(frame) < _HEAD.size:
+        raise ValueError(f"a frame of {len(frame)} bytes")
+    kind, number = _HEAD.unpack_from(frame)
+    return Message(kind, number, frame[_HEAD.size :])
+
+
+def pack_request(request: Request) -> bytes:
+    """The body of a request."""
+    name = request.name.encode()
+    return _REQUEST.pack(request.timeout_ms, len(name)) + name + request.payload
+
+
+def unpack_request(body: bytes) -> Request:
+    """The request of a body; raises ValueError."""
+    if len(body) < _REQUEST.size:
+        raise ValueError(f"a request of {len(body)} bytes")
+    timeout_ms, length = _REQUEST.unpack_from(body)
+    rest = body[_REQUEST.size :]
+    return Request(timeout_ms, rest[:length].decode(), rest[length:])
+
+
+class FrameProtocol(asyncio.Protocol):
+    """One end of a connection, on the peers' event loop: cuts what arrives into frames.
+
+    A connection that breaks a limit is cut off. ``heard_at`` is when anything arrived last, by the
+    time of the loop, and 0 if nothing did: the kernel accepts connections for a frozen process.
+    """
+
+    def __init__(self) -> None:
+        self.heard_at = 0.0
+        self.open = False
+        self.frame_bytes_max = HANDSHAKE_BYTES_MAX
+        self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._frame_timer: asyncio.TimerHandle | None = None
+        self._unread_timer: asyncio.TimerHandle | None = None
+        self._handshake_timer: asyncio.TimerHandle | None = None
+
+    def frame_received(self, frame: bytes) -> None:
+        """Called with each whole frame."""
+
+    def cut_off(self, reason: str) -> None:
+        """Called before the connection is dropped for breaking a rule."""
+
+    # -- asyncio's side -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Give the other side some seconds to prove itself."""
+        self._transport, self.open = cast("asyncio.Transport", transport), True
+        self._handshake_timer = self._loop.call_later(HANDSHAKE_S, self.cut, "no handshake")
+
+    def data_received(self, data: bytes) -> None:
+        """Hand over every frame that is complete."""
+        self.heard_at = self._loop.time()
+        self._buffer += data
+        while self.open and (frame := self._next_frame()) is not None:
+            self._stop_timer("_frame_timer")
+            self.frame_received(frame)
+        if self._buffer and self.open and self._frame_timer is None:
+            self._frame_timer = self._loop.call_later(FRAME_S, self.cut, "an endless frame")
+
+    def pause_writing(self) -> None:
+        """The other side does not read: take no more from it, and wait for so long only."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+        self._unread_timer = self._loop.call_later(FRAME_S, self.cut, "answers are not read")
+
+    def resume_writing(self) -> None:
+        """The other side has read."""
+        self._stop_timer("_unread_timer")
+        if self._transport is not None and self.open:
+            self._transport.resume_reading()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """The connection is gone."""
+        self.open = False
+        for timer in ("_frame_timer", "_unread_timer", "_handshake_timer"):
+            self._stop_timer(timer)
+
+    # -- ours ---------------------------------------------------------------------------------
+
+    def send(self, frame: bytes) -> None:
+        """Send one frame; nothing happens on a connection that is gone."""
+        if self._transport is not None and self.open:
+            self._transport.write(_LENGTH.pack(len(frame)) + frame)
+
+    def proven(self) -> None:
+        """The handshake is over: frames may be larger from here on."""
+        self._stop_timer("_handshake_timer")
+        self.frame_bytes_max = FRAME_BYTES_MAX
+
+    def cut(self, reason: str) -> None:
+        """Drop the connection, and what is buffered for it."""
+        if self._transport is not None and self.open:
+            self.open = False
+            self.cut_off(reason)
+            self._transport.abort()
+
+    def finish(self) -> None:
+        """Close the connection once everything is sent."""
+        if self._transport is not None and self.open:
+            self.open = False
+            self._transport.close()
+
+    def _next_frame(self) -> bytes | None:
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > self.frame_bytes_max:
+            self.cut(f"a frame of {length} bytes, where {self.frame_bytes_max} are allowed")
+            return None
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        frame = bytes(self._buffer[_LENGTH.size : end])
+        del self._buffer[:end]
+        return frame
+
+    def _stop_timer(self, name: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)

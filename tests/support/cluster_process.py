@@ -1,0 +1,163 @@
+"""An instance of an application in a process of its own, to be killed, frozen and asked.
+
+The child reads one command per line and answers each with one line of JSON; started with
+``python -m tests.support.cluster_process SERVERS APPLICATION INSTANCE OFFERS``.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+from lastword.cluster.cluster import Cluster
+from lastword.cluster.peers import PeerSettings
+from lastword.cluster.plan import Assignment
+from lastword.kafka.connection import Connection
+from lastword.testing import wait_until
+from tests.support.peer_pair import SECRET
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class ClusterProcess:
+    """The parent's side."""
+
+    def __init__(self, servers: str, application: str, name: str, offers: dict[str, int]) -> None:
+        self.name = name
+        self._lines: list[dict[str, Any]] = []
+        module = "tests.support.cluster_process"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, servers, application, name, json.dumps(offers)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self._reading = threading.Thread(target=self._read, args=(self._process.stdout,))
+        self._reading.start()
+
+    @property
+    def plans(self) -> list[tuple[str, int, list[int]]]:
+        """Every plan the child was told of: (topic, number, partitions that are its own)."""
+        return [tuple(line["plan"]) for line in list(self._lines) if "plan" in line]
+
+    def owned(self, topic: str) -> list[int] | None:
+        """The partitions that are its own by the last plan; None before the first."""
+        told = [owned for named, _, owned in self.plans if named == topic]
+        return told[-1] if told else None
+
+    def ask(self, command: str) -> Any:
+        """The child's answer to a command."""
+        said = len(self._said(command))
+        assert self._process.stdin is not None
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        wait_until(lambda: len(self._said(command)) > said or not self._reading.is_alive(), command)
+        assert len(self._said(command)) > said, f"{self.name} ended before it answered {command}"
+        return self._said(command)[said]
+
+    def freeze(self) -> None:
+        """SIGSTOP; returns when it stands still."""
+        self._process.send_signal(signal.SIGSTOP)
+        status = Path(f"/proc/{self._process.pid}/stat")
+        wait_until(lambda: status.read_text().rpartition(") ")[2][0] == "T", "a frozen process")
+
+    def go_on(self) -> None:
+        """SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL; does nothing when it has ended."""
+        self._process.kill()
+        self._process.wait(60)
+        self._reading.join(60)
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+    def _said(self, what: str) -> list[Any]:
+        return [line[what] for line in list(self._lines) if what in line]
+
+    def _read(self, output: IO[str]) -> None:
+        for line in output:
+            # The last line of a killed process may be cut.
+            if line.endswith("\n"):
+                self._lines.append(json.loads(line))
+
+
+class ClusterProcesses(ExitStack):
+    """Starts instances of one application and kills those still there after the test."""
+
+    def __init__(self, servers: str, application: str) -> None:
+        super().__init__()
+        self._servers, self._application = servers, application
+
+    def start(self, name: str, **offers: int) -> ClusterProcess:
+        process = ClusterProcess(self._servers, self._application, name, offers)
+        self.callback(process.kill)
+        return process
+
+
+def shares(processes: list[ClusterProcess], topic: str) -> dict[str, list[int] | None]:
+    return {process.name: process.owned(topic) for process in processes}
+
+
+def wait_until_shared(processes: list[ClusterProcess], topic: str, partitions: int) -> None:
+    """Until each partition is owned by exactly one of them, and the shares are even."""
+
+    def shared() -> bool:
+        owned = [process.owned(topic) for process in processes]
+        if any(each is None for each in owned):
+            return False
+        sizes = [len(each or ()) for each in owned]
+        named = sorted(partition for each in owned for partition in each or ())
+        return named == list(range(partitions)) and max(sizes) - min(sizes) <= 1
+
+    wait_until(shared, f"{topic} is shared by {[process.name for process in processes]}")
+
+
+def say(what: str, content: Any) -> None:
+    sys.stdout.write(json.dumps({what: content}) + "\n")
+    sys.stdout.flush()
+
+
+def teller(topic: str) -> Any:
+    def tell(assignments: Mapping[int, Assignment]) -> None:
+        number = max((each.owner.plan for each in assignments.values()), default=0)
+        here = [partition for partition, each in assignments.items() if each.owner.here]
+        say("plan", [topic, number, here])
+
+    return tell
+
+
+def answer(cluster: Cluster, command: str) -> Any:
+    if command == "leads":
+        return cluster.leads
+    if command == "evictions":
+        return cluster.metrics.counter("cluster_evictions_total").value
+    if command == "members":
+        return cluster.members
+    raise AssertionError(f"no such command: {command}")
+
+
+def main() -> None:
+    servers, application, name, offers = sys.argv[1:]
+    connection = Connection(bootstrap_servers=servers)
+    peer = PeerSettings(secret=SECRET)
+    with Cluster(connection, application, instance_id=name, peer=peer) as cluster:
+        for topic, partitions in json.loads(offers).items():
+            cluster.offer(topic, partitions, teller(topic), dict)
+        for line in sys.stdin:
+            say(line.strip(), answer(cluster, line.strip()))
+
+
+if __name__ == "__main__":
+    main()
