@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -31,15 +32,15 @@ def write_private(path: Path, content: bytes) -> None:
 
 def create_private(path: Path, content: bytes) -> None:
     """Create the file for its owner alone; one that is there stays as it is."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    write_private(new, content)
+    fd, new = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # for its owner alone
     try:
-        # Unlike a rename, a link never replaces what another process has just created.
-        os.link(new, path)
-    except FileExistsError:
-        return
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+        # Unlike a rename, a link never replaces what somebody else has just created.
+        with suppress(FileExistsError):
+            path.hardlink_to(new)
     finally:
-        new.unlink(missing_ok=True)
+        Path(new).unlink()
 
 
 def is_private(path: Path) -> bool:
