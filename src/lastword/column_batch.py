@@ -8,6 +8,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lastword.expiry import names_expiry
 from lastword.keyspace import Keyspace
 from lastword.records import (
     FENCE_KEY,
@@ -24,7 +25,7 @@ from lastword.records import (
     TableRules,
     Validate,
 )
-from lastword.rows import encode_row, plain_rows
+from lastword.rows import HAS_EXPIRY, encode_row, plain_rows
 
 
 class ColumnBatch(Batch):
@@ -207,9 +208,11 @@ class ColumnBatch(Batch):
         deletes = [key for key, i in last.items() if self.values[i] is None]
         for key in deletes:
             del last[key]
-        rows = self._rows(list(last.values()), rules.sole_writer)
+        chosen = list(last.values())
+        rows = self._rows(chosen, rules.sole_writer)
         puts: dict[bytes, bytes] = dict(zip(last, rows, strict=True))  # type: ignore[arg-type]
-        return TableRows(puts, deletes, keyless, misplaced, refused)  # type: ignore[arg-type]
+        bad_expiries = self._bad_expiries(chosen, rows) if self._has_headers else 0
+        return TableRows(puts, deletes, keyless, misplaced, refused, bad_expiries)  # type: ignore[arg-type]
 
     def _rows(self, chosen: list[int], mark: Header | None) -> list[bytes]:
         """The rows of the records at these indexes, all of which have values."""
@@ -222,6 +225,11 @@ class ColumnBatch(Batch):
         if mark is not None:
             headers = [_unmarked(each or NO_HEADERS, mark) for each in headers]
         return list(map(encode_row, offsets.tolist(), timestamps.tolist(), headers, values))
+
+    def _bad_expiries(self, chosen: list[int], rows: list[bytes]) -> int:
+        """How many of these rows do not expire, although their headers say that they do."""
+        lasting = [i for i, row in zip(chosen, rows, strict=True) if not row[0] & HAS_EXPIRY]
+        return sum(names_expiry(self.headers[i] or NO_HEADERS) for i in lasting)
 
     @property
     def _has_headers(self) -> bool:

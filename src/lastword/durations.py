@@ -11,7 +11,8 @@ Duration = str | int | timedelta
 """Text with a unit, milliseconds, or a timedelta."""
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
+# Longer numbers would be infinite as floats.
+_TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(ms|s|m|h|d)")
 
 
 def milliseconds(duration: Duration, *, what: str = "a duration") -> int:
@@ -28,7 +29,7 @@ def milliseconds(duration: Duration, *, what: str = "a duration") -> int:
         found = _TEXT.fullmatch(duration.strip()) if isinstance(duration, str) else None
         if found is None:
             raise ConfigError(
-                f"{what} cannot be {duration!r}",
+                f"{what} cannot be {str(duration)[:100]!r}",
                 hint="write a number and a unit: 500ms, 60s, 5m, 6h, 1d",
             )
         length_ms = round(float(found[1]) * _UNITS_MS[found[2]])

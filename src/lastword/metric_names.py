@@ -29,6 +29,7 @@ HELP: dict[str, str] = {
     "keyless_records_total": "Records without a key, left out.",
     "misplaced_records_total": "Records in a partition where their key does not belong, left out.",
     "unreadable_headers_total": "Records kept without headers, for a name is not UTF-8.",
+    "bad_expiries_total": "Records with an expiry that makes no sense, kept as if without one.",
     "quarantined_records_total": "Records that could not be decoded, left out.",
     "skipped_records_total": "Reads of records that could not be decoded.",
     "swept_keys_total": "Rows dropped because the log no longer holds them.",

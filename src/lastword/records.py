@@ -31,6 +31,8 @@ REQUEST_HEADER = "lastword-request"
 a request was applied."""
 FENCE_KEY = b"\x00lastword:fence"
 """The key of fence records, the same in every partition. It is never a row of a table."""
+EXPIRES_HEADER = "lastword-expires"
+"""Says when a record expires: milliseconds since 1970, as decimal text."""
 ANY_PARTITION = -1
 """As the partition of a write: the one that the key's hash names."""
 
@@ -81,6 +83,8 @@ class Write(NamedTuple):
 
     Without a ``timestamp_ms`` it gets the time of writing. With an ``expected`` version (or
     ABSENT) it is written only if that is the key's current one, and None sets no condition.
+    With ``ttl_ms`` it expires that long after whoever appends it to the log has taken it up, by
+    the clock there; a tombstone has no time to live.
     """
 
     key: bytes
@@ -89,6 +93,7 @@ class Write(NamedTuple):
     timestamp_ms: int | None = None
     partition: int = ANY_PARTITION
     expected: Version | Absent | None = None
+    ttl_ms: int | None = None
 
 
 class Record(NamedTuple):
@@ -241,7 +246,8 @@ class TableRows:
     """What a batch does to a store, by the last record of each key; and what was left out.
 
     ``puts`` are rows as ``lastword.rows`` packs them, ``deletes`` other keys. ``keyless`` and
-    ``misplaced`` count records, not keys.
+    ``misplaced`` count records, not keys. ``bad_expiries`` counts rows whose header names no
+    moment at which they could expire: they do not.
     """
 
     puts: Mapping[bytes, bytes]
@@ -249,6 +255,7 @@ class TableRows:
     keyless: int = 0
     misplaced: int = 0
     refused: Sequence[Refused] = ()
+    bad_expiries: int = 0
 
 
 class RowChange(NamedTuple):

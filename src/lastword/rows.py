@@ -3,10 +3,12 @@
     format and flags  1 byte    high half: format version; low half: which extras follow
     offset            8 bytes   big-endian
     timestamp         8 bytes   milliseconds since the epoch
+    expiry            8 bytes   only with HAS_EXPIRY: milliseconds since the epoch
     headers           4 + n     only with HAS_HEADERS: length, then msgpack
 
-Flag 0x01 is kept free for a row's expiry. A store whose rows have another format version is
-rebuilt, never guessed at.
+The expiry is that of the record's header, which stays among the headers; here it is found
+without unpacking them. A store whose rows have another format version is rebuilt, never guessed
+at.
 """
 
 from __future__ import annotations
@@ -20,15 +22,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from lastword.expiry import expires_at_in
 from lastword.records import NO_HEADERS, Headers
 
 ROW_FORMAT = 1
 _PLAIN = ROW_FORMAT << 4
+HAS_EXPIRY = 0x01
+"""In the first byte of a row that expires: asked where a call for every row would be felt."""
 _HAS_HEADERS = 0x02
 
 _PREFIX = struct.Struct(">Bqq")
+_EXPIRY = struct.Struct(">q")
 _HEADERS_SIZE = struct.Struct(">I")
 PREFIX_BYTES = _PREFIX.size
+_EXPIRY_END = PREFIX_BYTES + _EXPIRY.size
 
 pack_prefix = _PREFIX.pack
 PLAIN_ROW = _PLAIN
@@ -39,6 +46,9 @@ _PREFIXES = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")]
 _OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
 # Filling the columns takes 10 us however few the rows are; a live table gets them one at a time.
 _FEW_ROWS = 16
+
+NEVER_DUE_MS = -1
+"""As the time at which rows are asked for: one at which none has expired."""
 
 _encode_headers = msgspec.msgpack.Encoder().encode
 _decode_headers = msgspec.msgpack.Decoder(tuple[tuple[str, bytes | None], ...]).decode
@@ -51,6 +61,7 @@ class Row(NamedTuple):
     timestamp_ms: int
     headers: Headers
     value: bytes
+    expires_at_ms: int | None = None
 
 
 def plain_prefixes(offsets: NDArray[np.int64], timestamps: NDArray[np.int64]) -> NDArray[np.void]:
@@ -74,16 +85,16 @@ def plain_rows(
 
 
 def encode_row(offset: int, timestamp_ms: int, headers: Headers | None, value: bytes) -> bytes:
-    """A row as a store keeps it."""
+    """A row as a store keeps it; one of the headers may say when it expires."""
     if not headers:
         return pack_prefix(_PLAIN, offset, timestamp_ms) + value
     packed = _encode_headers(headers)
-    return (
-        pack_prefix(_PLAIN | _HAS_HEADERS, offset, timestamp_ms)
-        + _HEADERS_SIZE.pack(len(packed))
-        + packed
-        + value
-    )
+    packed = _HEADERS_SIZE.pack(len(packed)) + packed
+    expires_at_ms = expires_at_in(headers)
+    if expires_at_ms is None:
+        return pack_prefix(_PLAIN | _HAS_HEADERS, offset, timestamp_ms) + packed + value
+    prefix = pack_prefix(_PLAIN | _HAS_HEADERS | HAS_EXPIRY, offset, timestamp_ms)
+    return prefix + _EXPIRY.pack(expires_at_ms) + packed + value
 
 
 def decode_row(row: bytes) -> Row:
@@ -91,10 +102,14 @@ def decode_row(row: bytes) -> Row:
     flags, offset, timestamp_ms = _PREFIX.unpack_from(row)
     if flags == _PLAIN:
         return Row(offset, timestamp_ms, NO_HEADERS, row[PREFIX_BYTES:])
-    (size,) = _HEADERS_SIZE.unpack_from(row, PREFIX_BYTES)
-    start = PREFIX_BYTES + _HEADERS_SIZE.size
+    start, expires_at_ms = PREFIX_BYTES, None
+    if flags & HAS_EXPIRY:
+        (expires_at_ms,) = _EXPIRY.unpack_from(row, start)
+        start = _EXPIRY_END
+    (size,) = _HEADERS_SIZE.unpack_from(row, start)
+    start += _HEADERS_SIZE.size
     headers = _decode_headers(row[start : start + size])
-    return Row(offset, timestamp_ms, headers, row[start + size :])
+    return Row(offset, timestamp_ms, headers, row[start + size :], expires_at_ms)
 
 
 def value_of(row: bytes) -> bytes:
@@ -116,3 +131,17 @@ def offset_of(row: bytes) -> int:
 def timestamp_of(row: bytes) -> int:
     """Only the timestamp."""
     return int.from_bytes(row[9:17], "big", signed=True)
+
+
+def expires_at_of(row: bytes) -> int | None:
+    """Only the moment at which the row expires; None for one that does not."""
+    if not row[0] & HAS_EXPIRY:
+        return None
+    return int.from_bytes(row[PREFIX_BYTES:_EXPIRY_END], "big")
+
+
+def is_due(row: bytes, now_ms: int) -> bool:
+    """Whether the row has expired by that time; it stays in its store until its tombstone comes."""
+    return bool(row[0] & HAS_EXPIRY) and now_ms >= int.from_bytes(
+        row[PREFIX_BYTES:_EXPIRY_END], "big"
+    )

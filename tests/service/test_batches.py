@@ -45,6 +45,18 @@ def test_the_last_of_several_writes_of_a_key_stands(http: httpx.Client, key: str
     assert http.get(f"/users/{key}").json() == 99
 
 
+def test_records_of_a_batch_may_have_a_time_to_live(http: httpx.Client, key: str) -> None:
+    records = [
+        {"op": "put", "key": f"{key}-short", "value": 1, "ttl": "1h"},
+        {"op": "put", "key": f"{key}-lasting", "value": 1},
+    ]
+    assert http.post("/users", json={"records": records}).json()["failed"] == 0
+    assert "lastword-ttl" in http.get(f"/users/{key}-short").headers
+    assert "lastword-ttl" not in http.get(f"/users/{key}-lasting").headers
+    bad = [{"op": "put", "key": key, "value": 1, "ttl": "soon"}]
+    assert http.post("/users", json={"records": bad}).status_code == 400
+
+
 def test_keys_of_a_batch_may_be_base64url(http: httpx.Client) -> None:
     key = to_base64url(b"\x00\xff")
     records = [{"op": "put", "key": key, "value": "AA=="}]

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lastword.service.api.keys import to_base64url
+from lastword.testing import wait_until
 from tests.support.service_process import ServiceProcess
 
 OCTETS = "application/octet-stream"
@@ -72,6 +73,37 @@ def test_a_put_answers_with_the_version_that_a_read_has(http: httpx.Client, key:
     read = http.get(path_of(key))
     assert read.json() == {"name": "Alice"}
     assert read.headers["etag"] == written.headers["etag"] == f'"{written.json()["version"]}"'
+
+
+def test_a_value_with_a_time_to_live_says_how_much_is_left_of_it(
+    http: httpx.Client, key: str
+) -> None:
+    put = http.put(path_of(key), json=1, headers={"Lastword-TTL": "1h"})
+    assert put.status_code == 200
+    answer = http.get(path_of(key))
+    left = answer.headers["lastword-ttl"]
+    assert left.endswith("ms")
+    assert 0 < int(left[:-2]) <= 3_600_000
+    unchanged = http.get(path_of(key), headers={"If-None-Match": answer.headers["etag"]})
+    assert (unchanged.status_code, "lastword-ttl" in unchanged.headers) == (304, True)
+    (item,) = http.get("/tables/users/keys", params={"prefix": key}).json()["items"]
+    assert item["timestamp"] < item["expires_at"] <= item["timestamp"] + 3_700_000
+    http.put(path_of(key), json=2)
+    assert "lastword-ttl" not in http.get(path_of(key)).headers
+
+
+def test_a_value_whose_time_is_over_is_not_found(http: httpx.Client, key: str) -> None:
+    http.put(path_of(key), json=1, headers={"Lastword-TTL": "1ms"})
+    wait_until(lambda: http.get(path_of(key)).status_code == 404, "the value to expire")
+    assert http.get("/tables/users/keys", params={"prefix": key}).json()["items"] == []
+
+
+@pytest.mark.parametrize("ttl", ["0s", "-1s", "3600", "soon", "", "1h2m", "\xe9", "9" * 500 + "s"])
+def test_a_time_to_live_that_is_none_is_refused(http: httpx.Client, key: str, ttl: str) -> None:
+    headers = httpx.Headers([(b"Lastword-TTL", ttl.encode("latin-1"))])
+    answer = http.put(path_of(key), json=1, headers=headers)
+    assert (answer.status_code, answer.json()["name"]) == (400, "ConfigError")
+    assert http.get(path_of(key)).status_code == 404
 
 
 def test_json_is_answered_as_it_was_stored(http: httpx.Client, key: str) -> None:

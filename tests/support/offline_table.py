@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from lastword.errors import LastwordError
+from lastword.expiry import with_expiry
 from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
 from lastword.metrics import Metrics
-from lastword.records import Version, Write
+from lastword.records import Headers, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.held import HeldReplicas
 from lastword.replicas.hooks import Hooks
@@ -67,6 +68,7 @@ class OfflineTable:
         *,
         keyspace: Keyspace = THREE,
         keep: Keep | None = None,
+        ttl_ms: int | None = None,
     ) -> None:
         self.clock = clock
         self.keyspace = keyspace
@@ -98,10 +100,10 @@ class OfflineTable:
         )
         for partition in held:
             self.restore(partition)
-        self.raw = self._core()
+        self.raw = self._core(ttl_ms)
 
-    def _core(self) -> RawTable:
-        admin = SimpleNamespace(connection=NOWHERE)
+    def _core(self, ttl_ms: int | None) -> RawTable:
+        admin = SimpleNamespace(connection=NOWHERE, stable_offsets=self._stable_offsets)
         serving = Serving("table", self.replicas, self.keyspace, self._ensure_open)
         past = None
         if self._keep is not None:
@@ -114,6 +116,8 @@ class OfflineTable:
             log_source=WrittenLog(list),
             serving=serving,
             metrics=self.metrics,
+            clock=self.clock,
+            ttl_ms=ttl_ms,
             past=past,
         )
 
@@ -149,14 +153,18 @@ class OfflineTable:
 
     # -- the log ---------------------------------------------------------------------------
 
-    def append(self, key: bytes, value: bytes | None) -> Version:
+    def append(self, key: bytes, value: bytes | None, headers: Headers | None = None) -> Version:
         """Write a record and apply it."""
         partition = self.keyspace.partition_of(key)
         offset = self.following.topic_state.ends[partition]
         ends = {**self.following.topic_state.ends, partition: offset + 1}
         self._observe(ends=ends, stable_ends=ends)
-        self._intake.accept(batch_of([(key, value)], offset, partition=partition))
+        batch = batch_of([(key, value)], offset, partition=partition, headers=[headers])
+        self._intake.accept(batch)
         return Version(partition, offset)
+
+    def _stable_offsets(self, _topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        return {p: self.following.topic_state.ends[p] for p in partitions}
 
     def _observe(self, **changes: object) -> TopicState:
         now_ms = self.clock.now_ms()
@@ -179,7 +187,13 @@ class OfflineTable:
     # -- as the writer ---------------------------------------------------------------------
 
     def write(self, records: Sequence[Write]) -> list[Outcome]:
-        return [Acknowledged(each.key, self.append(each.key, each.value)) for each in records]
+        return [Acknowledged(each.key, self._append(each)) for each in records]
+
+    def _append(self, record: Write) -> Version:
+        headers = record.headers
+        if record.ttl_ms is not None:
+            headers = with_expiry(headers, record.ttl_ms, self.clock.now_ms())
+        return self.append(record.key, record.value, headers or None)
 
     def close(self) -> None:
         """Nothing is under way between two calls."""

@@ -28,7 +28,9 @@ def test_a_duration_is_text_with_a_unit_milliseconds_or_a_timedelta(
     assert milliseconds(duration) == expected_ms
 
 
-@pytest.mark.parametrize("duration", ["60", "", "s", "1w", "-1s", "1s 2s", None, True, 1.5, -1])
+@pytest.mark.parametrize(
+    "duration", ["60", "", "s", "1w", "-1s", "1s 2s", None, True, 1.5, -1, "9" * 400 + "s"]
+)
 def test_anything_else_is_refused_by_name(duration: Any) -> None:
     with pytest.raises(ConfigError, match="grace"):
         milliseconds(duration, what="grace")

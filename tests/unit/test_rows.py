@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.expiry import expires_header
 from lastword.records import NO_HEADERS
 from lastword.rows import (
     PLAIN_ROW,
@@ -11,9 +12,14 @@ from lastword.rows import (
     ROW_FORMAT,
     decode_row,
     encode_row,
+    expires_at_of,
+    is_due,
     offset_of,
     pack_prefix,
     plain_rows,
+    timestamp_of,
+    value_and_time_of,
+    value_of,
 )
 
 OFFSETS = st.integers(0, 2**63 - 1)
@@ -26,8 +32,33 @@ def test_a_row_gives_back_what_went_in(
     offset: int, timestamp_ms: int, headers: list[tuple[str, bytes | None]], value: bytes
 ) -> None:
     row = encode_row(offset, timestamp_ms, tuple(headers), value)
-    assert decode_row(row) == (offset, timestamp_ms, tuple(headers), value)
+    assert decode_row(row) == (offset, timestamp_ms, tuple(headers), value, None)
     assert offset_of(row) == offset
+
+
+@given(OFFSETS, TIMESTAMPS, HEADERS, st.binary(max_size=50), st.integers(10**12, 10**13 - 1))
+def test_a_row_whose_headers_name_an_expiry_has_it_in_its_prefix(
+    offset: int,
+    timestamp_ms: int,
+    headers: list[tuple[str, bytes | None]],
+    value: bytes,
+    expires_at_ms: int,
+) -> None:
+    given_headers = (*headers, expires_header(expires_at_ms))
+    row = encode_row(offset, timestamp_ms, given_headers, value)
+    assert decode_row(row) == (offset, timestamp_ms, given_headers, value, expires_at_ms)
+    assert expires_at_of(row) == expires_at_ms
+    assert (offset_of(row), timestamp_of(row), value_of(row)) == (offset, timestamp_ms, value)
+    assert value_and_time_of(row) == (value, timestamp_ms)
+
+
+def test_a_row_is_due_from_its_expiry_on_and_never_without_one() -> None:
+    row = encode_row(7, 8, (expires_header(1_700_000_000_000),), b"x")
+    assert not is_due(row, 1_699_999_999_999)
+    assert is_due(row, 1_700_000_000_000)
+    for lasting in (encode_row(7, 8, None, b"x"), encode_row(7, 8, (("a", b"b"),), b"x")):
+        assert expires_at_of(lasting) is None
+        assert not is_due(lasting, 2**62)
 
 
 @given(OFFSETS, TIMESTAMPS, st.binary(max_size=50))

@@ -43,7 +43,7 @@ class Decoder:
 
     def entry(self, partition: int, raw_key: bytes, row: bytes) -> Entry | None:
         """The row as a value; None when it is bad and the policy is not to fail."""
-        offset, timestamp_ms, headers, raw_value = decode_row(row)
+        offset, timestamp_ms, headers, raw_value, expires_at_ms = decode_row(row)
         try:
             return Entry(
                 self.key.decode(raw_key),
@@ -51,6 +51,7 @@ class Decoder:
                 Version(partition, offset),
                 timestamp_ms,
                 headers,
+                expires_at_ms,
             )
         except DecodeError as error:
             self.handle_bad(error, partition, offset)

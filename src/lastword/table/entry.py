@@ -13,13 +13,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A key's current record, decoded."""
+    """A key's current record, decoded.
+
+    It reads as absent from ``expires_at_ms`` on, if it has a time to live.
+    """
 
     key: Any
     value: Any
     version: Version
     timestamp_ms: int
     headers: Headers
+    expires_at_ms: int | None = None
 
 
 class RawEntry(NamedTuple):
@@ -30,12 +34,14 @@ class RawEntry(NamedTuple):
     timestamp_ms: int
     headers: Headers
     value: bytes
+    expires_at_ms: int | None = None
 
 
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
     """What a store's row says."""
-    offset, timestamp_ms, headers, value = decode_row(row)
-    return RawEntry(key, Version(partition, offset), timestamp_ms, headers, value)
+    offset, timestamp_ms, headers, value, expires_at_ms = decode_row(row)
+    version = Version(partition, offset)
+    return RawEntry(key, version, timestamp_ms, headers, value, expires_at_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from lastword.records import Batch, Position
 from lastword.replicas.hooks import Hooks
 from lastword.replicas.progress import OnProgress, RestoreListener
 from lastword.replicas.replica import Replica
-from lastword.snapshots.travel.moments import Moment
+from lastword.snapshots.travel.moments import Moment, time_of
 from lastword.snapshots.travel.time_travel import SizeListener, TimeTravel
 from lastword.table.decoder import Decoder
 from lastword.table.listening import ListenerThread
@@ -181,7 +181,12 @@ class Lifecycle:
             clock=config.clock,
             seen=parts.replicas.protection.of,
         )
-        return PastTable(travel.at(moment, progress), parts.decoder, parts.record_filter.keyspace)
+        return PastTable(
+            travel.at(moment, progress),
+            parts.decoder,
+            parts.record_filter.keyspace,
+            at_ms=time_of(moment),
+        )
 
     def close(self) -> None:
         """Stop and free everything; idempotent."""
@@ -208,6 +213,8 @@ class Lifecycle:
             log_source=parts.log_source,
             serving=serving,
             metrics=self._metrics,
+            clock=config.clock,
+            ttl_ms=config.ttl_ms,
             past=past,
         )
 

@@ -104,6 +104,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         batch_bytes=batch_bytes,
         timeout_s=WRITE_TIMEOUT_S,
         keyspace=keyspace,
+        clock=config.clock,
     )
     writer = ReadYourWrites(direct, config.topic, replicas.wait_for, timeout_s=APPLY_TIMEOUT_S)
     sole_writer = None

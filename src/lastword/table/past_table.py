@@ -9,6 +9,7 @@ from lastword.errors import ConfigError
 from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import EXACT
+from lastword.rows import HAS_EXPIRY, NEVER_DUE_MS, is_due
 from lastword.snapshots.travel.time_travel import Past
 from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
@@ -22,12 +23,16 @@ class PastTable:
     """Reads of one past moment, as ``Table.as_of`` gives them. Safe to use from any thread.
 
     ``position`` is what it reflects. It may name some partitions only, as that of a version does;
-    asking for a key of another one raises ConfigError.
+    asking for a key of another one raises ConfigError. Rows that were due at ``at_ms`` are not
+    part of it; a moment without a time has all rows that the log held.
     """
 
-    def __init__(self, past: Past, decoder: Decoder, keyspace: Keyspace) -> None:
+    def __init__(
+        self, past: Past, decoder: Decoder, keyspace: Keyspace, *, at_ms: int | None
+    ) -> None:
         self.position: Position = past.position
-        self._stores = {p: _filled(rows) for p, rows in past.rows.items()}
+        self._at_ms = NEVER_DUE_MS if at_ms is None else at_ms
+        self._stores = {p: _filled(_living(rows, self._at_ms)) for p, rows in past.rows.items()}
         self._decoder = decoder
         self._keyspace = keyspace
 
@@ -92,7 +97,14 @@ class PastTable:
         reverse: bool,
     ) -> Scan[T]:
         scans = {p: store.scan(*bounds, reverse=reverse) for p, store in self._stores.items()}
-        return Scan(scans, shape, reverse=reverse, position=self.position, currency=EXACT)
+        return Scan(
+            scans,
+            shape,
+            reverse=reverse,
+            position=self.position,
+            currency=EXACT,
+            now_ms=self._at_ms,
+        )
 
     def _row(self, key: bytes) -> tuple[int, bytes | None]:
         partition = self._keyspace.partition_of(key)
@@ -102,6 +114,12 @@ class PastTable:
                 hint="give a position of all partitions, or a time",
             )
         return partition, self._stores[partition].get(key)
+
+
+def _living(rows: Mapping[bytes, bytes], at_ms: int) -> Mapping[bytes, bytes]:
+    if not any(row[0] & HAS_EXPIRY for row in rows.values()):
+        return rows
+    return {key: row for key, row in rows.items() if not is_due(row, at_ms)}
 
 
 def _filled(rows: Mapping[bytes, bytes]) -> MemoryStore:

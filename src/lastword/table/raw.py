@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from time import perf_counter_ns
 from typing import TypeVar
 
+from lastword.clock import Clock
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
@@ -19,7 +20,7 @@ from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_views import currency_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
-from lastword.rows import offset_of
+from lastword.rows import HAS_EXPIRY, is_due, offset_of
 from lastword.table.entry import Answer, RawEntry, raw_entry
 from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
@@ -43,8 +44,13 @@ class RawTable:
     reached. The three reads that take a ``shape`` are for those who want something else of each
     row than a RawEntry.
 
-    ``admin`` and ``log_source`` reach the topic itself. ``past`` has the reads of past moments,
-    None unless the table keeps versions.
+    A row whose time to live is over is hidden from every read, by the ``clock`` of this table and
+    as of the moment at which the read began. Only ``count`` includes it, until its tombstone comes:
+    it is the number that the stores keep. ``ttl_ms`` is the time to live of what is written
+    without one.
+
+    ``clock`` is that of the table. ``admin`` and ``log_source`` reach the topic itself. ``past``
+    has the reads of past moments, None unless the table keeps versions.
     """
 
     def __init__(
@@ -57,6 +63,8 @@ class RawTable:
         log_source: LogSource,
         serving: Serving,
         metrics: Metrics,
+        clock: Clock,
+        ttl_ms: int | None = None,
         past: VersionReads | None = None,
     ) -> None:
         self.keyspace = record_filter.keyspace
@@ -70,6 +78,8 @@ class RawTable:
         # What each get calls, looked up once.
         self._ensure_open = serving.ensure_open
         self._replica_at = replicas.at
+        self.clock = clock
+        self._ttl_ms = ttl_ms
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")
         self._scan_latency = metrics.latency("scan")
@@ -96,9 +106,12 @@ class RawTable:
         if not replica.ready:
             replica.ensure_ready()
         try:
-            return partition, replica.store.get(key)
+            row = replica.store.get(key)
         except StoreError as error:
             raise replica.explained(error) from error
+        if row is not None and row[0] & HAS_EXPIRY and is_due(row, self.clock.now_ms()):
+            return partition, None
+        return partition, row
 
     def get(
         self,
@@ -133,8 +146,9 @@ class RawTable:
         row = replica.get(key)
         shaped = None
         if row is not None:
-            shaped = shape(partition, key, row)
             position = max(position, offset_of(row) + 1)
+            if not is_due(row, self.clock.now_ms()):
+                shaped = shape(partition, key, row)
         at = Position({partition: position}, replica.topic_id, complete_at_ms)
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(shaped, at, unready or stale, age_s)
@@ -170,9 +184,12 @@ class RawTable:
             stale, age_s = currency_of(replicas.values())
             rows = {p: replicas[p].get_many(of_it) for p, of_it in wanted.items()}
         found: list[T] = []
+        now_ms = self.clock.now_ms()
         for partition, of_it in wanted.items():
             for key, row in zip(of_it, rows[partition], strict=True):
-                shaped = None if row is None else shape(partition, key, row)
+                if row is None or is_due(row, now_ms):
+                    continue
+                shaped = shape(partition, key, row)
                 if shaped is not None:
                     found.append(shaped)
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
@@ -232,6 +249,7 @@ class RawTable:
             reverse=reverse,
             position=position,
             currency=currency._replace(stale=unready or currency.stale),
+            now_ms=self.clock.now_ms(),
             explain=lambda partition, error: replicas[partition].explained(error),
         )
 
@@ -243,7 +261,10 @@ class RawTable:
         timeout_s: float = AT_LEAST_TIMEOUT_S,
         allow_stale: bool = False,
     ) -> Answer[int]:
-        """The number of keys: of every partition of the topic, or of those named."""
+        """The number of keys: of every partition of the topic, or of those named.
+
+        A key whose time to live is over counts until its tombstone is applied.
+        """
         chosen = self._serving.covered(partitions)
         unready = self._serving.admit_read(chosen, at_least, timeout_s, allow_stale)
         started_ns = perf_counter_ns()
@@ -263,12 +284,14 @@ class RawTable:
         *,
         headers: Headers = NO_HEADERS,
         timestamp_ms: int | None = None,
+        ttl_ms: int | None = None,
     ) -> Version:
         """Write a value, or a tombstone for None; readable here when it returns."""
         self._serving.admit_write((key,))
         latency = self._delete_latency if value is None else self._put_latency
         started_ns = perf_counter_ns()
-        version = write_one(self._writer, Write(key, value, headers, timestamp_ms))
+        record = Write(key, value, headers, timestamp_ms, ttl_ms=ttl_ms)
+        version = write_one(self._writer, self._living(record))
         latency.observe_ns(perf_counter_ns() - started_ns)
         return version
 
@@ -279,9 +302,17 @@ class RawTable:
         """
         self._serving.admit_write(record.key for record in records)
         started_ns = perf_counter_ns()
+        if self._ttl_ms is not None:
+            records = [self._living(record) for record in records]
         outcomes = self._writer.write(records)
         self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return outcomes
+
+    def _living(self, record: Write) -> Write:
+        """The record with the table's own time to live, unless it has one or is a tombstone."""
+        if self._ttl_ms is None or record.ttl_ms is not None or record.value is None:
+            return record
+        return record._replace(ttl_ms=self._ttl_ms)
 
     # -- watching --------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from lastword.codecs.base import KeyCodec, prefix_bounds
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import Currency
+from lastword.rows import is_due
 from lastword.stores.base import StoreScan
 
 T = TypeVar("T")
@@ -35,7 +36,8 @@ class Scan(Generic[T]):
 
     ``position``, ``stale`` and ``contact_age_s`` say what the scan sees, whatever is written
     meanwhile. It covers the partitions that the position names. When one of them leaves this
-    process, the scan raises PartitionNotHereError.
+    process, the scan raises PartitionNotHereError. Rows that have expired by ``now_ms`` are left
+    out.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class Scan(Generic[T]):
         reverse: bool,
         position: Position,
         currency: Currency,
+        now_ms: int,
         explain: Explain = _as_it_is,
     ) -> None:
         self.position = position
         self.stale, self.contact_age_s = currency
         self._scans = scans
         self._shape = shape
+        self._now_ms = now_ms
         self._explain = explain
         self._rows = self._merged(reverse)
 
@@ -60,6 +64,8 @@ class Scan(Generic[T]):
 
     def __next__(self) -> T:
         for key, row, partition in self._rows:
+            if is_due(row, self._now_ms):
+                continue
             shaped = self._shape(partition, key, row)
             if shaped is not None:
                 return shaped

@@ -10,6 +10,8 @@ from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codecs_for
+from lastword.durations import Duration
+from lastword.expiry import ttl_ms_of
 from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
@@ -72,6 +74,7 @@ class Table:
         allow_expiry: bool = False,
         snapshots: str | Path | None = None,
         versions: int | str | timedelta | None = None,
+        ttl: Duration | None = None,
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -92,6 +95,7 @@ class Table:
             allow_expiry=allow_expiry,
             snapshots=None if snapshots is None else Location(str(snapshots), topic),
             keep=None if versions is None else keep_of(versions),
+            ttl_ms=None if ttl is None else ttl_ms_of(ttl),
             clock=clock,
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
@@ -270,9 +274,14 @@ class Table:
         *,
         headers: Headers = NO_HEADERS,
         timestamp_ms: int | None = None,
+        ttl: Duration | None = None,
     ) -> Version:
-        """Write a value; acknowledged by the cluster and readable here when it returns."""
-        return self._writes.put(key, value, headers, timestamp_ms)
+        """Write a value; acknowledged by the cluster and readable here when it returns.
+
+        With a ``ttl`` such as ``"1h"`` the key reads as absent once that time is over. Without one
+        the value gets the ``ttl`` that the table was opened with, if there is one.
+        """
+        return self._writes.put(key, value, headers, timestamp_ms, ttl)
 
     def delete(
         self, key: Any, *, headers: Headers = NO_HEADERS, timestamp_ms: int | None = None
@@ -280,6 +289,14 @@ class Table:
         """Write a tombstone; the key is gone here when it returns, existing before or not."""
         return self._writes.delete(key, headers, timestamp_ms)
 
-    def put_many(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[Outcome]:
-        """Write many records at once, TOMBSTONE as a value deletes; one outcome per record."""
-        return self._writes.put_many(items)
+    def put_many(
+        self,
+        items: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+        *,
+        ttl: Duration | None = None,
+    ) -> list[Outcome]:
+        """Write many records at once, TOMBSTONE as a value deletes; one outcome per record.
+
+        ``ttl`` is the time to live of each of them, as for ``put``.
+        """
+        return self._writes.put_many(items, ttl)

@@ -30,6 +30,7 @@ class TableConfig:
     allow_expiry: bool
     snapshots: Location | None
     keep: Keep | None
+    ttl_ms: int | None
     clock: Clock
     partitions: Collection[int] | None = None
     """Those to hold from the beginning; None for all. The set gains and loses others later."""

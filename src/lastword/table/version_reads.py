@@ -15,8 +15,8 @@ from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.versions.past_builder import PastBuilder
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.versions import KeyVersion, VersionCut, decode_past, versions_of
-from lastword.rows import decode_row
-from lastword.snapshots.travel.moments import Moment, as_milliseconds
+from lastword.rows import NEVER_DUE_MS, decode_row, is_due
+from lastword.snapshots.travel.moments import Moment, as_milliseconds, time_of
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.table.scan import Shape
 from lastword.table.serving import Serving
@@ -81,6 +81,9 @@ class VersionReads:
         if isinstance(version, NotCovered):
             raise self._gone(moment, replica.partition, version)
         if version is None or version.row is None:
+            return None
+        at_ms = time_of(moment)
+        if is_due(version.row, NEVER_DUE_MS if at_ms is None else at_ms):
             return None
         return shape(replica.partition, key, version.row)
 
@@ -150,5 +153,5 @@ def _stored(replica: Replica, key: bytes) -> tuple[bytes | None, bytes | None]:
 def _record(partition: int, key: bytes, version: KeyVersion) -> Record:
     if version.row is None:
         return Record(partition, version.offset, version.seen_from_ms, key, None)
-    offset, timestamp_ms, headers, value = decode_row(version.row)
-    return Record(partition, offset, timestamp_ms, key, value, headers)
+    row = decode_row(version.row)
+    return Record(partition, row.offset, row.timestamp_ms, key, row.value, row.headers)

@@ -75,6 +75,7 @@ class BatchContract:
         batch = self.make_batch(written)
         rows = batch.table_rows(TableRules(Keyspace(1)), why_bad)
         found: list[object] = [batch.next_offset, batch.size_bytes, rows.keyless, rows.misplaced]
+        found += [rows.bad_expiries]
         found += [number for each in batch.records() for number in each[:3]]
         found += [each.offset for each in rows.refused]
         found += batch.tombstones().values()
@@ -93,6 +94,7 @@ class BatchContract:
         assert len(rows.deletes) == len(set(rows.deletes))
         assert set(rows.deletes) == model.deletes
         assert (rows.keyless, rows.misplaced) == (model.keyless, model.misplaced)
+        assert rows.bad_expiries == model.bad_expiries
         assert sorted(rows.refused) == model.refused
         if rules.sole_writer is not None:
             assert list(rows.puts) == list(model.puts), "not in the order of use"
@@ -107,6 +109,7 @@ class BatchContract:
         assert dict(rows.puts) == TableModel(written.records, rules).puts
         assert not rows.deletes
         assert (rows.keyless, rows.misplaced, list(rows.refused)) == (0, 0, [])
+        assert rows.bad_expiries == 0
 
     @_checked
     @given(batches(), RULES)

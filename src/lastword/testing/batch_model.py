@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from lastword.expiry import expires_header
 from lastword.keyspace import Keyspace
 from lastword.records import (
+    EXPIRES_HEADER,
     FENCE_KEY,
     INSTANCE_HEADER,
     Header,
@@ -23,6 +25,8 @@ from lastword.rows import encode_row
 
 OWNER: Header = ("lastword-owner", b"app/table")
 INSTANCE: Header = (INSTANCE_HEADER, b"000000000000001-a")
+EXPIRES: Header = expires_header(1_700_000_000_000)
+BAD_EXPIRES: Header = (EXPIRES_HEADER, b"-5")
 
 # Few keys, so that batches have the same ones again; long ones, and some that end as windows do.
 _SHORT = [b"a", b"b", b"user-1", b"user-2", b"\0", b"\xff" * 3, b"k" * 15, b"k" * 16]
@@ -30,7 +34,8 @@ _LONG = [b"x" * 511, b"x" * 512, b"x" * 513, b"y" * 4000]
 _SUFFIXED = [key + bytes(range(n)) for key in _SHORT[:4] for n in (8, 16)]
 KEYS = st.sampled_from([None, b"", FENCE_KEY, *_SHORT, *_LONG, *_SUFFIXED]) | st.binary(max_size=20)
 VALUES = st.sampled_from([None, b"", b"1", b"!", b"!2", b"null"]) | st.binary(max_size=40)
-_HEADER = st.sampled_from([("trace", b"1"), ("trace", None), ("", b""), OWNER, INSTANCE])
+_MARKS = [OWNER, INSTANCE, EXPIRES, BAD_EXPIRES]
+_HEADER = st.sampled_from([("trace", b"1"), ("trace", None), ("", b""), *_MARKS])
 HEADERS = st.none() | st.lists(_HEADER, min_size=1, max_size=3).map(tuple)
 TIMES = st.integers(-1, 2**62) | st.integers(0, 5)
 
@@ -89,6 +94,7 @@ class TableModel:
         self.state: dict[bytes, bytes | None] = {}
         self.last_at: dict[bytes, int] = {}
         self.keyless = self.misplaced = 0
+        self._headers: dict[bytes, Headers] = {}
         self._bad: dict[bytes, list[Refused]] = {}
         for record in records:
             self._take(record, rules, validate)
@@ -107,12 +113,21 @@ class TableModel:
             self._bad.pop(key, None)  # what follows it counts, not what was bad before
             self.state[key] = None if value is None else row_of(record, rules)
             self.last_at[key] = record.offset
+            self._headers[key] = record.headers
 
     @property
     def puts(self) -> dict[bytes, bytes]:
         """The rows, in the order of their records."""
         keys = sorted(self.state, key=self.last_at.__getitem__)
         return {key: row for key in keys if (row := self.state[key]) is not None}
+
+    @property
+    def bad_expiries(self) -> int:
+        """How many rows have a header that names no expiry, as the last of its name."""
+        named = [
+            [each for each in self._headers[key] if each[0] == EXPIRES_HEADER] for key in self.puts
+        ]
+        return sum(each[-1:] == [BAD_EXPIRES] for each in named)
 
     @property
     def deletes(self) -> set[bytes]:

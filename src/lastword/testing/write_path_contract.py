@@ -29,6 +29,7 @@ from lastword.errors import (
     TopicNotFoundError,
     WriteFailedError,
 )
+from lastword.expiry import expires_at_in, names_expiry
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
@@ -114,6 +115,25 @@ class WritePathContract(ABC):
         values = [b"1", None, b"", b"null"]
         path.write([Write(b"key", value) for value in values])
         assert [record.value for record in read_log(connection, topic)] == values
+
+    def test_a_time_to_live_becomes_the_moment_at_which_it_ends(
+        self, connection: Connection, topic: str, path: WritePath
+    ) -> None:
+        before_ms = SYSTEM_CLOCK.now_ms()
+        path.write(
+            [
+                Write(b"key", b"1", (("trace", b"1"),), timestamp_ms=1, ttl_ms=60_000),
+                Write(b"key", None, ttl_ms=60_000),
+                Write(b"key", b"2"),
+            ]
+        )
+        after_ms = SYSTEM_CLOCK.now_ms()
+        put, tombstone, lasting = read_log(connection, topic)
+        assert put.headers[0] == ("trace", b"1")
+        # Counted from now, not from the record's own time.
+        assert before_ms + 60_000 <= (expires_at_in(put.headers) or 0) <= after_ms + 60_000
+        assert not names_expiry(tombstone.headers)
+        assert not names_expiry(lasting.headers)
 
     def test_headers_and_timestamps_arrive_as_given(
         self, connection: Connection, topic: str, path: WritePath

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.expiry import with_expiry
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.producer import RecordProducer
 from lastword.keyspace import Keyspace
@@ -19,7 +20,7 @@ class DirectWriter:
 
     ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
     ``keyspace`` is needed where only a part of a key decides its partition; without it, the whole
-    key does.
+    key does. A time to live is counted from the moment of sending, by ``clock``.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class DirectWriter:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._keyspace = keyspace
+        self._clock = clock
         self._producer = RecordProducer(
             connection, topic, batch_bytes=batch_bytes, timeout_s=timeout_s, clock=clock
         )
@@ -59,6 +61,8 @@ class DirectWriter:
 
     def _placed(self, records: Sequence[Write]) -> Sequence[Write]:
         keyspace = self._keyspace
+        if any(record.ttl_ms is not None for record in records):
+            records = [self._expiring(record) for record in records]
         if keyspace is None or not keyspace.suffix_bytes:
             return records  # librdkafka hashes the whole key, in the same way
         return [
@@ -67,3 +71,9 @@ class DirectWriter:
             else record
             for record in records
         ]
+
+    def _expiring(self, record: Write) -> Write:
+        if record.ttl_ms is None or record.value is None:
+            return record
+        headers = with_expiry(record.headers, record.ttl_ms, self._clock.now_ms())
+        return record._replace(headers=headers, ttl_ms=None)

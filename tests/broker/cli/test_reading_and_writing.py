@@ -26,6 +26,19 @@ def test_what_was_put_is_got(lastword: Lastword, topic: str) -> None:
     )
 
 
+def test_a_value_is_put_with_a_time_to_live(lastword: Lastword, topic: str) -> None:
+    lastword.ok("put", topic, "session", "1", "--ttl", "1h", "--timestamp", "1")
+    (got,) = lastword.json("get", topic, "session")
+    assert got["timestamp"] == 1
+    assert got["expires_at"] > 1_700_000_000_000, "counted from now, not from 1970"
+    lastword.ok("put", topic, "lasting", "1")
+    (lasting,) = lastword.json("get", topic, "lasting")
+    assert lasting["expires_at"] is None
+    answer = lastword("put", topic, "session", "1", "--ttl", "soon")
+    assert answer.exit_code == 2
+    assert "a time to live cannot be 'soon'" in answer.stderr
+
+
 def test_keys_of_windows_are_typed_and_shown_with_their_times(
     lastword: Lastword, topic: str
 ) -> None:

@@ -40,7 +40,12 @@ def merged(scans: dict[int, ListScan], *, reverse: bool = False) -> Scan[Shaped]
         return None if row == b"bad" else (partition, key)
 
     return Scan(
-        scans, shape, reverse=reverse, position=Position({0: 3}), currency=Currency(True, 7.0)
+        scans,
+        shape,
+        reverse=reverse,
+        position=Position({0: 3}),
+        currency=Currency(True, 7.0),
+        now_ms=0,
     )
 
 

@@ -27,6 +27,9 @@ LINES_PER_BATCH = 1000
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
 @click.option("--timestamp", type=int, help="Milliseconds since 1970.  [default: now]")
 @click.option(
+    "--ttl", help="How long the value lives: 500ms, 60s, 5m, 6h, 1d.  [default: for good]"
+)
+@click.option(
     "--key-separator", default=":", show_default=True, help="Ends the key of an input line."
 )
 @click.option("--null-marker", help="An input line with this value is a tombstone.")
@@ -37,6 +40,7 @@ def put(  # noqa: PLR0917 - click passes them by name
     value: str | None,
     header: tuple[str, ...],
     timestamp: int | None,
+    ttl: str | None,
     key_separator: str,
     null_marker: str | None,
 ) -> None:
@@ -50,7 +54,7 @@ def put(  # noqa: PLR0917 - click passes them by name
             "a KEY needs a VALUE", hint=f"to delete it: lastword delete {spec.name} {key}"
         )
     headers = tuple(_parse_header(each) for each in header)
-    with open_writer(app, spec, headers=headers, timestamp_ms=timestamp) as writer:
+    with open_writer(app, spec, headers=headers, timestamp_ms=timestamp, ttl=ttl) as writer:
         if key is not None:
             outcomes = writer.write([(key, writer.record(key, value))])
             writer.print_outcome(outcomes[0])

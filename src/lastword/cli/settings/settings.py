@@ -145,6 +145,13 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         "keep the last values of each key: how many, or for how long (7d); default: none",
     ),
     Setting(
+        "ttl",
+        str,
+        None,
+        "how long values live that are written without a time to live of their own (6h); "
+        "default: for good",
+    ),
+    Setting(
         "snapshot_every",
         str,
         None,

@@ -23,4 +23,5 @@ def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
         application_id=app.application_id,
         snapshots=root_for_reading(app),
         versions=spec.versions,
+        ttl=spec.ttl,
     )

@@ -43,6 +43,7 @@ def describe_entry(entry: Entry) -> dict[str, object]:
         "value": entry.value,
         "version": str(entry.version),
         "timestamp": entry.timestamp_ms,
+        "expires_at": entry.expires_at_ms,
         "headers": [[name, value] for name, value in entry.headers],
     }
 

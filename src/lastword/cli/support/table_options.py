@@ -38,6 +38,7 @@ class TableSpec:
     window: str | None = None
     versions: str | None = None
     snapshot_every: str | None = None
+    ttl: str | None = None
 
     @property
     def key_codec(self) -> CodecSpec:
@@ -82,6 +83,7 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         window=_text(values["window"]),
         versions=_text(values["versions"]),
         snapshot_every=_text(values["snapshot_every"]),
+        ttl=_text(values["ttl"]),
     )
 
 

@@ -9,6 +9,7 @@ from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_text
 from lastword.cli.support.table_options import TableSpec, typed
 from lastword.errors import IndeterminateError, LastwordError
+from lastword.expiry import ttl_ms_of
 from lastword.kafka.admin import Admin
 from lastword.keyspace import Keyspace
 from lastword.records import Headers, Write
@@ -26,19 +27,23 @@ class CommandWriter:
         app: AppContext,
         spec: TableSpec,
         path: WritePath,
+        *,
         headers: Headers,
         timestamp_ms: int | None,
+        ttl_ms: int | None,
     ) -> None:
         self._app = app
         self._path = path
         self._headers = headers
         self._timestamp_ms = timestamp_ms
+        self._ttl_ms = ttl_ms
         self._keys, self._values = spec.codecs
 
     def record(self, key: str, value: str | None) -> Write:
         """A record from text; a value of None is a tombstone."""
         raw_value = None if value is None else self._values.parse(typed(value))
-        return Write(self._keys.parse(typed(key)), raw_value, self._headers, self._timestamp_ms)
+        raw_key = self._keys.parse(typed(key))
+        return Write(raw_key, raw_value, self._headers, self._timestamp_ms, ttl_ms=self._ttl_ms)
 
     def write(self, items: Iterable[tuple[str, Write | LastwordError]]) -> list[Outcome]:
         """Write records, each given with its key as text; an outcome for each, errors included."""
@@ -60,12 +65,20 @@ class CommandWriter:
 
 @contextmanager
 def open_writer(
-    app: AppContext, spec: TableSpec, *, headers: Headers = (), timestamp_ms: int | None = None
+    app: AppContext,
+    spec: TableSpec,
+    *,
+    headers: Headers = (),
+    timestamp_ms: int | None = None,
+    ttl: str | None = None,
 ) -> Iterator[CommandWriter]:
     """A writer to the topic of ``spec``, which is checked as a table would check it.
 
-    Every record gets the headers and the timestamp; without one, the time of writing.
+    Every record gets the headers and the timestamp; without one, the time of writing. Without a
+    ``ttl`` a value has the time to live of the table's settings, if they name one.
     """
+    chosen = ttl if ttl is not None else spec.ttl
+    ttl_ms = None if chosen is None else ttl_ms_of(chosen)
     with Admin(app.connection) as admin:
         partitions = admin.describe(spec.topic).partitions
         require_fit(spec.topic, check_topic(admin, spec.topic, allow_expiry=spec.allow_expiry))
@@ -78,7 +91,9 @@ def open_writer(
         keyspace=Keyspace(partitions, spec.codecs[0].suffix_bytes),
     )
     try:
-        yield CommandWriter(app, spec, path, headers, timestamp_ms)
+        yield CommandWriter(
+            app, spec, path, headers=headers, timestamp_ms=timestamp_ms, ttl_ms=ttl_ms
+        )
     finally:
         path.close()
 

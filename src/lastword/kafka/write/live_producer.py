@@ -108,7 +108,7 @@ class LiveProducer:
 
     def enqueue(self, record: Write, on_delivery: Any, deadline: float) -> WriteError | None:
         """Hand a record over, waiting for room until ``deadline``; why that failed, if it did."""
-        key, value, headers, timestamp_ms, partition, _ = record
+        key, value, headers, timestamp_ms, partition, _, _ = record
         given = list(headers) if headers else None
         while self.failure is None:
             try:

@@ -15,6 +15,7 @@ _WHY = {
     "misplaced_records_total": "in a partition that their key does not belong to are left out",
     "quarantined_records_total": "that cannot be read are left out",
     "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
+    "bad_expiries_total": "with an expiry that makes no sense are kept as if they had none",
 }
 
 
@@ -32,6 +33,7 @@ class DroppedRecords:
             filtered.misplaced,
             len(filtered.quarantined),
             len(batch.unreadable_headers),
+            filtered.bad_expiries,
         )
         for (name, counter), amount in zip(self._counters.items(), amounts, strict=True):
             if amount and not counter.value:

@@ -24,6 +24,7 @@ class FilteredBatch:
     keyless: int = 0
     misplaced: int = 0
     quarantined: list[Quarantined] = field(default_factory=list)
+    bad_expiries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class RecordFilter:
             _refuse_foreign(batch, self.sole_writer)
         rows = batch.table_rows(self.rules, self.validate)
         bad = [Quarantined(batch.partition, *refused) for refused in rows.refused]
-        return FilteredBatch(rows.puts, rows.deletes, rows.keyless, rows.misplaced, bad)
+        return FilteredBatch(
+            rows.puts, rows.deletes, rows.keyless, rows.misplaced, bad, rows.bad_expiries
+        )
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
         """The records that belong to the table, every change of a key among them."""

@@ -24,7 +24,9 @@ _WINDOWS = "/tables/{table}/windows/{key}"
 _WINDOW = "/tables/{table}/windows/{key}/{window}"
 
 _VALUE = Content(
-    "the value, as JSON", Raw, headers=("ETag", "Lastword-Timestamp", "Lastword-Contact-Age")
+    "the value, as JSON",
+    Raw,
+    headers=("ETag", "Lastword-Timestamp", "Lastword-Contact-Age", "Lastword-TTL"),
 )
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
 _VALUE_BODY = Content(
@@ -60,6 +62,7 @@ _ONE_KEY = (
         access=Access.WRITE,
         handler=routes_keys.put_key,
         query=shapes.WriteQuery,
+        headers=shapes.PutHeaders,
         body=_VALUE_BODY,
         answer=_WRITTEN,
         problems=_WRITE_PROBLEMS,
@@ -171,6 +174,7 @@ _WINDOWED = (
         summary="Write the value of a key in one window",
         access=Access.WRITE,
         handler=routes_pages.put_window,
+        headers=shapes.PutHeaders,
         body=_VALUE_BODY,
         answer=_WRITTEN,
         problems=_WRITE_PROBLEMS,

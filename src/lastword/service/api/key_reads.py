@@ -19,6 +19,7 @@ _ALWAYS: tuple[HttpHeader, ...] = (_REVALIDATE, _VARY, *SECURITY_HEADERS)
 _JSON_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", JSON), *_ALWAYS)
 _OCTETS_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", OCTETS), *_ALWAYS)
 _STALE: HttpHeader = (b"lastword-stale", b"true")
+_TTL = b"lastword-ttl"
 _CONTACT_AGE = b"lastword-contact-age"
 
 
@@ -45,6 +46,9 @@ def entry_answer(
         (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
     )
     if found is not None:
+        if entry.expires_at_ms is not None:
+            left_ms = max(0, entry.expires_at_ms - served.raw.clock.now_ms())
+            answered = (*answered, (_TTL, b"%dms" % left_ms))
         answered = (*answered, (_CONTACT_AGE, b"%.3f" % found.contact_age_s))
         if found.stale:
             answered = (*answered, _STALE)

@@ -30,6 +30,10 @@ _HEADERS: dict[str, Document] = {
         "description": "how many seconds ago the cluster last answered",
         "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]{3}$"},
     },
+    "Lastword-TTL": {
+        "description": "how much longer the value lives, if it expires",
+        "schema": {"type": "string", "pattern": "^[0-9]+ms$"},
+    },
     "Lastword-Timestamp": {
         "description": "the record's time, in milliseconds since 1970",
         "schema": {"type": "string", "pattern": "^-?[0-9]+$"},
@@ -112,7 +116,11 @@ class _Writer:
             "operationId": name,
             "summary": operation.summary,
             "security": self._security(operation),
-            "parameters": [*_path_parameters(plain, tables), *_query_parameters(operation)],
+            "parameters": [
+                *_path_parameters(plain, tables),
+                *_parameters(operation.query, "query"),
+                *_parameters(operation.headers, "header"),
+            ],
             "responses": self._responses(operation),
             **self._request_body(operation),
         }
@@ -169,14 +177,14 @@ def _path_parameters(path: str, tables: list[ServedTable]) -> Iterator[Document]
         yield _WINDOW
 
 
-def _query_parameters(operation: Operation) -> Iterator[Document]:
-    _, components = msgspec.json.schema_components([operation.query])
-    shape = components[operation.query.__name__]
+def _parameters(kind: type[msgspec.Struct], place: str) -> Iterator[Document]:
+    _, components = msgspec.json.schema_components([kind])
+    shape = components[kind.__name__]
     for name, schema in shape["properties"].items():
         inner = dict(schema)
         yield {
             "name": name,
-            "in": "query",
+            "in": place,
             "required": name in shape["required"],
             "description": inner.pop("description", ""),
             "schema": inner,

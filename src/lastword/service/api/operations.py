@@ -15,7 +15,7 @@ from lastword.errors import LastwordError
 from lastword.records import Position
 from lastword.service.api.context import Context
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import NoQuery
+from lastword.service.api.shapes import NoHeaders, NoQuery
 from lastword.service.http.auth import Access, Authenticator, Caller
 from lastword.service.http.body import media_type_of, read_body, refuse_codings
 from lastword.service.http.leaving import Stopping, while_connected
@@ -108,6 +108,7 @@ class Operation:
     serves: Serves
     answer: Content
     query: type[msgspec.Struct] = NoQuery
+    headers: type[msgspec.Struct] = NoHeaders
     body: Content | None = None
     problems: tuple[int, ...] = ()
     also: Mapping[int, Content] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from lastword.errors import (
     MomentGoneError,
     NotReadyError,
 )
+from lastword.expiry import ttl_ms_of
 from lastword.records import Version, Write
 from lastword.service.api.key_reads import entry_answer, read_key
 from lastword.service.api.operations import RequestCall
@@ -58,7 +59,8 @@ async def put_key(call: RequestCall) -> HttpAnswer:
     refuse_conditions(call)
     key = key_in_path(call, call.query)
     call.served.require_readable(key)
-    return await write(call, key, await value_in_body(call))
+    ttl_ms = ttl_in_headers(call)
+    return await write(call, key, await value_in_body(call), ttl_ms)
 
 
 async def delete_key(call: RequestCall) -> HttpAnswer:
@@ -141,9 +143,11 @@ async def settle(call: RequestCall, query: ReadQuery) -> None:
         )
 
 
-async def write(call: RequestCall, key: bytes, value: bytes | None) -> HttpAnswer:
+async def write(
+    call: RequestCall, key: bytes, value: bytes | None, ttl_ms: int | None = None
+) -> HttpAnswer:
     """Write one record on a thread of its own and answer with its version."""
-    version: Version = await call.context.writes.run(call.served.raw.put, key, value)
+    version: Version = await call.context.writes.run(call.served.raw.put, key, value, ttl_ms=ttl_ms)
     etag = f'"{version}"'.encode()
     return document(WriteAnswer(str(version)), (b"etag", etag))
 
@@ -161,6 +165,12 @@ async def value_in_body(call: RequestCall) -> bytes:
             f"the bytes are {error}", hint="a table takes what it can read"
         ) from error
     return raw
+
+
+def ttl_in_headers(call: RequestCall) -> int | None:
+    """The time to live that a write asks for; raises ConfigError for one that is none."""
+    given = call.headers.get(b"lastword-ttl")
+    return None if given is None else ttl_ms_of(given.decode("latin-1"))
 
 
 def refuse_conditions(call: RequestCall) -> None:
@@ -188,7 +198,8 @@ def _prepared(
         if isinstance(record, DeleteRecord):
             return Write(key, None)
         served.require_readable(key)
-        return Write(key, served.values.from_json(bytes(record.value)))
+        value = served.values.from_json(bytes(record.value))
+        return Write(key, value, ttl_ms=None if record.ttl is UNSET else ttl_ms_of(record.ttl))
     except LastwordError as error:
         return error
 

@@ -15,6 +15,7 @@ from lastword.service.api.routes_keys import (
     past_state,
     refuse_conditions,
     settle,
+    ttl_in_headers,
     value_in_body,
     write,
 )
@@ -62,7 +63,8 @@ async def get_window(call: RequestCall) -> HttpAnswer:
 async def put_window(call: RequestCall) -> HttpAnswer:
     """Write the value of one key in one window."""
     refuse_conditions(call)
-    return await write(call, _window_in_path(call), await value_in_body(call))
+    ttl_ms = ttl_in_headers(call)
+    return await write(call, _window_in_path(call), await value_in_body(call), ttl_ms)
 
 
 async def delete_window(call: RequestCall) -> HttpAnswer:

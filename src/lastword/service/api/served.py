@@ -181,6 +181,7 @@ class ServedTable:
             value=JSON_NULL if value is None else Raw(value),
             version=str(entry.version),
             timestamp=entry.timestamp_ms,
+            expires_at=UNSET if entry.expires_at_ms is None else entry.expires_at_ms,
             raw_key=UNSET if raw_key is None else raw_key,
             window=self.shown_window(entry.key) or UNSET,
             raw_value=UNSET if raw_value is None else raw_value,

@@ -42,6 +42,14 @@ Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 197
 ContactAge = Annotated[
     float, Meta(description="how long ago the cluster last answered; 0 for what is of the past")
 ]
+TimeToLive = Annotated[
+    str,
+    Meta(
+        pattern=r"^([1-9][0-9]{0,8}(ms|s)|[1-9][0-9]{0,6}m|[1-9][0-9]{0,4}h|[1-9][0-9]{0,3}d)$",
+        description="how long the value lives, as a number and a unit: 500ms, 60s, 5m, 6h, 1d",
+        examples=["1h"],
+    ),
+]
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
 
 
@@ -62,6 +70,10 @@ class NoQuery(Struct, forbid_unknown_fields=True):
     """No parameters."""
 
 
+class NoHeaders(Struct):
+    """No headers of its own."""
+
+
 class ReadQuery(Struct, forbid_unknown_fields=True):
     """What every read of a table takes."""
 
@@ -80,6 +92,12 @@ class WriteQuery(Struct, forbid_unknown_fields=True):
     """How to write."""
 
     encoding: KeyEncoding = "text"
+
+
+class PutHeaders(Struct, rename={"ttl": "Lastword-TTL"}):
+    """What a write may say in its headers."""
+
+    ttl: TimeToLive | UnsetType = UNSET
 
 
 class PageQuery(KeyQuery, rename={"from_": "from"}):
@@ -143,6 +161,9 @@ class Item(Struct, omit_defaults=True):
     value: Raw
     version: VersionText
     timestamp: int
+    expires_at: (
+        Annotated[int, Meta(description="when it expires, in milliseconds since 1970")] | UnsetType
+    ) = UNSET
     raw_key: Annotated[str, Meta(description="base64url")] | UnsetType = UNSET
     window: Window | UnsetType = UNSET
     raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
@@ -179,6 +200,7 @@ class PutRecord(Struct, tag_field="op", tag="put", forbid_unknown_fields=True):
 
     key: Annotated[str, Meta(min_length=1)]
     value: Raw
+    ttl: TimeToLive | UnsetType = UNSET
 
 
 class DeleteRecord(Struct, tag_field="op", tag="delete", forbid_unknown_fields=True):

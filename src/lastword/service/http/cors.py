@@ -11,12 +11,15 @@ from lastword.service.http.service_config import ServiceConfig
 
 _ALLOWED: tuple[HttpHeader, ...] = (
     (b"access-control-allow-methods", b"GET, PUT, POST, DELETE"),
-    (b"access-control-allow-headers", b"authorization, content-type, if-none-match, last-event-id"),
+    (
+        b"access-control-allow-headers",
+        b"authorization, content-type, if-none-match, last-event-id, lastword-ttl",
+    ),
     (b"access-control-max-age", b"600"),
 )
 _EXPOSED: HttpHeader = (
     b"access-control-expose-headers",
-    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, retry-after",
+    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, lastword-ttl, retry-after",
 )
 
 

@@ -22,6 +22,18 @@ def as_milliseconds(moment: int | datetime) -> int:
     return int(aware.timestamp() * 1000)
 
 
+def time_of(moment: Moment) -> int | None:
+    """The time of a moment in milliseconds; None for offsets, which have none by themselves.
+
+    A position that a table answered with names a time at which the topic held no more than that.
+    """
+    if isinstance(moment, Version):
+        return None
+    if isinstance(moment, Position):
+        return moment.complete_at_ms or None
+    return as_milliseconds(moment)
+
+
 _POSITION = re.compile(r"\d+:\d+(?:[,@]|$)")
 
 
