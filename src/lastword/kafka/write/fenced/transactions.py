@@ -77,7 +77,7 @@ class Transactions:
         self._call(lambda: self._producer.commit_transaction(left()))
 
     def _produce(self, record: Write, on_delivery: Any, left: SecondsLeft) -> None:
-        key, value, headers, timestamp_ms, _, _ = record
+        key, value, headers, timestamp_ms, *_ = record
         given = list(headers) if headers else None
         place = (self._topic, value, key, self._partition)
         while True:
