@@ -30,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "column_batch",
             "clock",
             "durations",
+            "expiry",
             "metrics",
             "metric_names",
             "exposition",
