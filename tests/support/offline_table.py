@@ -31,6 +31,7 @@ from lastword.table.raw import RawTable
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
 from lastword.testing.fake_clock import FakeClock
+from lastword.writer.default_ttl import DefaultTtl
 from lastword.writer.outcome import Acknowledged, Outcome
 from tests.support.offline_topic import DAY_MS, batch_of
 from tests.support.written_log import WrittenLog
@@ -111,13 +112,12 @@ class OfflineTable:
         return RawTable(
             self.replicas,
             self._filter,
-            self,  # type: ignore[arg-type]
+            self if ttl_ms is None else DefaultTtl(self, ttl_ms),
             admin=admin,  # type: ignore[arg-type]
             log_source=WrittenLog(list),
             serving=serving,
             metrics=self.metrics,
             clock=self.clock,
-            ttl_ms=ttl_ms,
             past=past,
         )
 

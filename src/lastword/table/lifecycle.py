@@ -214,7 +214,6 @@ class Lifecycle:
             serving=serving,
             metrics=self._metrics,
             clock=config.clock,
-            ttl_ms=config.ttl_ms,
             past=past,
         )
 

@@ -29,6 +29,7 @@ from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
 from lastword.table.table_config import TableConfig
 from lastword.topics.check import Finding, check_topic, require_fit
+from lastword.writer.default_ttl import DefaultTtl
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
 from lastword.writer.instance_fence import InstanceFence
 from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
@@ -117,9 +118,13 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         decoder,
         record_filter,
         replicas,
-        sole_writer or writer,
+        _with_ttl(sole_writer or writer, config.ttl_ms),
         sole_writer,
     )
+
+
+def _with_ttl(path: WritePath, ttl_ms: int | None) -> WritePath:
+    return path if ttl_ms is None else DefaultTtl(path, ttl_ms)
 
 
 def _follower(

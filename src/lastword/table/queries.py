@@ -12,6 +12,7 @@ from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Change, Entry
 from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
 from lastword.table.scan import Scan, key_bounds
+from lastword.table.version_reads import VersionReads
 
 
 class Queries:
@@ -165,9 +166,17 @@ class Queries:
     def entry_at(self, key: Any, moment: Moment) -> Entry | None:
         """What the key was then, or None when it was not there; exact, or MomentGoneError."""
         raw = self._decoder.key.encode(key)
-        return self._raw.require_past().read(raw, moment, self._decoder.entry)
+        return self._past().read(raw, moment, self._decoder.entry)
 
     def versions(self, key: Any) -> list[Change]:
         """Every version of the key that is kept, the oldest first."""
-        kept = self._raw.require_past().records(self._decoder.key.encode(key))
+        kept = self._past().records(self._decoder.key.encode(key))
         return [change for change in map(self._decoder.change, kept) if change is not None]
+
+    def _past(self) -> VersionReads:
+        if self._raw.past is None:
+            raise ConfigError(
+                f"the table of {self._raw.topic} keeps no versions",
+                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
+            )
+        return self._raw.past

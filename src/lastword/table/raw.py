@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError, LastwordError, StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
 from lastword.metrics import Metrics
@@ -44,12 +44,10 @@ class RawTable:
     reached. The three reads that take a ``shape`` are for those who want something else of each
     row than a RawEntry.
 
-    A row whose time to live is over is hidden from every read, by the ``clock`` of this table and
-    as of the moment at which the read began. Only ``count`` includes it, until its tombstone comes:
-    it is the number that the stores keep. ``ttl_ms`` is the time to live of what is written
-    without one.
+    A row whose time to live is over by ``clock`` when a read begins is hidden from it. Only ``count``
+    includes the row, until its tombstone comes: it is the number that the stores keep.
 
-    ``clock`` is that of the table. ``admin`` and ``log_source`` reach the topic itself. ``past``
+    ``admin`` and ``log_source`` reach the topic itself. ``past``
     has the reads of past moments, None unless the table keeps versions.
     """
 
@@ -64,9 +62,9 @@ class RawTable:
         serving: Serving,
         metrics: Metrics,
         clock: Clock,
-        ttl_ms: int | None = None,
         past: VersionReads | None = None,
     ) -> None:
+        self.topic = replicas.topic
         self.keyspace = record_filter.keyspace
         self.admin = admin
         self.log_source = log_source
@@ -79,7 +77,6 @@ class RawTable:
         self._ensure_open = serving.ensure_open
         self._replica_at = replicas.at
         self.clock = clock
-        self._ttl_ms = ttl_ms
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")
         self._scan_latency = metrics.latency("scan")
@@ -291,7 +288,7 @@ class RawTable:
         latency = self._delete_latency if value is None else self._put_latency
         started_ns = perf_counter_ns()
         record = Write(key, value, headers, timestamp_ms, ttl_ms=ttl_ms)
-        version = write_one(self._writer, self._living(record))
+        version = write_one(self._writer, record)
         latency.observe_ns(perf_counter_ns() - started_ns)
         return version
 
@@ -302,17 +299,9 @@ class RawTable:
         """
         self._serving.admit_write(record.key for record in records)
         started_ns = perf_counter_ns()
-        if self._ttl_ms is not None:
-            records = [self._living(record) for record in records]
         outcomes = self._writer.write(records)
         self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return outcomes
-
-    def _living(self, record: Write) -> Write:
-        """The record with the table's own time to live, unless it has one or is a tombstone."""
-        if self._ttl_ms is None or record.ttl_ms is not None or record.value is None:
-            return record
-        return record._replace(ttl_ms=self._ttl_ms)
 
     # -- watching --------------------------------------------------------------------------
 
@@ -334,15 +323,6 @@ class RawTable:
     def missed(self, since: Position) -> MissedChanges:
         """What a watcher who has seen ``since`` can still be given; raises WatchLostError."""
         return MissedChanges(self._replicas, self.log_source, since)
-
-    def require_past(self) -> VersionReads:
-        """The reads of past moments; raises ConfigError where no versions are kept."""
-        if self.past is None:
-            raise ConfigError(
-                f"the table of {self._replicas.topic} keeps no versions",
-                hint="open it with versions=5 or versions='7d', or ask as_of(moment)",
-            )
-        return self.past
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
         """The records of a batch that belong to the table, every change of a key among them."""

@@ -119,7 +119,8 @@ def test_a_table_has_a_time_to_live_for_what_is_written_without_one(clock: FakeC
 
 def test_a_past_read_asks_what_was_due_at_that_time(clock: FakeClock) -> None:
     table = OfflineTable(clock, keep=Keep(5))
-    past = table.raw.require_past()
+    past = table.raw.past
+    assert past is not None
     version = table.raw.put(b"a", b"1", ttl_ms=HOUR_MS)
     written_ms = clock.now_ms()
     clock.advance(seconds=2 * HOUR_S)
