@@ -44,7 +44,7 @@ class RawTable:
     reached. The three reads that take a ``shape`` are for those who want something else of each
     row than a RawEntry.
 
-    A row whose time to live is over by ``clock`` when a read begins is hidden from it. Only ``count``
+    A row whose time to live is over by ``clock`` when a read begins is hidden. Only ``count``
     includes the row, until its tombstone comes: it is the number that the stores keep.
 
     ``admin`` and ``log_source`` reach the topic itself. ``past``
