@@ -1,0 +1,73 @@
+"""Planted violations for porcupine, as those for the checker by the log. Run by `make soak`."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.linearizability.porcupine import build_porcupine, check_porcupine
+from tests.support.linearizability.stories import Story, put, simulate
+
+ILLEGAL = {"k": "Illegal"}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_porcupine(tmp_path_factory.mktemp("go"))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_histories_of_a_true_register_are_fine(program: Path, seed: int) -> None:
+    story = simulate(random.Random(seed), 200)
+    assert check_porcupine(program, story.history) == {}
+
+
+def test_a_read_of_an_old_value_is_found(program: Path) -> None:
+    story = Story()
+    put(story, "a", 0, 1)
+    put(story, "b", 2, 3)
+    story.did("read", 4, 5, result="a")
+    assert check_porcupine(program, story.history) == ILLEGAL
+
+
+def test_a_read_of_a_write_that_failed_is_found(program: Path) -> None:
+    story = Story()
+    story.did("put", 0, 1, "failed", value="a")
+    story.did("read", 2, 3, result="a")
+    assert check_porcupine(program, story.history) == ILLEGAL
+
+
+def test_a_condition_that_did_not_hold_is_found(program: Path) -> None:
+    story = Story()
+    put(story, "a", 0, 1)
+    put(story, "b", 2, 3)
+    story.did("cas", 4, 5, value="c", expected="0:0", expected_value="a")
+    assert check_porcupine(program, story.history) == ILLEGAL
+
+
+def test_a_condition_that_held_and_was_refused_is_found(program: Path) -> None:
+    story = Story()
+    put(story, "a", 0, 1)
+    story.did("cas", 2, 3, "conflict", value="b", expected_value="a", result="a")
+    assert check_porcupine(program, story.history) == ILLEGAL
+
+
+def test_a_lost_update_is_found(program: Path) -> None:
+    story = Story()
+    story.did("increment", 0, 9, value=1, result=1)
+    story.did("increment", 0, 9, value=1, result=1)
+    assert check_porcupine(program, story.history) == ILLEGAL
+
+
+def test_an_unknown_write_may_have_happened_late_or_not_at_all(program: Path) -> None:
+    story = Story()
+    story.did("put", 0, None, "unknown", value="lost")
+    story.did("put", 0, None, "unknown", value="late")
+    put(story, "a", 1, 2)
+    story.did("read", 3, 4, result="a")
+    story.did("read", 5, 6, result="late")
+    assert check_porcupine(program, story.history) == {}
+    story.did("read", 7, 8, result="a")
+    assert check_porcupine(program, story.history) == ILLEGAL
