@@ -15,8 +15,9 @@ from lastword.errors import PartitionCountError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder, Branch, SourcePlan
+from lastword.pipelines.graph.plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.spans import Span
@@ -35,8 +36,7 @@ def worker(
     other = f"{topic_name}-other"
     ensure_topic(admin, OwnTopic(other, "repartition"), partitions=2)
     sources = {topic: SourcePlan(topic, "json") for topic in (worker.source, other)}
-    branches = tuple(Branch(frozenset(sources), branch.steps) for branch in worker.plan.branches)
-    worker.plan = replace(worker.plan, sources=sources, branches=branches)
+    worker.plan = replace(worker.plan, sources=sources, nodes=worker.nodes(*sources))
     yield worker
     worker.driver_lock.leave()
     worker.move_to_another_process()
@@ -103,7 +103,7 @@ def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None
         None,  # type: ignore[arg-type]
         worker.plan,
         log_source=KafkaLog(worker.connection),
-        passages=frozenset(),
+        repartition_topics=frozenset(),
         max_records=10,
         group_metadata=lambda: b"",
         on_batch=lambda _: None,

@@ -21,8 +21,9 @@ from lastword.kafka.groups import Committed
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
+from lastword.pipelines.graph.offset_metadata import join_metadata
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder, SourcePlan, TaskPlan, join_notes
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.status import pipeline_status
@@ -187,10 +188,8 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
 
 def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worker) -> None:
     worker.run((0, "a"), (1, "b"), (2, "c"))
-    note = join_notes([worker.committed[TopicPartition(worker.source, 1)].metadata])
-    source = SourcePlan(worker.source, "json")
-    (branch,) = worker.plan.branches
-    plan = ReplayPlan(worker.connection, source, branch, "counts", {1: note.changelogs["counts"]})
+    known = join_metadata([worker.committed[Place(worker.source, 1)].metadata])
+    plan = ReplayPlan(worker.plan, "counts", {1: known.changelogs["counts"]})
 
     def replayed(*keys: str) -> dict[str, int]:
         (counts,) = replay_task(batch(worker.source, *enumerate(keys)), plan)

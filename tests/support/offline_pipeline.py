@@ -11,31 +11,26 @@ from itertools import pairwise
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed
-from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.kafka.write.transaction_writer import Output, PositionsAt, TransactionWriter
+from lastword.kafka.groups import Committed, Place
+from lastword.kafka.write.transaction_writer import Output, PositionsAt
 from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
-from lastword.pipelines.graph.plan import BatchOrder, Branch, StorePlan, TaskPlan
+from lastword.pipelines.graph.node import StorePlan
+from lastword.pipelines.graph.part import Part, sinks_of, topics_of
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.operators.events import Tally
-from lastword.pipelines.operators.state_view import StateView
-from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.pipelines.task.partition_run import PartitionRun
-from lastword.pipelines.task.partition_state import PartitionState
+from lastword.pipelines.task.partition_stores import ScratchState
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
-from lastword.pipelines.task.task_report import StoreSize
-from lastword.records import TopicPartition
-from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore
 
 Rows = dict[bytes, tuple[bytes, int]]
 """Value and timestamp by key."""
 
 _NOWHERE = Connection(bootstrap_servers="none:1")
-_CHECKPOINT = b"checkpoint"
 
 
-class OfflineWriter(TransactionWriter):
+class OfflineWriter:
     """Keeps what would be committed, place by place."""
 
     def __init__(self) -> None:
@@ -54,30 +49,29 @@ class OfflineWriter(TransactionWriter):
         return ends
 
 
-class _OfflineState(PartitionState):
-    def __init__(self, plan: StorePlan, store: Store) -> None:
-        self.plan = plan
-        self.restored = 0
-        self._store = store
+class OfflineStores:
+    """Stores in memory, each made when it is first asked for."""
 
-    def bring_to(self, changelog_offset: int) -> None:
-        pass
+    def __init__(self) -> None:
+        self._stores: dict[str, MemoryStore] = {}
 
-    def commit(self, view: StateView, changelog_offset: int) -> None:
-        view.commit(_CHECKPOINT, changelog_offset)
+    def state(self, plan: StorePlan) -> ScratchState:
+        return ScratchState(plan, self.store(plan.name))
 
-    def size(self) -> StoreSize:
-        return StoreSize(0, 0)
+    def store(self, name: str) -> MemoryStore:
+        if name not in self._stores:
+            self._stores[name] = MemoryStore()
+            self._stores[name].open()
+        return self._stores[name]
 
-    def close(self) -> None:
-        pass
-
-
-class _OfflineRun(PartitionRun):
-    stores_at_hand: Mapping[str, Store]
-
-    def _state(self, plan: StorePlan) -> PartitionState:
-        return _OfflineState(plan, self.stores_at_hand[plan.name])
+    def restore(self, name: str, changelog: Sequence[Output]) -> None:
+        """A new one, filled from the changelog, as where a partition has moved to."""
+        self._stores.pop(name, None)
+        state = self.state(StorePlan(name, None, every_update=True))
+        for offset, (key, value, timestamp_ms, _) in enumerate(changelog, 1):
+            view = state.view()
+            view.put(key or b"", value, timestamp_ms)
+            state.commit(view, offset)
 
 
 class OfflinePipeline:
@@ -86,8 +80,8 @@ class OfflinePipeline:
     def __init__(self, app: Pipeline) -> None:
         self._topology = app._topology
         self._writer = OfflineWriter()
-        self._stores: dict[str, Store] = {}
-        self._committed: Mapping[TopicPartition, Committed] = {}
+        self._stores = OfflineStores()
+        self.committed: Mapping[Place, Committed] = {}
         self.tally = Tally()
 
     def run(
@@ -117,19 +111,16 @@ class OfflinePipeline:
             (key or b"", value, at_ms) for key, value, at_ms, _ in self.topic(name or "")
         )
 
-    def _plan(self, part: Sequence[Branch]) -> TaskPlan:
-        topics = frozenset[str]().union(*(branch.topics for branch in part))
+    def _plan(self, part: Part) -> TaskPlan:
         return TaskPlan(
             application_id=self._topology.application_id,
             connection=_NOWHERE,
             partitions=1,
-            sources={topic: self._topology.sources[topic] for topic in topics},
-            branches=tuple(part),
+            sources={topic: self._topology.sources[topic] for topic in topics_of(part)},
+            nodes=part,
             quarantine_topic="quarantine",
             state_dir=Path("nowhere"),
-            sink_keyspaces={
-                branch.sink.topic: Keyspace(1) for branch in part if branch.sink is not None
-            },
+            sink_keyspaces={sink.topic: Keyspace(1) for sink in sinks_of(part)},
         )
 
     def _batches(self, plan: TaskPlan, cuts: Sequence[int]) -> Iterator[TaskInput]:
@@ -140,22 +131,15 @@ class OfflinePipeline:
             yield TaskInput(0, {topic: raw for topic, raw in parts.items() if raw.offsets})
 
     def _run_batch(self, plan: TaskPlan, given: TaskInput) -> None:
-        for store in (store for branch in plan.branches for store in branch.stores):
-            self._stores.setdefault(store.name, _new_store())
-        order = BatchOrder(self._committed, b"")
-        run = _OfflineRun(plan, given, self._committed, order, KafkaLog(plan.connection))
-        run.stores_at_hand = self._stores
-        self._committed = run.commit(self._writer, b"")
+        order = BatchOrder(self.committed, b"")
+        run = PartitionRun(plan, given, self.committed, order, self._stores)
+        self.committed = run.commit(self._writer, b"")
         self.tally.add(run.tally)
 
     def _lose_stores(self, plan: TaskPlan) -> None:
         """New ones, filled from the changelogs, as where a partition has moved to."""
         for name, changelog in plan.changelogs.items():
-            self._stores[name] = _new_store()
-            for offset, (key, value, timestamp_ms, _) in enumerate(self.topic(changelog), 1):
-                view = StateView(self._stores[name], every_update=True)
-                view.put(key or b"", value, timestamp_ms)
-                view.commit(_CHECKPOINT, offset)
+            self._stores.restore(name, self.topic(changelog))
 
 
 def rows_of(records: Iterable[tuple[bytes, bytes | None, int]]) -> Rows:
@@ -167,12 +151,6 @@ def rows_of(records: Iterable[tuple[bytes, bytes | None, int]]) -> Rows:
         else:
             rows[key] = (value, timestamp_ms)
     return rows
-
-
-def _new_store() -> Store:
-    store = AnyKeyStore(MemoryStore())
-    store.open()
-    return store
 
 
 def _raw(log: Sequence[Output], start: int, end: int) -> RawRecords:

@@ -13,15 +13,16 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines.api.folds import Count
-from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import (
-    BatchOrder,
-    Branch,
+from lastword.pipelines.graph.node import (
+    MergeNode,
+    Node,
+    SourceNode,
     SourcePlan,
-    Stateful,
+    StatefulNode,
     StorePlan,
-    TaskPlan,
 )
+from lastword.pipelines.graph.own_topics import ensure_topic
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.task import run_task as task
@@ -60,19 +61,25 @@ class Worker:
             OwnTopic(self.changelog, "changelog"),
         ):
             ensure_topic(admin, topic, partitions=2)
-        stage = Stateful(
-            (StorePlan("counts", self.changelog),), MakeFold(Count(), "string", "json")
-        )
         self.plan = TaskPlan(
             application_id=app,
             connection=connection,
             partitions=2,
             sources={self.source: SourcePlan(self.source, "json")},
-            branches=(Branch(frozenset({self.source}), (stage,)),),
+            nodes=self.nodes(self.source),
             quarantine_topic=f"{app}-quarantine",
             state_dir=state_dir,
         )
         self.driver_lock = self.join(app, control.name)
+
+    def nodes(self, *topics: str) -> tuple[Node, ...]:
+        """A count of the events of these topics."""
+        sources = [SourceNode(f"source {topic}", (), "source", topic) for topic in sorted(topics)]
+        merge = MergeNode("merge 1", tuple(each.name for each in sources), "merge")
+        store = StorePlan("counts", self.changelog)
+        make = MakeFold(Count(), "string", "json")
+        count = StatefulNode("counts", (merge.name,), "count", (store,), make, is_result=True)
+        return (*sources, merge, count)
 
     def join(self, app: str, control: str) -> DriverLock:
         driver_lock = DriverLock(

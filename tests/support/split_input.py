@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed
-from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
+from lastword.kafka.groups import Committed, Place
+from lastword.pipelines.graph.node import SourceNode, SourcePlan
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput
@@ -41,7 +42,7 @@ def plan_of(topics: Sequence[str]) -> TaskPlan:
         connection=Connection(bootstrap_servers="unused:9092"),
         partitions=1,
         sources={topic: SourcePlan(topic, "json") for topic in topics},
-        branches=(Branch(frozenset(topics), ()),),
+        nodes=tuple(SourceNode(f"source {topic}", (), "source", topic) for topic in topics),
         quarantine_topic="unused",
         state_dir=Path("unused"),
     )
@@ -71,8 +72,10 @@ class SplitInput:
             assert taken.moves, f"{spans} of {self.logs} moves nothing"
             self.bad += taken.bad
             self.records += taken.records
-            if (events := taken.merged(self.logs)) is not None:
-                yield events
+            parts = [taken.events(topic) for topic in sorted(self.logs)]
+            filled = [part for part in parts if part is not None and len(part)]
+            if filled:
+                yield taken.merged(filled)
             for topic, offset in taken.positions.items():
                 self.committed[TopicPartition(topic, 0)] = Committed(offset, "")
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.pipelines.graph.plan import BatchOrder, Branch, Stateful
+from lastword.pipelines.graph.node import StatefulNode
+from lastword.pipelines.graph.plan import BatchOrder
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import StoreSize, from_row
@@ -43,11 +44,10 @@ def size_after(worker: Worker, *records: tuple[int, str]) -> StoreSize:
 @pytest.mark.parametrize("backed_up", [True, False])
 def test_rows_are_exact_after_every_batch(worker: Worker, backed_up: bool) -> None:
     if not backed_up:
-        (branch,) = worker.plan.branches
-        (stage,) = branch.stages
-        store = replace(stage.stores[0], changelog=None)
-        stage = Stateful((store,), stage.make_operator)
-        worker.plan = replace(worker.plan, branches=(Branch(branch.topics, (stage,)),))
+        *before, count = worker.plan.nodes
+        assert isinstance(count, StatefulNode)
+        store = replace(count.stores[0], changelog=None)
+        worker.plan = replace(worker.plan, nodes=(*before, replace(count, stores=(store,))))
     assert size_after(worker, (0, "a"), (1, "b"), (2, "a")).rows == 2
     assert size_after(worker, (3, "a"), (4, "b")).rows == 2
     assert size_after(worker, (5, "c")).rows == 3

@@ -16,7 +16,8 @@ from lastword.errors import ConfigError, PipelineError
 from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group, table_group
 from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
+from lastword.pipelines.graph.node import SourcePlan
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.run.continuity import check_continuity
 from lastword.records import TopicPartition
 from lastword.table.table import Table
@@ -76,7 +77,7 @@ def test_a_pipeline_refuses_positions_that_it_did_not_commit(
 
 
 @pytest.mark.parametrize("metadata", ["", "AgAAAZ", '{"changelogs": 1}'])
-def test_a_position_without_a_note_is_a_start_as_long_as_there_are_no_results(
+def test_a_position_without_metadata_is_a_start_as_long_as_there_are_no_results(
     bench: Bench, metadata: str
 ) -> None:
     app = bench.pipeline()
@@ -88,7 +89,7 @@ def test_a_position_without_a_note_is_a_start_as_long_as_there_are_no_results(
         connection=bench.connection,
         partitions=PARTITIONS,
         sources={bench.source: SourcePlan(bench.source, "json")},
-        branches=tuple(app._topology.branches),
+        nodes=tuple(app._topology.nodes.values()),
         quarantine_topic="unused",
         state_dir=bench.directory,
     )

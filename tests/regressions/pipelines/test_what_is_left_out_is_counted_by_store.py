@@ -18,8 +18,9 @@ from lastword.kafka.connection import Connection
 from lastword.pipelines import tumbling
 from lastword.pipelines.api.folds import Count
 from lastword.pipelines.api.state import PipelineLife
+from lastword.pipelines.graph.node import Node, SourceNode, StatefulNode, StorePlan
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder, Branch, Stateful, StorePlan
+from lastword.pipelines.graph.plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.operators.make_fold import MakeFold
@@ -35,15 +36,16 @@ def worker(connection: Connection, topic_name: str, tmp_path: Path) -> Iterator[
     """A task with two stores of windows over one stream."""
     with Admin(connection) as admin:
         worker = Worker(connection, admin, topic_name, tmp_path)
-        branches: list[Branch] = []
+        source = SourceNode("source", (), "source", worker.source)
+        nodes: list[Node] = [source]
         for store, grace in (("strict", 0), ("patient", 60_000)):
             changelog = f"{topic_name}-{store}-changelog"
             ensure_topic(admin, OwnTopic(changelog, "changelog"), partitions=2)
             windows = tumbling(1_000, grace=grace)
             make = MakeFold(Count(), "string", "json", windows=windows, retention_ms=10**6)
-            stage = Stateful((StorePlan(store, changelog),), make)
-            branches.append(Branch(frozenset({worker.source}), (stage,)))
-        worker.plan = replace(worker.plan, branches=tuple(branches))
+            plans = (StorePlan(store, changelog),)
+            nodes.append(StatefulNode(store, (source.name,), "count", plans, make, is_result=True))
+        worker.plan = replace(worker.plan, nodes=tuple(nodes))
         yield worker
         worker.driver_lock.leave()
         worker.move_to_another_process()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lastword.kafka.groups import Committed
-from lastword.pipelines.graph.plan import Branch, SourcePlan, TaskPlan
+from lastword.kafka.groups import Committed, Place
+from lastword.pipelines.graph.node import SourceNode, SourcePlan
+from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.operators.events import Events
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
@@ -23,15 +25,21 @@ def records(*rows: tuple[int, int]) -> RawRecords:
     )
 
 
-def transformed(*roots: str, branch: frozenset[str]) -> TaskPlan:
+def transformed(*roots: str, read: frozenset[str]) -> TaskPlan:
     """A plan that reads ``root/made`` in place of each of these sources, or beside it."""
     plan = plan_of(["a", "b"])
     made = {f"{root}/made": SourcePlan(f"{root}/made", "json", None, root) for root in roots}
-    return replace(plan, transforms=made, branches=(Branch(branch, ()),))
+    nodes = [SourceNode(f"source {topic}", (), "source", topic) for topic in sorted(read)]
+    return replace(plan, transforms=made, nodes=tuple(nodes))
+
+
+def merged(taken: PartitionInput, *topics: str) -> Events:
+    parts = [taken.events(topic) for topic in sorted(topics)]
+    return taken.merged([part for part in parts if part is not None])
 
 
 def test_a_transformed_record_waits_with_the_one_it_comes_of() -> None:
-    plan = transformed("a", branch=frozenset({"a/made", "b"}))
+    plan = transformed("a", read=frozenset({"a/made", "b"}))
     made = records((0, 1), (1, 1), (1, 1))  # other times than those of the records
     given = TaskInput(
         0, {"a": records((0, 10), (1, 30)), "a/made": made, "b": records((0, 20), (1, 25))}
@@ -41,8 +49,7 @@ def test_a_transformed_record_waits_with_the_one_it_comes_of() -> None:
         TopicPartition("b", 0): Span(0, 2, more=True),
     }
     taken = PartitionInput(plan, given, {}, spans)
-    events = taken.merged({"a/made", "b"})
-    assert events is not None
+    events = merged(taken, "a/made", "b")
     assert list(zip(events.topics, events.offsets, strict=True)) == [
         ("a/made", 0),
         ("b", 0),
@@ -53,12 +60,11 @@ def test_a_transformed_record_waits_with_the_one_it_comes_of() -> None:
 
 
 def test_a_source_and_what_is_made_of_it_go_record_by_record() -> None:
-    plan = transformed("a", branch=frozenset({"a", "a/made"}))
+    plan = transformed("a", read=frozenset({"a", "a/made"}))
     plan = replace(plan, sources={"a": plan.sources["a"]})
     made = records((0, 99), (1, 1))
     given = TaskInput(0, {"a": records((0, 10), (1, 30)), "a/made": made})
-    events = PartitionInput(plan, given, {}, {}).merged({"a", "a/made"})
-    assert events is not None
+    events = merged(PartitionInput(plan, given, {}, {}), "a", "a/made")
     assert list(zip(events.topics, events.offsets, strict=True)) == [
         ("a", 0),
         ("a/made", 0),
@@ -68,14 +74,13 @@ def test_a_source_and_what_is_made_of_it_go_record_by_record() -> None:
 
 
 def test_values_that_only_spark_can_read_are_ordered_by_the_times_of_their_records() -> None:
-    plan = transformed("a", "b", branch=frozenset({"a/made", "b/made"}))
+    plan = transformed("a", "b", read=frozenset({"a/made", "b/made"}))
     raw = {"a": records((0, 20)), "b": records((0, 10))}
     for each in raw.values():
         each.values = [b"no JSON"]
     made = {"a/made": records((0, 1)), "b/made": records((0, 1))}
     taken = PartitionInput(plan, TaskInput(0, raw | made), {}, {})
-    events = taken.merged({"a/made", "b/made"})
-    assert events is not None
+    events = merged(taken, "a/made", "b/made")
     assert events.topics == ["b/made", "a/made"]
     assert taken.bad == []
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lastword.pipelines.graph.plan import SourcePlan
+from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.task.task_input import COLUMNS, LAST_MS, RawRecords, decode, read_inputs
 from lastword.records import FENCE_KEY

@@ -5,8 +5,13 @@ import pytest
 from lastword.codecs.windowed import WindowedCodec
 from lastword.errors import ConfigError
 from lastword.pipelines import Pipeline, tumbling
+from lastword.pipelines.graph.offset_metadata import (
+    OffsetMetadata,
+    encode_metadata,
+    join_metadata,
+)
 from lastword.pipelines.graph.own_topics import settings_of
-from lastword.pipelines.graph.plan import PositionNote, encode_note, join_notes
+from lastword.pipelines.graph.part import is_end
 
 
 def pipeline() -> Pipeline:
@@ -14,7 +19,7 @@ def pipeline() -> Pipeline:
 
 
 def parts_of(app: Pipeline) -> list[list[str]]:
-    return [[branch.name for branch in part] for part in app._topology.parts()]
+    return [[node.name for node in part if is_end(node)] for part in app._topology.parts()]
 
 
 def test_changelogs_are_named_as_kafka_streams_names_them() -> None:
@@ -96,13 +101,52 @@ def test_a_topic_is_read_in_one_way_only() -> None:
         app.stream("clicks", value="string", timestamp="at")
 
 
-def test_merging_what_was_changed_or_keyed_otherwise_is_refused() -> None:
+def test_merging_streams_of_other_keys_or_of_another_pipeline_is_refused() -> None:
     app = pipeline()
-    changed = app.stream("a").map_values(lambda value: value)
-    with pytest.raises(ConfigError, match="before any other step"):
-        changed.merge(app.stream("b"))
     with pytest.raises(ConfigError, match="same key codec"):
         app.stream("a").merge(app.stream("c", key="int64"))
+    with pytest.raises(ConfigError, match="streams of one pipeline"):
+        app.stream("a").merge(pipeline().stream("b"))
+
+
+def inputs_of(app: Pipeline, name: str) -> tuple[str, ...]:
+    return app._topology.nodes[name].inputs
+
+
+def test_merges_of_merges_are_one_and_a_stream_merged_with_itself_is_itself() -> None:
+    app = pipeline()
+    a, b, c = (app.stream(topic) for topic in "abc")
+    assert c.merge(b).merge(a).node == app.stream("a", "b", "c").node
+    assert a.merge(a) == a
+    even = a.filter(lambda key, value: value % 2 == 0)
+    assert inputs_of(app, even.merge(b).merge(even).node) == ("filter 1", "source b")
+
+
+def test_ways_that_part_are_merged_in_the_order_of_their_declaration() -> None:
+    app = pipeline()
+    clicks = app.stream("clicks")
+    first = clicks.filter(lambda key, value: value)
+    second = clicks.filter(lambda key, value: not value)
+    late = first.map_values(lambda value: value)
+    assert inputs_of(app, second.merge(late).node) == ("map_values 1", "filter 2")
+    assert inputs_of(app, clicks.merge(second).node) == ("filter 2", "source clicks")
+
+
+def test_what_is_merged_goes_through_a_topic_if_one_of_both_has_new_keys() -> None:
+    app = pipeline()
+    rekeyed = app.stream("a").select_key(lambda key, value: value)
+    app.stream("b").merge(rekeyed).group_by_key().count("n")
+    assert parts_of(app) == [["to shop-n-repartition"], ["n"]]
+
+
+def test_a_node_that_leads_to_no_result_is_in_no_part() -> None:
+    app = pipeline()
+    clicks = app.stream("clicks")
+    clicks.filter(lambda key, value: value)
+    clicks.deduplicate("id", "seen", within="1m")
+    clicks.group_by_key().count("n")
+    (part,) = app._topology.parts()
+    assert [node.name for node in part] == ["source clicks", "n"]
 
 
 def test_a_codec_or_a_field_that_does_not_exist_is_refused_at_once() -> None:
@@ -148,9 +192,9 @@ def test_a_changelog_is_compacted_and_that_of_windows_expires_a_day_after_them()
     }
 
 
-def test_the_notes_of_several_sources_are_joined_by_what_is_furthest() -> None:
-    old = encode_note(PositionNote({"n": 5, "gone": 1}, {"n": 10}))
-    new = encode_note(PositionNote({"n": 9}, {"n": 12, "m": 3}))
-    joined = PositionNote({"n": 9, "gone": 1}, {"n": 12, "m": 3})
-    assert join_notes([old, "", new]) == join_notes([new, old]) == joined
-    assert join_notes([]) == PositionNote({}, {})
+def test_the_metadata_of_several_sources_is_joined_by_what_is_furthest() -> None:
+    old = encode_metadata(OffsetMetadata({"n": 5, "gone": 1}, {"n": 10}))
+    new = encode_metadata(OffsetMetadata({"n": 9}, {"n": 12, "m": 3}))
+    joined = OffsetMetadata({"n": 9, "gone": 1}, {"n": 12, "m": 3})
+    assert join_metadata([old, "", new]) == join_metadata([new, old]) == joined
+    assert join_metadata([]) == OffsetMetadata({}, {})

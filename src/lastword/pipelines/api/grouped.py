@@ -22,10 +22,10 @@ from lastword.pipelines.api.folds import (
     Sum,
     check_field,
 )
-from lastword.pipelines.api.result import Result, Suppressing
+from lastword.pipelines.api.result import Result
 from lastword.pipelines.api.store_options import NO_SETTINGS, Options, changelog_of
 from lastword.pipelines.api.windows import SessionWindows, Windows, retention_of
-from lastword.pipelines.graph.plan import Branch, Stateful, Step, StorePlan
+from lastword.pipelines.graph.node import StorePlan
 from lastword.pipelines.graph.repartition import through_topic
 from lastword.pipelines.graph.topology import Topology
 from lastword.pipelines.operators.make_fold import MakeFold
@@ -39,10 +39,9 @@ class GroupedStream:
     """
 
     topology: Topology
-    topics: frozenset[str]
+    node: str
     key: CodecSpec
     value: CodecSpec | None
-    steps: tuple[Step, ...] = ()
     rekeyed: bool = False
     windows: Windows | None = None
     capacity: int | None = None
@@ -64,29 +63,29 @@ class GroupedStream:
 
     def count(self, store: str, **options: Unpack[Options]) -> Result:
         """How many events each key has had, as Java's LongSerializer writes it."""
-        return self._fold(store, Count(), "int64", options)
+        return self._fold("count", store, Count(), "int64", options)
 
     def sum(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
         """The total of a field."""
-        return self._fold(store, Sum(check_field(field)), "json", options)
+        return self._fold("sum", store, Sum(check_field(field)), "json", options)
 
     def min(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
         """The smallest value of a field."""
-        return self._fold(store, Extreme(check_field(field), min), "json", options)
+        return self._fold("min", store, Extreme(check_field(field), min), "json", options)
 
     def max(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
         """The largest value of a field."""
-        return self._fold(store, Extreme(check_field(field), max), "json", options)
+        return self._fold("max", store, Extreme(check_field(field), max), "json", options)
 
     def avg(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
         """The mean of a field, as ``{"avg": …, "count": …, "sum": …}``."""
-        return self._fold(store, Average(check_field(field)), "json", options)
+        return self._fold("avg", store, Average(check_field(field)), "json", options)
 
     def reduce(
         self, reducer: Callable[[Any, Any], Any], store: str, **options: Unpack[Options]
     ) -> Result:
         """``reducer(old, new)`` over the values; None forgets the key."""
-        return self._fold(store, Reduce(reducer), self.value or "json", options)
+        return self._fold("reduce", store, Reduce(reducer), self.value or "json", options)
 
     def aggregate(
         self,
@@ -102,17 +101,21 @@ class GroupedStream:
         Sessions grow together: for them ``merger(key, earlier, later)`` makes one aggregate of
         two.
         """
-        return self._fold(store, Aggregate(initializer, aggregator, merger), "json", options)
+        return self._fold(
+            "aggregate", store, Aggregate(initializer, aggregator, merger), "json", options
+        )
 
     def latest(self, store: str, **options: Unpack[Options]) -> Result:
         """The last value of each key; an event without a value forgets it."""
-        return self._fold(store, Latest(), self.value or "json", options)
+        return self._fold("latest", store, Latest(), self.value or "json", options)
 
     def merge(self, store: str, **options: Unpack[Options]) -> Result:
         """Partial updates folded into the full state of each key."""
-        return self._fold(store, Merge(), "json", options)
+        return self._fold("merge", store, Merge(), "json", options)
 
-    def _fold(self, store: str, fold: Fold, codec: CodecSpec, options: Options) -> Result:
+    def _fold(
+        self, kind: str, store: str, fold: Fold, codec: CodecSpec, options: Options
+    ) -> Result:
         self._check(fold, options)
         value = options.get("value", codec)
         retention_ms = self._retention_ms(options.get("retention"))
@@ -129,16 +132,21 @@ class GroupedStream:
             capacity=self.capacity,
             every_update=not options.get("cache", True),
         )
-        topics, steps = self.topics, self.steps
+        node = self.node
         if self.rekeyed:
-            topics, steps = through_topic(self.topology, store, topics, steps, self.value), ()
-        stage = Stateful((StorePlan(store, changelog, make.every_update),), make)
-        branch = Branch(topics, (*steps, stage))
-        self.topology.add_branch(branch)
+            node = through_topic(self.topology, store, node, self.value)
+        stores = (StorePlan(store, changelog, make.every_update),)
+        self.topology.add_stateful(self._named(kind), (node,), stores, make, is_result=True)
         if self.windows is None:
             return Result(store, changelog, self.key, value)
         key = self.windows.key_codec(self.key)
-        return Result(store, changelog, key, value, Suppressing(self.topology, branch))
+        return Result(store, changelog, key, value, self.topology)
+
+    def _named(self, kind: str) -> str:
+        """What the node does, for whoever looks at the topology."""
+        if self.capacity is not None:
+            return f"{kind} of {self.capacity} keys"
+        return kind if self.windows is None else f"{kind} in {self.windows.described}"
 
     def _check(self, fold: Fold, options: Options) -> None:
         """Refuse here what could only fail on an executor."""

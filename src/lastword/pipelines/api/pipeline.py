@@ -17,8 +17,8 @@ from lastword.metrics import Metrics
 from lastword.pipelines.api.folds import Field, check_field
 from lastword.pipelines.api.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.api.stream import Stream
+from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import BROKERS_DEFAULT
-from lastword.pipelines.graph.plan import SourcePlan
 from lastword.pipelines.graph.topology import Topology
 from lastword.pipelines.run.driver import Driver, RunSettings
 from lastword.pipelines.run.observer import BatchReport, Observer
@@ -105,9 +105,8 @@ class Pipeline:
             raise ConfigError("a stream needs at least one topic", hint="app.stream('events')")
         key_codec(key), codec(value)  # refused here rather than on an executor
         where = None if timestamp is None else check_field(timestamp)
-        for topic in topics:
-            self._topology.add_source(SourcePlan(topic, value, where))
-        return Stream(self._topology, frozenset(topics), key, value)
+        sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
+        return Stream(self._topology, self._topology.add_merge(sources), key, value)
 
     def run(
         self,

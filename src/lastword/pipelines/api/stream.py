@@ -14,15 +14,7 @@ from lastword.errors import ConfigError
 from lastword.pipelines.api.folds import Field, check_field
 from lastword.pipelines.api.grouped import GroupedStream
 from lastword.pipelines.api.store_options import NO_SETTINGS, Settings, as_settings, changelog_of
-from lastword.pipelines.graph.plan import (
-    Branch,
-    MakeOperator,
-    Sink,
-    SourcePlan,
-    Stateful,
-    Step,
-    StorePlan,
-)
+from lastword.pipelines.graph.node import MakeOperator, SourcePlan, Step, StorePlan
 from lastword.pipelines.graph.repartition import through_topic
 from lastword.pipelines.graph.topology import OwnTopic, Topology, check_name
 from lastword.pipelines.operators.deduplicate import DeduplicateByBloom, DeduplicateWithin
@@ -44,28 +36,27 @@ DEFAULT_FALSE_POSITIVE_RATE = 0.001
 
 @dataclass(frozen=True)
 class Stream:
-    """Events of one or several topics, on their way through stages without state.
+    """Events of one or several topics, on their way through operators; ``node`` is the last one.
 
     Functions given here run on executors, for each event, and again for the same event after a
     failure: they return a result and change nothing, their arguments included.
     """
 
     topology: Topology
-    topics: frozenset[str]
+    node: str
     key: CodecSpec
     value: CodecSpec | None
     """How values were written; None once a function has made them into something else."""
 
-    steps: tuple[Step, ...] = ()
     rekeyed: bool = False
 
     def filter(self, predicate: Callable[[Any, Any], Any]) -> Stream:
         """Only the events for which ``predicate(key, value)`` holds."""
-        return self._with(Filter(predicate, self.key))
+        return self._with("filter", Filter(predicate, self.key))
 
     def map_values(self, function: Callable[[Any], Any]) -> Stream:
         """The same events with ``function(value)`` as their value."""
-        return replace(self._with(MapValues(function)), value=None)
+        return replace(self._with("map_values", MapValues(function)), value=None)
 
     def with_headers(self, function: Callable[[Any, Mapping[str, bytes | None]], Any]) -> Stream:
         """The same events with ``function(value, headers)`` as their value.
@@ -73,7 +64,7 @@ class Stream:
         Of several headers of one name the last one counts. Headers do not pass a repartition
         topic: look at them before ``select_key``.
         """
-        return replace(self._with(WithHeaders(function)), value=None)
+        return replace(self._with("with_headers", WithHeaders(function)), value=None)
 
     def transform(
         self,
@@ -91,17 +82,24 @@ class Stream:
         the new values are written. Unless ``keys_stay``, what is grouped goes through a
         repartition topic.
         """
-        if self.steps:
+        sources = self.topology.sources_of(self.node)
+        if sources is None or any(source.transform is not None for source in sources):
             raise ConfigError(
                 "transform() takes the records as they are, before any other step",
                 hint="transform first, then filter and map",
             )
         value = value or self.value or "json"
-        made = {topic: transformed_name(topic, check_name(name, "a step")) for topic in self.topics}
-        for root, topic in made.items():
-            timestamp = self.topology.sources[root].timestamp
-            self.topology.add_source(SourcePlan(topic, value, timestamp, root, function))
-        return replace(self, topics=frozenset(made.values()), value=value, rekeyed=not keys_stay)
+        check_name(name, "a step")
+        made = [
+            self.topology.add_source(
+                SourcePlan(
+                    transformed_name(each.topic, name), value, each.timestamp, each.topic, function
+                )
+            )
+            for each in sources
+        ]
+        node = self.topology.add_merge(made)
+        return replace(self, node=node, value=value, rekeyed=not keys_stay)
 
     def select_key(self, function: Callable[[Any, Any], Any]) -> Stream:
         """The same events under ``function(key, value)`` as their key.
@@ -109,17 +107,26 @@ class Stream:
         What is grouped after that goes through a repartition topic, so that all events of a
         key meet in one partition.
         """
-        return replace(self._with(SelectKey(function, self.key)), rekeyed=True)
+        return replace(self._with("select_key", SelectKey(function, self.key)), rekeyed=True)
 
     def merge(self, other: Stream) -> Stream:
-        """Both streams as one, by time; they must be untouched and keyed alike."""
-        if self.steps or other.steps or self.key != other.key:
+        """Both streams as one, in the order of their times; they must be keyed alike.
+
+        A record that comes by both ways comes twice, first by the way that was declared first.
+        """
+        if self.key != other.key:
             raise ConfigError(
-                "merge() takes streams with the same key codec, before any other step",
-                hint="merge first, then filter and map",
+                f"merge() takes streams with the same key codec, not {self.key!r} and "
+                f"{other.key!r}",
+                hint="read both topics with the same key=",
+            )
+        if self.topology is not other.topology:
+            raise ConfigError(
+                "merge() takes streams of one pipeline", hint="declare both on the same Pipeline"
             )
         value = self.value if self.value == other.value else None
-        return replace(self, topics=self.topics | other.topics, value=value)
+        node = self.topology.add_merge((self.node, other.node))
+        return replace(self, node=node, value=value, rekeyed=self.rekeyed or other.rekeyed)
 
     def deduplicate(
         self,
@@ -154,7 +161,8 @@ class Stream:
             BloomDeduplicator(capacity=capacity, false_positive_rate=false_positive_rate)
             make = partial(DeduplicateByBloom, id_field, capacity, false_positive_rate)
         plan = StorePlan(store, changelog_of(self.topology, store, changelog))
-        return self._with(Stateful((plan,), make))
+        node = self.topology.add_stateful("deduplicate", (self.node,), (plan,), make)
+        return replace(self, node=node)
 
     def join(
         self,
@@ -179,21 +187,18 @@ class Stream:
                 hint="a stream is a table once it is written: other.to_table('profiles'), then "
                 "join('profiles', ...); of a result, name its topic",
             )
-        stream = self
+        node = self.node
         if self.rekeyed:
-            topics = through_topic(self.topology, store, self.topics, self.steps, self.value)
-            stream = replace(self, topics=topics, steps=(), rekeyed=False)
-        stage = Stateful(
-            (StorePlan(check_name(store, "a store"), table, follows=True),),
-            partial(JoinTable, joiner, table_value, left),
-        )
-        return replace(stream._with(stage), value=None)
+            node = through_topic(self.topology, store, node, self.value)
+        plan = StorePlan(check_name(store, "a store"), table, follows=True)
+        make = partial(JoinTable, joiner, table_value, left)
+        kind = "left join" if left else "join"
+        node = self.topology.add_stateful(kind, (node,), (plan,), make)
+        return replace(self, node=node, value=None, rekeyed=False)
 
     def group_by_key(self) -> GroupedStream:
         """The events of each key together, for counts, reductions and windows."""
-        return GroupedStream(
-            self.topology, self.topics, self.key, self.value, self.steps, self.rekeyed
-        )
+        return GroupedStream(self.topology, self.node, self.key, self.value, self.rekeyed)
 
     def to_table(
         self,
@@ -207,9 +212,8 @@ class Stream:
         A topic that is there already keeps its partitions and must be compacted; ``settings``
         are set on it.
         """
-        self.topology.add_own_topic(OwnTopic(topic, "table", as_settings(settings)))
-        steps: tuple[Step, ...] = (*self.steps, EncodeValues(value))
-        self.topology.add_branch(Branch(self.topics, steps, Sink(topic)))
+        encoded = self._with("encode_values", EncodeValues(value))
+        self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))
 
-    def _with(self, step: Step) -> Stream:
-        return replace(self, steps=(*self.steps, step))
+    def _with(self, kind: str, step: Step) -> Stream:
+        return replace(self, node=self.topology.add_step(kind, self.node, step))

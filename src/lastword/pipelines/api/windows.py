@@ -27,6 +27,11 @@ class Windows(ABC):
 
     @property
     @abstractmethod
+    def described(self) -> str:
+        """In a few words, for whoever looks at a topology."""
+
+    @property
+    @abstractmethod
     def open_ms(self) -> int:
         """How much stream time may pass at most from a record to the end of its window's grace."""
 
@@ -52,6 +57,18 @@ class TimeWindows(Windows):
     size_ms: int
     advance_ms: int
     grace_ms: int
+
+    @property
+    def described(self) -> str:
+        """Kind, size, advance and grace.
+
+        >>> hopping("60s", "20s", grace=5).described
+        'hopping windows of 60s every 20s, grace 5ms'
+        """
+        if self.advance_ms == self.size_ms:
+            return f"tumbling windows of {_short(self.size_ms)}{_and_grace(self.grace_ms)}"
+        every = f"of {_short(self.size_ms)} every {_short(self.advance_ms)}"
+        return f"hopping windows {every}{_and_grace(self.grace_ms)}"
 
     @property
     def open_ms(self) -> int:
@@ -92,6 +109,11 @@ class SessionWindows(Windows):
 
     gap_ms: int
     grace_ms: int
+
+    @property
+    def described(self) -> str:
+        """Gap and grace."""
+        return f"sessions with a gap of {_short(self.gap_ms)}{_and_grace(self.grace_ms)}"
 
     @property
     def open_ms(self) -> int:
@@ -171,3 +193,11 @@ def _positive(duration: Duration, what: str) -> int:
 def _time_at(row: bytes, place: int) -> int:
     """Eight bytes of a row, counted from its end."""
     return int.from_bytes(row[place : place + 8 or None], "big")
+
+
+def _short(ms: int) -> str:
+    return f"{ms}ms" if ms % 1000 else f"{ms // 1000}s"
+
+
+def _and_grace(grace_ms: int) -> str:
+    return f", grace {_short(grace_ms)}" if grace_ms else ""

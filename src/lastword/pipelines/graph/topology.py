@@ -1,18 +1,34 @@
-"""What a pipeline consists of: sources, branches, and the topics that must exist for them."""
+"""The graph of a pipeline while it is declared: its nodes, and the topics it needs for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from lastword.errors import ConfigError
-from lastword.pipelines.graph.plan import Branch, SourcePlan
+from lastword.pipelines.graph.node import (
+    MakeOperator,
+    MergeNode,
+    Node,
+    SinkNode,
+    SourceNode,
+    SourcePlan,
+    StatefulNode,
+    Step,
+    StepNode,
+    StorePlan,
+)
+from lastword.pipelines.graph.part import Part, is_end, parts_of, stores_of
 
 Purpose = Literal["changelog", "repartition", "table", "final", "control", "quarantine"]
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+Route = tuple[tuple[int, str], ...]
+"""The first of the ways from a source to a node, as the order of declaration goes."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +42,90 @@ class OwnTopic:
 
 
 class Topology:
-    """Collected while the user builds; read once when the pipeline runs."""
+    """Grows while the user declares streams; read once when the pipeline runs.
+
+    Stores and topics have no spaces in their names. Nodes that are neither do, so that names of
+    nodes never collide: ``source clicks``, ``filter 1``, ``per-user``, ``to users``.
+    """
 
     def __init__(self, application_id: str) -> None:
         self.application_id = check_name(application_id, "an application id")
         self.sources: dict[str, SourcePlan] = {}
-        self.branches: list[Branch] = []
+        self.nodes: dict[str, Node] = {}
         self.own_topics: dict[str, OwnTopic] = {}
+        self._routes: dict[str, Route] = {}
+        self._numbers = Counter[str]()
 
-    def add_source(self, source: SourcePlan) -> None:
-        """A topic may be read by several streams, but only in one way."""
+    def add_source(self, source: SourcePlan) -> str:
+        """The node of a topic. Several streams may read it, but only in one way."""
         if self.sources.setdefault(source.topic, source) != source:
             raise ConfigError(
                 f"{source.topic} is read in two different ways",
                 hint="give both streams the same codec and timestamp, or one stream to both uses",
             )
+        name = f"source {source.topic}"
+        return (
+            name if name in self.nodes else self._add(SourceNode(name, (), "source", source.topic))
+        )
+
+    def add_step(self, kind: str, upstream: str, step: Step) -> str:
+        """An operator without stores behind ``upstream``."""
+        return self._add(StepNode(self._numbered(kind), (upstream,), kind, step))
+
+    def add_merge(self, upstream: Iterable[str]) -> str:
+        """The events of these nodes as one stream; a single node stays as it is.
+
+        Merges of merges become one. Two ways of one record go by the order of their declaration,
+        as in Kafka Streams; sources go by their names.
+        """
+        own = (len(self.nodes), "")
+        flat = dict.fromkeys(each for node in upstream for each in self._unmerged(node))
+        inputs = sorted(flat, key=lambda each: (*self._routes[each], own))
+        if len(inputs) == 1:
+            return inputs[0]
+        known = [node for node in self.nodes.values() if node.inputs == tuple(inputs)]
+        same = next((node for node in known if isinstance(node, MergeNode)), None)
+        return (
+            same.name
+            if same
+            else self._add(MergeNode(self._numbered("merge"), tuple(inputs), "merge"))
+        )
+
+    def add_stateful(
+        self,
+        kind: str,
+        upstream: tuple[str, ...],
+        stores: tuple[StorePlan, ...],
+        make_operator: MakeOperator,
+        *,
+        is_result: bool = False,
+    ) -> str:
+        """An operator with stores behind one or several nodes; each store has one node."""
+        name = stores[0].name
+        if any(name == other.name for other in stores_of(self.nodes.values())):
+            raise ConfigError(
+                f"there are two stores named {name!r}", hint="give each store a name of its own"
+            )
+        return self._add(StatefulNode(name, upstream, kind, stores, make_operator, is_result))
+
+    def extend_stateful(self, node: StatefulNode) -> None:
+        """Declare a node anew, with more stores or another operator; its place stays."""
+        self.nodes[node.name] = node
+
+    def add_sink(
+        self,
+        upstream: str,
+        topic: OwnTopic,
+        *,
+        aligned: bool = False,
+        takes_empty_keys: bool = False,
+    ) -> str:
+        """Write the events of ``upstream`` into a topic of the pipeline's own."""
+        self.add_own_topic(topic)
+        name = f"to {topic.name}"
+        return self._add(
+            SinkNode(name, (upstream,), topic.purpose, topic.name, aligned, takes_empty_keys)
+        )
 
     def add_own_topic(self, topic: OwnTopic) -> None:
         """Each store and each output has a topic of its own."""
@@ -50,41 +135,39 @@ class Topology:
             )
         self.own_topics[topic.name] = topic
 
-    def add_branch(self, branch: Branch) -> None:
-        """Each branch ends in a store or a topic of its own."""
-        known = [stage for other in self.branches for stage in other.stages]
-        for stage in branch.stages:
-            # Branches of one stream share its stages; another stage needs another store.
-            if any(stage.name == other.name and stage is not other for other in known):
-                raise ConfigError(
-                    f"there are two stores named {stage.name!r}",
-                    hint="give each store a name of its own",
-                )
-        self.branches.append(branch)
-
-    def replace_branch(self, old: Branch, new: Branch) -> None:
-        """Have a branch do more than it did; its stores stay its own."""
-        self.branches[self.branches.index(old)] = new
-
     def topic_of(self, store: str, purpose: Purpose) -> str:
         """``<application-id>-<store>-changelog`` and the like, as Kafka Streams names them."""
         return f"{self.application_id}-{check_name(store, 'a store')}-{purpose}"
 
-    def parts(self) -> list[list[Branch]]:
-        """Branches that share a source, upstream first: each part becomes one Spark query."""
-        if not self.branches:
+    def sources_of(self, name: str) -> list[SourcePlan] | None:
+        """The sources that a stream consists of; None once anything was done with them."""
+        nodes = [self.nodes[each] for each in self._unmerged(name)]
+        sources = [self.sources[node.topic] for node in nodes if isinstance(node, SourceNode)]
+        return sources if len(sources) == len(nodes) else None
+
+    def parts(self) -> list[Part]:
+        """What shares a source, upstream first: each part becomes one Spark query."""
+        if not any(map(is_end, self.nodes.values())):
             raise ConfigError(
                 f"the pipeline {self.application_id!r} computes nothing",
                 hint="end a stream in a store: app.stream('t').group_by_key().count('n')",
             )
-        groups: list[tuple[set[str], list[Branch]]] = []
-        for branch in self.branches:
-            roots = {self.sources[topic].root or topic for topic in branch.topics}
-            touching = [group for group in groups if group[0] & roots]
-            topics = roots.union(*(group[0] for group in touching))
-            members = [each for group in touching for each in group[1]] + [branch]
-            groups = [group for group in groups if group not in touching] + [(topics, members)]
-        return list(_upstream_first([members for _, members in groups]))
+        return parts_of(self.nodes, self.sources)
+
+    def _add(self, node: Node) -> str:
+        own = (-1, node.topic) if isinstance(node, SourceNode) else (len(self.nodes), "")
+        upstream = min((self._routes[each] for each in node.inputs), default=())
+        self._routes[node.name] = (*upstream, own)
+        self.nodes[node.name] = node
+        return node.name
+
+    def _numbered(self, kind: str) -> str:
+        self._numbers[kind] += 1
+        return f"{kind} {self._numbers[kind]}"
+
+    def _unmerged(self, name: str) -> tuple[str, ...]:
+        node = self.nodes[name]
+        return node.inputs if isinstance(node, MergeNode) else (name,)
 
 
 def check_name(name: str, what: str) -> str:
@@ -94,18 +177,3 @@ def check_name(name: str, what: str) -> str:
             f"{what} cannot be named {name!r}", hint="use letters, digits, '.', '_' and '-'"
         )
     return name
-
-
-def _upstream_first(parts: list[list[Branch]]) -> Iterator[list[Branch]]:
-    """A part that writes a topic comes before the part that reads it."""
-    waiting = list(parts)
-    while waiting:
-        sinks = {branch.sink.topic for part in waiting for branch in part if branch.sink}
-        ready = [part for part in waiting if not sinks & set().union(*(b.topics for b in part))]
-        if not ready:
-            raise ConfigError(
-                f"the pipeline writes {', '.join(sorted(sinks))} and reads it back in a circle",
-                hint="write into a topic that is not among the pipeline's own sources",
-            )
-        yield from ready
-        waiting = [part for part in waiting if part not in ready]

@@ -11,7 +11,8 @@ from typing import Any
 class Events:
     """Decoded values with raw keys, in the order they are processed; all columns are as long.
 
-    ``headers`` is empty unless a stage of the pipeline looks at them.
+    ``headers`` is empty unless a node of the pipeline looks at them. ``inputs`` says by which of
+    its inputs a node received each event; it is empty where there is only one.
     """
 
     topics: Sequence[str]
@@ -20,13 +21,14 @@ class Events:
     timestamps: list[int]
     offsets: Sequence[int]
     headers: Sequence[Mapping[str, bytes | None]] = ()
+    inputs: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @classmethod
     def none(cls) -> Events:
-        """No events: what a stage gives that ends a branch."""
+        """No events: what an operator emits that only updates its stores."""
         return cls([], [], [], [], [])
 
     @classmethod
@@ -39,6 +41,7 @@ class Events:
             [at_ms for part in parts for at_ms in part.timestamps],
             [offset for part in parts for offset in part.offsets],
             [headers for part in parts for headers in part.headers],
+            [n for part in parts for n in part.inputs],
         )
 
     def take(self, indexes: Sequence[int]) -> Events:
@@ -50,6 +53,7 @@ class Events:
             [self.timestamps[i] for i in indexes],
             [self.offsets[i] for i in indexes],
             [self.headers[i] for i in indexes] if self.headers else (),
+            [self.inputs[i] for i in indexes] if self.inputs else (),
         )
 
 

@@ -1,4 +1,4 @@
-"""What an operator with state is: events and stores in, updates of the stores and events out."""
+"""What an operator with stores is: events and stores in, updates of the stores and events out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lastword.pipelines.operators.state_view import StateView
 class BatchContext:
     """One batch of one partition: stream time so far, counts, and what could not be done.
 
-    Stream time is the largest timestamp a stage has seen; -1 before its first record.
+    Stream time is the largest timestamp a node has seen; -1 before its first record.
     """
 
     stream_time_ms: int = -1
@@ -30,8 +30,13 @@ class BatchContext:
 
 
 class Operator(ABC):
-    """Processes batches in order; what it remembers between them is in its stores and the Turn."""
+    """Processes batches in order; between them it keeps its state in its stores and its context.
+
+    An operator behind several nodes receives their events as one stream, in the order of their
+    processing; ``events.inputs`` says by which input each one came. A store shows it the values
+    before the batch and those it has put since (``StateView.changes``).
+    """
 
     @abstractmethod
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """Fold ``events`` into its stores, in the order they were planned; gives what goes on."""
+        """Fold ``events`` into the stores, given in the order of the node's; returns new events."""

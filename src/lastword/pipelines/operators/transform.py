@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.errors import PipelineError
-from lastword.pipelines.graph.plan import SourcePlan, TaskPlan
+from lastword.pipelines.graph.node import SourcePlan
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.records import FENCE_KEY
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from lastword.errors import PipelineError
 from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed
 from lastword.kafka.log.source import LogSource
-from lastword.pipelines.graph.plan import TaskPlan, decode_note, join_notes
-from lastword.records import TopicPartition
+from lastword.pipelines.graph.offset_metadata import decode_metadata, join_metadata
+from lastword.pipelines.graph.plan import TaskPlan
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def check_continuity(
     for partition in range(plan.partitions):
         places = [TopicPartition(topic, partition) for topic in plan.sources]
         known = {place: committed[place] for place in places if place in committed}
-        reflected = join_notes(each.metadata for each in known.values()).changelogs
+        reflected = join_metadata(each.metadata for each in known.values()).changelogs
         problem = _problem_with(plan, known)
         for store, changelog in (plan.changelogs | plan.tables).items():
             end = admin.end_offsets(changelog, [partition])[partition]
@@ -67,8 +67,8 @@ def check_continuity(
 def _problem_with(plan: TaskPlan, known: Mapping[TopicPartition, Committed]) -> str | None:
     """Why the positions of one partition cannot be those that go with its results.
 
-    Whatever the pipeline commits has a note. A position without one was set by somebody else, and
-    the note that it replaced, which said how much of the changelogs belongs to it, is gone.
+    Whatever the pipeline commits has metadata. A position without it was set by somebody else, and
+    the metadata that it replaced, which said how much of the changelogs belongs to it, is gone.
     """
     if not known:
         return (
@@ -76,7 +76,7 @@ def _problem_with(plan: TaskPlan, known: Mapping[TopicPartition, Committed]) -> 
             "offsets.retention.minutes after the last run"
         )
     for place, at in known.items():
-        if decode_note(at.metadata) is None:
+        if decode_metadata(at.metadata) is None:
             return (
                 f"the position of the group {plan.group!r} in {place.topic}, partition "
                 f"{place.partition}, was not committed by this pipeline: another consumer of "

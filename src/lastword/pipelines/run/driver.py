@@ -22,7 +22,8 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.pipelines.api.state import PipelineLife, PipelineState
 from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
-from lastword.pipelines.graph.plan import Branch, TaskPlan
+from lastword.pipelines.graph.part import Part, sinks_of, tables_of, topics_of
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
 from lastword.pipelines.run.failures import failure_of
 from lastword.pipelines.run.lag import LagMeter
@@ -94,12 +95,12 @@ class Driver:
                 scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
                 self._run_queries(queries, Path(scratch), meter, stop)
 
-    def _plan(self, admin: Admin, part: Sequence[Branch]) -> TaskPlan:
+    def _plan(self, admin: Admin, part: Part) -> TaskPlan:
         """Make sure of every topic the part writes; sources must be there, or be ours."""
-        read = frozenset[str]().union(*(branch.topics for branch in part))
+        read = topics_of(part)
         made = {topic: self._topology.sources[topic] for topic in read if self._made(topic)}
         topics = (read - made.keys()) | {source.root or "" for source in made.values()}
-        tables = frozenset[str]().union(*(branch.tables for branch in part))
+        tables = tables_of(part)
         check_tables(admin, tables)
         partitions = partitions_of(admin, topics | tables)
         plan = TaskPlan(
@@ -107,16 +108,15 @@ class Driver:
             connection=self._settings.connection,
             partitions=partitions,
             sources={topic: self._topology.sources[topic] for topic in topics},
-            branches=tuple(part),
+            nodes=part,
             transforms=made,
             quarantine_topic=self._quarantine.name,
             state_dir=self._settings.state_dir,
             sink_keyspaces={
-                branch.sink.topic: Keyspace(
-                    self._ensure(admin, self._topology.own_topics[branch.sink.topic], partitions)
+                sink.topic: Keyspace(
+                    self._ensure(admin, self._topology.own_topics[sink.topic], partitions)
                 )
-                for branch in part
-                if branch.sink is not None
+                for sink in sinks_of(part)
             },
         )
         for changelog in plan.changelogs.values():
@@ -139,7 +139,9 @@ class Driver:
             spark,
             plan,
             log_source=KafkaLog(plan.connection),
-            passages=frozenset(topic.name for topic in own if topic.purpose == "repartition"),
+            repartition_topics=frozenset(
+                topic.name for topic in own if topic.purpose == "repartition"
+            ),
             max_records=self._settings.max_records_per_batch,
             group_metadata=lambda: driver_lock.metadata,
             on_batch=lambda report: self._observe(report, meter),

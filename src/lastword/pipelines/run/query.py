@@ -1,4 +1,4 @@
-"""One Spark streaming query: the branches that share their sources."""
+"""One Spark streaming query: the nodes that share their sources."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PipelineQuery:
         plan: TaskPlan,
         *,
         log_source: LogSource,
-        passages: frozenset[str],
+        repartition_topics: frozenset[str],
         max_records: int,
         group_metadata: Callable[[], bytes],
         on_batch: Callable[[BatchReport], None],
@@ -58,7 +58,7 @@ class PipelineQuery:
         self._spark = spark
         self._plan = plan
         self._log_source = log_source
-        self._passages = sorted(passages & set(plan.sources))
+        self._repartition_topics = sorted(repartition_topics & set(plan.sources))
         self._max_records = max_records
         self._group_metadata = group_metadata
         self._on_batch = on_batch
@@ -207,11 +207,11 @@ class PipelineQuery:
     def _purge(self) -> None:
         """Delete what is processed from the topics that are only passages of this pipeline."""
         self._purged_at = self._clock.monotonic()
-        if not self._passages:
+        if not self._repartition_topics:
             return
         committed = self._committed()
         with Admin(self._plan.connection) as admin:
-            for topic in self._passages:
+            for topic in self._repartition_topics:
                 partitions = range(self._plan.partitions)
                 done = {
                     p: committed[TopicPartition(topic, p)].offset

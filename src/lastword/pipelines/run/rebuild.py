@@ -11,6 +11,7 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lastword.errors import ConfigError, PipelineError
@@ -18,8 +19,11 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group
+from lastword.pipelines.graph.node import SourcePlan, StatefulNode
+from lastword.pipelines.graph.offset_metadata import join_metadata
 from lastword.pipelines.graph.own_topics import partitions_of
-from lastword.pipelines.graph.plan import Branch, SourcePlan, join_notes
+from lastword.pipelines.graph.part import Part, tables_of, topics_of, upstream_of
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.graph.topology import Topology
 from lastword.pipelines.run.source_frame import SOURCE_OPTIONS
 from lastword.pipelines.task.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
@@ -54,9 +58,8 @@ class Rebuilt:
 
 def rebuild(spark: SparkSession, topology: Topology, connection: Connection, store: str) -> Rebuilt:
     """Fold the events of ``store`` again and compare."""
-    branch = _branch_of(topology, store)
-    (topic,) = branch.topics
-    source = topology.sources[topic]
+    nodes, source = _part_of(topology, store)
+    topic = source.topic
     with Admin(connection) as admin:
         partitions = range(partitions_of(admin, [topic]))
         _check_events(admin.start_offsets(topic, partitions), source)
@@ -71,7 +74,16 @@ def rebuild(spark: SparkSession, topology: Topology, connection: Connection, sto
         for p in partitions
         if TopicPartition(topic, p) in committed
     }
-    plan = ReplayPlan(connection, source, branch, store, _changelog_ends(committed, store))
+    task_plan = TaskPlan(
+        application_id=topology.application_id,
+        connection=connection,
+        partitions=len(partitions),
+        sources={topic: source},
+        nodes=nodes,
+        quarantine_topic="",
+        state_dir=Path(),
+    )
+    plan = ReplayPlan(task_plan, store, _changelog_ends(committed, store))
     records = _records(spark, connection, topic, {p: ends.get(p, 0) for p in partitions})
     task = functools.partial(replay_task, plan=plan)
     total = dict.fromkeys((each.name for each in fields(Counts)), 0)
@@ -80,22 +92,22 @@ def rebuild(spark: SparkSession, topology: Topology, connection: Connection, sto
     return Rebuilt(store, **total)
 
 
-def _branch_of(topology: Topology, store: str) -> Branch:
-    """The branch that keeps the store; refused when its events alone do not decide it."""
-    ending = [b for b in topology.branches if b.stages and b.stages[-1].name == store]
-    if not ending or ending[0].stores[-1].changelog is None:
+def _part_of(topology: Topology, store: str) -> tuple[Part, SourcePlan]:
+    """The nodes that lead to the store; refused when the events of one topic do not decide it."""
+    node = topology.nodes.get(store)
+    if not (isinstance(node, StatefulNode) and node.is_result and node.stores[0].changelog):
         raise ConfigError(
             f"{topology.application_id!r} has no store {store!r} with a changelog",
             hint="name a store as it was given to count(), reduce() or aggregate()",
         )
-    (branch,) = ending
-    made = any(topology.sources[topic].transform is not None for topic in branch.topics)
-    if len(branch.topics) != 1 or branch.tables or made:
+    nodes = tuple(topology.nodes[name] for name in upstream_of(topology.nodes, store))
+    sources = [topology.sources[topic] for topic in topics_of(nodes)]
+    if len(sources) != 1 or tables_of(nodes) or sources[0].transform is not None:
         raise ConfigError(
             f"{store!r} does not come of the events of one topic alone",
             hint="a join, a transformation and the order of several topics depend on the moment",
         )
-    return branch
+    return nodes, sources[0]
 
 
 def _check_events(starts: Mapping[int, int], source: SourcePlan) -> None:
@@ -108,7 +120,7 @@ def _check_events(starts: Mapping[int, int], source: SourcePlan) -> None:
 
 def _changelog_ends(committed: Mapping[TopicPartition, Committed], store: str) -> dict[int, int]:
     return {
-        place.partition: join_notes([at.metadata]).changelogs.get(store, 0)
+        place.partition: join_metadata([at.metadata]).changelogs.get(store, 0)
         for place, at in committed.items()
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lastword.kafka.groups import Committed
@@ -47,13 +47,13 @@ class PartitionInput:
             for topic in plan.sources
         }
         context = BatchContext()
-        read = frozenset[str]().union(*(branch.topics for branch in plan.branches))
+        read = plan.decoded
         decoded = {
             topic: decode(plan.reads(topic), records, self._floor(topic), context)
             for topic, records in given.topics.items()
             if topic in read
         }
-        self._order = TimeOrder(self._timelines(decoded), self._spans)
+        self._order = TimeOrder(self._timelines(decoded), self._spans, plan.root_of)
         self._count()
         self._events = {topic: self._known(topic, events) for topic, events in decoded.items()}
         self.bad = [each for each in context.bad if each.offset < self._upto(each.topic)]
@@ -63,14 +63,13 @@ class PartitionInput:
         """Whether any source stands further once this is processed."""
         return any(at > self._floors.get(topic, 0) for topic, at in self.positions.items())
 
-    def merged(self, topics: Iterable[str]) -> Events | None:
-        """The events of these topics in the order of their processing; None if none was given."""
-        parts = [
-            (self._plan.root_of(topic), self._events[topic])
-            for topic in sorted(topics)
-            if topic in self._events
-        ]
-        return self._order.merged(parts) if parts else None
+    def events(self, topic: str) -> Events | None:
+        """The events of a topic in the order of its log; None if no record of it was given."""
+        return self._events.get(topic)
+
+    def merged(self, parts: Sequence[Events]) -> Events:
+        """The events of several nodes as one stream, in the order of their processing."""
+        return self._order.merged(parts)
 
     def _span(self, topic: str, span: Span | None) -> Span:
         """What was read of a source; what is given of a single one is read to its end."""

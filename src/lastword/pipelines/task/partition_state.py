@@ -1,4 +1,4 @@
-"""The stores of one partition during one task: opened, brought to the committed state, closed."""
+"""One store of one partition on this machine: opened, brought to the committed state, closed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import StoreCorruptedError, StoreLockedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
-from lastword.pipelines.graph.plan import StorePlan, TaskPlan
+from lastword.pipelines.graph.node import StorePlan
+from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.any_key_store import AnyKeyStore
@@ -43,7 +44,6 @@ class PartitionState:
         self, plan: TaskPlan, store: StorePlan, partition: int, log_source: LogSource
     ) -> None:
         self.plan = store
-        self.restored = 0
         self._connection = plan.connection
         self._log_source = log_source
         self._partition = partition
@@ -79,19 +79,23 @@ class PartitionState:
             store.open()
         return store
 
-    def bring_to(self, changelog_offset: int) -> None:
-        """Make the store reflect its changelog up to ``changelog_offset`` and nothing else."""
+    def bring_to(self, changelog_offset: int) -> int:
+        """Make the store reflect its changelog up to ``changelog_offset`` and nothing else.
+
+        Returns how many records of the changelog were read for that.
+        """
         if self.plan.changelog is None:
-            return
+            return 0
         checkpoint = decode_checkpoint(self._store.checkpoint())
         if checkpoint is not None and checkpoint.next_offset == changelog_offset:
             self._checkpoint = checkpoint
-            return
+            return 0
         if checkpoint is not None and checkpoint.next_offset > changelog_offset:
             # Written by a transaction that was aborted after all.
             self._store.clear()
+        self._rows = None
         topic_state = self._look_up(self.plan.changelog)
-        self.restored = catch_up(
+        restored = catch_up(
             self._log_source,
             self.plan.changelog,
             self._partition,
@@ -102,6 +106,7 @@ class PartitionState:
             takes_empty_keys=True,
         )
         self._checkpoint = decode_checkpoint(self._store.checkpoint())
+        return restored
 
     def view(self) -> StateView:
         """A fresh view for one batch."""
@@ -110,6 +115,7 @@ class PartitionState:
     def following(self, position: int, end: int) -> TableView:
         """A view of a table that goes on from ``position`` as events need it."""
         topic = self.plan.changelog or ""
+        self._stop_reading()
         reading = self._log_source.read(topic, {self._partition: (position, end)})
         self._reading = reading
         every = (record for batch in reading for record in batch.records())
@@ -148,10 +154,14 @@ class PartitionState:
 
     def close(self) -> None:
         """Close the store and let the next task have it; idempotent."""
-        if self._reading is not None:
-            self._reading.close()
+        self._stop_reading()
         self._store.close()
         self._directory.release()
+
+    def _stop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
 
     def _look_up(self, topic: str) -> TopicState:
         with Admin(self._connection) as admin:

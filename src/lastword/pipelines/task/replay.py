@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
-from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Place
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import LogSource
-from lastword.pipelines.graph.plan import Branch, SourcePlan, Stateful
-from lastword.pipelines.operators.operator import BatchContext
-from lastword.pipelines.operators.state_view import StateView
+from lastword.kafka.write.transaction_writer import Output, PositionsAt
+from lastword.pipelines.graph.node import StorePlan
+from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.any_key_store import AnyKeyStore
-from lastword.pipelines.task.task_input import TaskInput, decode, read_inputs
+from lastword.pipelines.task.partition_run import PartitionRun, Positions
+from lastword.pipelines.task.partition_stores import ScratchState
+from lastword.pipelines.task.task_input import read_inputs
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.rows import decode_row
@@ -45,11 +48,12 @@ COUNTS_SCHEMA = ", ".join(f"{each.name} long" for each in fields(Counts))
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """What to fold, and where the changelog ends that it should be equal to, by partition."""
+    """What to fold, and where the changelog ends that it should be equal to, by partition.
 
-    connection: Connection
-    source: SourcePlan
-    branch: Branch
+    ``task`` holds the nodes that lead to the store, and no others.
+    """
+
+    task: TaskPlan
     store: str
     changelog_ends: Mapping[int, int]
 
@@ -59,7 +63,7 @@ def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     with tempfile.TemporaryDirectory(prefix="lastword-") as scratch, ExitStack() as opened:
-        replay = Replay(plan, KafkaLog(plan.connection), Path(scratch), opened)
+        replay = Replay(plan, KafkaLog(plan.task.connection), Path(scratch), opened)
         for batch in batches:
             replay.fold(batch)
         row = asdict(replay.compare())
@@ -69,7 +73,7 @@ def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator
 
 
 class Replay:
-    """One partition's events through the stages of a branch, into stores that are thrown away."""
+    """One partition's events run through the graph again, into stores that are thrown away."""
 
     def __init__(
         self, plan: ReplayPlan, log_source: LogSource, scratch: Path, opened: ExitStack
@@ -80,36 +84,33 @@ class Replay:
         self._opened = opened
         self._counts = Counts()
         self._partition: int | None = None
-        self._stream_times: dict[str, int] = {}
-        self._stores = {
-            store.name: self._open(store.name) for store in plan.branch.stores if not store.follows
-        }
-        self._written = dict.fromkeys(self._stores, 0)
+        self._committed: Positions = {}
+        self._ends = Counter[Place]()
+        self._stores: dict[str, RocksDBStore] = {}
 
     def fold(self, batch: pa.RecordBatch) -> None:
         """The next events of the partition."""
         for given in read_inputs([batch]):
-            self._fold(given)
+            self._partition = given.partition
+            order = BatchOrder(self._committed, b"")
+            run = PartitionRun(self._plan.task, given, self._committed, order, self)
+            self._committed = run.commit(self, b"")
+            self._counts.events += run.tally.records
 
-    def _fold(self, given: TaskInput) -> None:
-        self._partition = given.partition
-        (records,) = given.topics.values()
-        self._counts.events += len(records.offsets)
-        flowing = decode(self._plan.source, records, 0, BatchContext())
-        for step in self._plan.branch.steps:
-            if not isinstance(step, Stateful):
-                flowing = step(flowing, BatchContext())
-                continue
-            views = [
-                StateView(AnyKeyStore(self._stores[store.name]), every_update=store.every_update)
-                for store in step.stores
-            ]
-            context = BatchContext(self._stream_times.get(step.name, -1))
-            flowing = step.make_operator().process(flowing, views, context)
-            self._stream_times[step.name] = context.stream_time_ms
-            for store, view in zip(step.stores, views, strict=True):
-                self._written[store.name] += len(view.updates())
-                view.commit(b"replayed", self._written[store.name])
+    def state(self, plan: StorePlan) -> ScratchState:
+        """A store of the run, empty at first."""
+        if plan.name not in self._stores:
+            self._stores[plan.name] = self._open(plan.name)
+        return ScratchState(plan, self._stores[plan.name])
+
+    def write(
+        self, outputs: Mapping[Place, Sequence[Output]], positions_at: PositionsAt, _: bytes
+    ) -> dict[Place, int]:
+        """Write nothing, and count the offsets that the records would have had."""
+        self._ends.update({place: len(records) for place, records in outputs.items()})
+        ends = {place: self._ends[place] for place in outputs}
+        positions_at(ends)
+        return ends
 
     def compare(self) -> Counts:
         """Row by row, in the order of keys."""
@@ -132,12 +133,8 @@ class Replay:
         return self._counts
 
     def _restored(self, partition: int) -> Store:
-        (changelog,) = {
-            store.changelog or ""
-            for store in self._plan.branch.stores
-            if store.name == self._plan.store
-        }
-        with Admin(self._plan.connection) as admin:
+        changelog = self._plan.task.changelogs[self._plan.store]
+        with Admin(self._plan.task.connection) as admin:
             topic_state = read_topic_state(admin, changelog, SYSTEM_CLOCK.now_ms())
         store = self._open("as it is")
         catch_up(

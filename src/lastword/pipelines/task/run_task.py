@@ -19,6 +19,7 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import TransactionWriter
 from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.partition_run import PartitionRun
+from lastword.pipelines.task.partition_stores import PartitionStores
 from lastword.pipelines.task.task_input import TaskInput, read_inputs
 from lastword.pipelines.task.task_report import TaskReport, to_arrow
 from lastword.records import TopicPartition
@@ -100,11 +101,13 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         SYSTEM_CLOCK.sleep(patience_s)
         began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
-        run = PartitionRun(plan, given, held.committed, order, KafkaLog(plan.connection))
-        # Whatever goes wrong, what became of the transaction is known only after a take-over.
+        stores = PartitionStores(plan, given.partition, KafkaLog(plan.connection))
+        run = PartitionRun(plan, given, held.committed, order, stores)
+        # After an error the outcome of the transaction is unknown until the id is taken over.
         del _held[key]
         try:
-            held.committed = run.commit(held.writer, order.group_metadata)
+            with stores:
+                held.committed = run.commit(held.writer, order.group_metadata)
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
             restored += run.tally.restored

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.pipelines.api.folds import Field, pick
 from lastword.pipelines.api.values import Values
-from lastword.pipelines.graph.plan import SourcePlan
+from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.records import FENCE_KEY

@@ -13,7 +13,7 @@ batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +41,9 @@ class Timeline:
         due = np.maximum.accumulate(np.array(times, np.int64)) if times else _numbers(())
         return cls(_numbers(offsets), due)
 
-    def due_at(self, offsets: Sequence[int]) -> Numbers:
+    def due_at(self, offsets: Numbers) -> Numbers:
         """When the records at ``offsets`` are due."""
-        at = np.searchsorted(self.offsets, _numbers(offsets))
+        at = np.searchsorted(self.offsets, offsets)
         found: Numbers = self.due[np.minimum(at, len(self.due) - 1)]
         return found
 
@@ -51,13 +51,21 @@ class Timeline:
 class TimeOrder:
     """What can be processed of a batch, and in which order.
 
-    ``spans`` is what was read of each source. Every batch makes progress: the source that limits
-    the others is processed whole, and without such a source all of them are.
+    ``spans`` is what was read of each source; ``source_of`` names the source whose records the
+    events of a topic are made of, which is mostly the topic itself. Every batch makes progress:
+    the source that limits the others is processed whole, and without such a source all of them are.
     """
 
-    def __init__(self, timelines: Mapping[str, Timeline], spans: Mapping[str, Span]) -> None:
+    def __init__(
+        self,
+        timelines: Mapping[str, Timeline],
+        spans: Mapping[str, Span],
+        source_of: Callable[[str], str],
+    ) -> None:
         self._timelines = timelines
         self._spans = spans
+        self._source_of = source_of
+        self._ranks = {source: rank for rank, source in enumerate(sorted(timelines))}
         last = {name: int(line.due[-1]) for name, line in timelines.items() if len(line.due)}
         # The last (time, source) that is known to come before all that is not read yet.
         self._limit = min(
@@ -75,21 +83,30 @@ class TimeOrder:
         known = int(np.searchsorted(line.due, due, side))  # type: ignore[call-overload]
         return span.end if known == len(line.due) else int(line.offsets[known])
 
-    def merged(self, parts: Sequence[tuple[str, Events]]) -> Events:
-        """Events as one stream; each part comes with the source whose records it is made of.
+    def merged(self, parts: Sequence[Events]) -> Events:
+        """The events of all parts as one stream, in the order in which they are processed.
 
         What several parts have of one record goes by the order of the parts.
         """
-        parts = [part for part in parts if len(part[1])] or parts[:1]
-        if len(parts) == 1:
-            return parts[0][1]
-        sources = sorted({source for source, _ in parts})
-        due = [self._timelines[source].due_at(events.offsets) for source, events in parts]
-        rank = [np.full(len(events), sources.index(source)) for source, events in parts]
-        offsets = [_numbers(events.offsets) for _, events in parts]
-        # By the last key first; equal rows stay in the order of the parts.
-        order = np.lexsort([np.concatenate(each) for each in (offsets, rank, due)])
-        return Events.joined([events for _, events in parts]).take(order.tolist())
+        columns = [self._sort_columns(part) for part in parts]
+        # By the last column first; equal rows stay in the order of the parts.
+        order = np.lexsort([np.concatenate(each) for each in zip(*columns, strict=True)])
+        return Events.joined(parts).take(order.tolist())
+
+    def _sort_columns(self, events: Events) -> tuple[Numbers, Numbers, Numbers]:
+        """Offset, rank of the source, and due time of each event."""
+        offsets, topics = _numbers(events.offsets), set(events.topics)
+        if len(topics) == 1:
+            (source,) = map(self._source_of, topics)
+            due = self._timelines[source].due_at(offsets)
+            return offsets, np.full(len(events), self._ranks[source]), due
+        ranks, due = np.zeros(len(events), np.int64), np.zeros(len(events), np.int64)
+        named = np.array(events.topics, object)
+        for topic in topics:
+            source, chosen = self._source_of(topic), named == topic
+            ranks[chosen] = self._ranks[source]
+            due[chosen] = self._timelines[source].due_at(offsets[chosen])
+        return offsets, ranks, due
 
 
 def _numbers(numbers: Sequence[int]) -> Numbers:

@@ -1,0 +1,103 @@
+"""The stores that a partition run is given: opened for one run, or held for many."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lastword.kafka.log.source import LogSource
+from lastword.pipelines.graph.node import StorePlan
+from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.operators.state_view import StateView
+from lastword.pipelines.operators.table_view import TableView
+from lastword.pipelines.task.any_key_store import AnyKeyStore
+from lastword.pipelines.task.partition_state import PartitionState
+from lastword.pipelines.task.task_report import StoreSize
+from lastword.stores.base import Store
+
+
+class StoreState(Protocol):
+    """One store of a partition and where it stands in its changelog."""
+
+    plan: StorePlan
+
+    def bring_to(self, changelog_offset: int) -> int:
+        """Make the store reflect its changelog up to there; returns how many records were read."""
+
+    def view(self) -> StateView:
+        """A fresh view for one batch."""
+
+    def following(self, position: int, end: int) -> TableView:
+        """A view of a table that goes on from ``position`` as events need it."""
+
+    def commit(self, view: StateView, changelog_offset: int) -> None:
+        """Write a batch that Kafka has by now into the store."""
+
+    def size(self) -> StoreSize:
+        """How much the store holds."""
+
+
+class StoresAtHand(Protocol):
+    """The stores of one partition, opened when they are first asked for."""
+
+    def state(self, plan: StorePlan) -> StoreState:
+        """The store of this plan; the same one each time."""
+
+
+class PartitionStores:
+    """The stores of one partition on this machine, from the first use until ``close``.
+
+    Whoever makes them decides for how long: a task for one batch, a long task for its life.
+    """
+
+    def __init__(self, plan: TaskPlan, partition: int, log_source: LogSource) -> None:
+        self._plan = plan
+        self._partition = partition
+        self._log_source = log_source
+        self._states: dict[str, PartitionState] = {}
+
+    def state(self, plan: StorePlan) -> PartitionState:
+        """Opens the store the first time."""
+        if plan.name not in self._states:
+            self._states[plan.name] = PartitionState(
+                self._plan, plan, self._partition, self._log_source
+            )
+        return self._states[plan.name]
+
+    def close(self) -> None:
+        """Close all of them and let others have them; idempotent."""
+        while self._states:
+            self._states.popitem()[1].close()
+
+    def __enter__(self) -> PartitionStores:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ScratchState:
+    """A store without a changelog behind it, for results that are thrown away."""
+
+    def __init__(self, plan: StorePlan, store: Store) -> None:
+        self.plan = plan
+        self._store = AnyKeyStore(store)
+
+    def bring_to(self, changelog_offset: int) -> int:
+        """It is where it was left."""
+        return 0
+
+    def view(self) -> StateView:
+        """A fresh view for one batch."""
+        return StateView(self._store, every_update=self.plan.every_update)
+
+    def following(self, position: int, end: int) -> TableView:
+        """Refused: there is no table to follow."""
+        raise NotImplementedError(f"{self.plan.name} follows {self.plan.changelog}")
+
+    def commit(self, view: StateView, changelog_offset: int) -> None:
+        """Write the batch, with offsets as the changelog would have them."""
+        view.commit(b"scratch", changelog_offset)
+
+    def size(self) -> StoreSize:
+        """Nobody asks."""
+        return StoreSize()
