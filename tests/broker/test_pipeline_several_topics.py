@@ -108,7 +108,7 @@ def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None
         group_metadata=lambda: b"",
         on_batch=lambda _: None,
     )
-    assert query._ends() == dict.fromkeys(worker.plan.places, 0)
+    assert query._ends() == dict.fromkeys(worker.plan.source_partitions, 0)
     added = [NewPartitions(topic, 3) for topic in worker.plan.sources]
     client = AdminClient(worker.connection.librdkafka())
     for made in client.create_partitions(added).values():

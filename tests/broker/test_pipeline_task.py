@@ -188,7 +188,7 @@ def test_keys_that_another_partitioner_put_here_are_restored_too(
 
 def test_a_changelog_that_does_not_come_of_its_events_is_found_out(worker: Worker) -> None:
     worker.run((0, "a"), (1, "b"), (2, "c"))
-    known = join_metadata([worker.committed[Place(worker.source, 1)].metadata])
+    known = join_metadata([worker.committed[TopicPartition(worker.source, 1)].metadata])
     plan = ReplayPlan(worker.plan, "counts", {1: known.changelogs["counts"]})
 
     def replayed(*keys: str) -> dict[str, int]:

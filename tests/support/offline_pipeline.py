@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.write.transaction_writer import Output, PositionsAt
 from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
@@ -22,6 +22,7 @@ from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.task.partition_run import PartitionRun
 from lastword.pipelines.task.partition_stores import ScratchState
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
+from lastword.records import TopicPartition
 from lastword.stores.memory import MemoryStore
 
 Rows = dict[bytes, tuple[bytes, int]]
@@ -81,7 +82,7 @@ class OfflinePipeline:
         self._topology = app._topology
         self._writer = OfflineWriter()
         self._stores = OfflineStores()
-        self.committed: Mapping[Place, Committed] = {}
+        self.committed: Mapping[TopicPartition, Committed] = {}
         self.tally = Tally()
 
     def run(

@@ -111,7 +111,7 @@ class Worker:
     @property
     def committed(self) -> dict[TopicPartition, Committed]:
         groups = Groups(self.connection)
-        return groups.committed(self.plan.application_id, self.plan.places)
+        return groups.committed(self.plan.application_id, self.plan.source_partitions)
 
     @property
     def position(self) -> int:

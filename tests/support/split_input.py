@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lastword.kafka.connection import Connection
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.node import SourceNode, SourcePlan
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events

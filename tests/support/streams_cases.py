@@ -7,8 +7,9 @@ tell no value, JSON's null and a number apart.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from random import Random
 from typing import Any, NamedTuple
 
@@ -20,6 +21,17 @@ from lastword.pipelines.api.windows import SessionWindows, TimeWindows
 
 STORE = "store"
 TOPICS = ("a", "b", "c")
+
+
+Steps = tuple[tuple[str, str], ...]
+"""Kind and function of each step."""
+
+
+class Way(NamedTuple):
+    """One of the ways on which the records of some topics reach the fold."""
+
+    topics: tuple[str, ...]
+    steps: Steps
 
 
 class Given(NamedTuple):
@@ -35,12 +47,14 @@ class Given(NamedTuple):
 class Case:
     """A topology, its input, and how a pipeline is to run it.
 
-    ``records`` are in the order in which they are processed. ``cuts`` is where batches end,
+    All ``ways`` are merged, then come ``steps``. ``records`` are in the order in which they are
+    processed. ``cuts`` is where batches end,
     ``lose_stores`` whether the stores are lost after each, ``cache`` the option of that name.
     """
 
     topics: tuple[str, ...]
-    steps: tuple[tuple[str, str], ...]
+    ways: tuple[Way, ...]
+    steps: Steps
     fold: str
     function: str
     merger: str
@@ -57,6 +71,7 @@ class Case:
         """As java/StreamsCases.java reads it."""
         return {
             "topics": self.topics,
+            "ways": [way._asdict() for way in self.ways],
             "steps": self.steps,
             "fold": self.fold,
             "function": self.function,
@@ -78,9 +93,8 @@ class Case:
 
     def declare(self, app: Pipeline) -> Result:
         """The same as a pipeline."""
-        stream = app.stream(*self.topics)
-        for kind, name in self.steps:
-            stream = _STEPS[kind](stream, name)
+        ways = [_with_steps(app.stream(*way.topics), way.steps) for way in self.ways]
+        stream = _with_steps(reduce(Stream.merge, ways), self.steps)
         grouped = stream.group_by_key()
         if self.windows is not None:
             grouped = grouped.windowed_by(self.windows)
@@ -112,16 +126,19 @@ class Case:
     def _folded_records(self) -> Iterator[tuple[Any, int]]:
         """Key and time of the records that come through all steps with a key."""
         for given in self.records:
-            key: Any = given.key
-            value = None if given.value is None else json.loads(given.value)
-            value = NULL if given.value == b"null" else value
-            kept = True
-            for kind, name in self.steps:
-                kept = kept and (kind != "filter" or FILTERS[name](key, value))
-                value = MAPS[name](value) if kind == "map" else value
-                key = KEYS[name](key, value) if kind == "key" else key
-            if kept and key is not None:
-                yield key, given.timestamp_ms
+            for way in self.ways:
+                if given.topic not in way.topics:
+                    continue
+                key: Any = given.key
+                value = None if given.value is None else json.loads(given.value)
+                value = NULL if given.value == b"null" else value
+                kept = True
+                for kind, name in (*way.steps, *self.steps):
+                    kept = kept and (kind != "filter" or FILTERS[name](key, value))
+                    value = MAPS[name](value) if kind == "map" else value
+                    key = KEYS[name](key, value) if kind == "key" else key
+                if kept and key is not None:
+                    yield key, given.timestamp_ms
 
     def _folded(self, grouped: GroupedStream) -> Result:
         options: Any = {"cache": self.cache}
@@ -161,14 +178,12 @@ def _random_case(random: Random) -> Case:
     sessions_told = suppress and kind == "session"
     kept_longer = random.random() < 0.5 and not sessions_told
     topics = TOPICS[: random.choice((1, 1, 1, 2, 3))]
-    steps = tuple(
-        (kind, random.choice(_FUNCTIONS[kind]))
-        for kind in random.choice(((), (), ("filter",), ("map",), ("map", "filter"), ("key",)))
-    )
+    steps = _random_steps(((), (), ("filter",), ("map",), ("map", "filter"), ("key",)), random)
     logs = {topic: _random_records(topic, unit_ms, random) for topic in topics}
     one_batch = len(topics) > 1
     return Case(
         topics=topics,
+        ways=_random_ways(topics, random),
         steps=steps,
         fold=random.choice(("count", "reduce", "aggregate", "aggregate", "latest")),
         function=random.choice(tuple(REDUCERS)),
@@ -184,6 +199,26 @@ def _random_case(random: Random) -> Case:
         lose_stores=random.random() < 0.2,
         cache=random.random() < 0.7,
     )
+
+
+def _random_ways(topics: tuple[str, ...], random: Random) -> tuple[Way, ...]:
+    """Often one; otherwise several that share topics, each but one with a step of its own."""
+    count = random.choice((1, 1, 1, 2, 3))
+    if count == 1:
+        return (Way(topics, ()),)
+    kinds = (("filter",), ("map",), ("map", "filter"), ("filter", "map"))
+    ways = [Way(topics, _random_steps(kinds, random))]
+    for _ in range(1, count):
+        some = tuple(sorted(random.sample(topics, random.randint(1, len(topics)))))
+        ways.append(Way(some, _random_steps(kinds, random)))
+    if random.random() < 0.3:
+        ways[-1] = Way(topics[:1], ())
+    random.shuffle(ways)
+    return tuple(ways)
+
+
+def _random_steps(kinds: Sequence[tuple[str, ...]], random: Random) -> Steps:
+    return tuple((kind, random.choice(_FUNCTIONS[kind])) for kind in random.choice(kinds))
 
 
 def _random_windows(kind: str, unit_ms: int, random: Random) -> TimeWindows | SessionWindows | None:
@@ -257,6 +292,12 @@ _STEPS: dict[str, Callable[[Stream, str], Stream]] = {
     "map": lambda stream, name: stream.map_values(MAPS[name]),
     "key": lambda stream, name: stream.select_key(KEYS[name]),
 }
+
+
+def _with_steps(stream: Stream, steps: Steps) -> Stream:
+    for kind, name in steps:
+        stream = _STEPS[kind](stream, name)
+    return stream
 
 
 def _windows_as_json(windows: TimeWindows | SessionWindows | None) -> dict[str, int] | None:

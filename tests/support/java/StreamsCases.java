@@ -13,8 +13,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -129,17 +131,15 @@ public final class StreamsCases {
     }
 
     private static void build(final StreamsBuilder builder, final JsonNode given) {
-        final List<String> topics = new ArrayList<>();
-        given.get("topics").forEach(topic -> topics.add(topic.textValue()));
-        KStream<Bytes, JsonNode> stream = builder.stream(topics, Consumed.with(Serdes.Bytes(), VALUES));
-        for (final JsonNode step : given.get("steps")) {
-            final String function = step.get(1).textValue();
-            stream = switch (step.get(0).textValue()) {
-                case "filter" -> stream.filter((key, value) -> keeps(function, value));
-                case "map" -> stream.mapValues(value -> mapped(function, value));
-                default -> stream.selectKey((key, value) -> rekeyed(function, value));
-            };
+        final List<KStream<Bytes, JsonNode>> ways = new ArrayList<>();
+        final Map<List<String>, KStream<Bytes, JsonNode>> read = new HashMap<>();
+        for (final JsonNode way : given.get("ways")) {
+            final List<String> topics = new ArrayList<>();
+            way.get("topics").forEach(topic -> topics.add(topic.textValue()));
+            ways.add(withSteps(read(builder, read, topics), way.get("steps")));
         }
+        final KStream<Bytes, JsonNode> stream =
+            withSteps(ways.stream().reduce(KStream::merge).orElseThrow(), given.get("steps"));
         final String fold = given.get("fold").textValue();
         final JsonNode windows = given.get("windows");
         final String function = given.get("function").textValue();
@@ -190,6 +190,38 @@ public final class StreamsCases {
                 default -> told.write(timed.reduce(reducer, kept.windows(VALUES)), VALUES);
             }
         }
+    }
+
+    /** A topic can be read once only, so that what reads several of them merges them. */
+    private static KStream<Bytes, JsonNode> read(
+            final StreamsBuilder builder,
+            final Map<List<String>, KStream<Bytes, JsonNode>> read,
+            final List<String> topics) {
+        KStream<Bytes, JsonNode> known = read.get(topics);
+        if (known == null && topics.size() == 1) {
+            known = builder.stream(topics, Consumed.with(Serdes.Bytes(), VALUES));
+        } else if (known == null) {
+            known = read(builder, read, topics.subList(0, 1));
+            for (final String topic : topics.subList(1, topics.size())) {
+                known = known.merge(read(builder, read, List.of(topic)));
+            }
+        }
+        read.put(topics, known);
+        return known;
+    }
+
+    private static KStream<Bytes, JsonNode> withSteps(
+            final KStream<Bytes, JsonNode> start, final JsonNode steps) {
+        KStream<Bytes, JsonNode> stream = start;
+        for (final JsonNode step : steps) {
+            final String function = step.get(1).textValue();
+            stream = switch (step.get(0).textValue()) {
+                case "filter" -> stream.filter((key, value) -> keeps(function, value));
+                case "map" -> stream.mapValues(value -> mapped(function, value));
+                default -> stream.selectKey((key, value) -> rekeyed(function, value));
+            };
+        }
+        return stream;
     }
 
     /** Where results are kept: in the default stores, for as long as the case says. */

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lastword.kafka.groups import Place
 from lastword.kafka.write.transaction_writer import Output
 from lastword.pipelines import Pipeline
 from lastword.pipelines.graph.node import StorePlan
@@ -15,6 +14,7 @@ from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
+from lastword.records import TopicPartition
 from tests.support.offline_pipeline import OfflinePipeline
 
 
@@ -68,7 +68,7 @@ def test_a_source_without_records_in_a_batch_leaves_its_stores_alone() -> None:
     app.stream("a", "b").group_by_key().count("of-both")
     run = OfflinePipeline(app)
     run.run({"a": records((7, 1)), "b": []})
-    times = json.loads(run.committed[Place("a", 0)].metadata)["stream_times"]
+    times = json.loads(run.committed[TopicPartition("a", 0)].metadata)["stream_times"]
     assert times == {"of-a": 7, "of-both": 7}
 
 

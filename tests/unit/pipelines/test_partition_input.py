@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.node import SourceNode, SourcePlan
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.operators.events import Events

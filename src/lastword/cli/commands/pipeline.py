@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lastword.cli.subcommands.pipeline_describe import describe
 from lastword.cli.subcommands.pipeline_rebuild import rebuild
 from lastword.cli.subcommands.pipeline_status import status
 from lastword.cli.support.app_context import AppContext, with_app, with_cluster
@@ -30,6 +31,7 @@ def pipeline() -> None:
 
 pipeline.add_command(status)
 pipeline.add_command(rebuild)
+pipeline.add_command(describe)
 
 
 @pipeline.command()

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.durations import Duration, milliseconds
@@ -17,6 +17,7 @@ from lastword.metrics import Metrics
 from lastword.pipelines.api.folds import Field, check_field
 from lastword.pipelines.api.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.api.stream import Stream
+from lastword.pipelines.graph.describe import as_mermaid, as_text, as_values
 from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.graph.topology import Topology
@@ -107,6 +108,34 @@ class Pipeline:
         where = None if timestamp is None else check_field(timestamp)
         sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
         return Stream(self._topology, self._topology.add_merge(sources), key, value)
+
+    def describe(self, form: Literal["text", "mermaid"] = "text") -> str:
+        """Its topology: sources, operators, stores, and the topics it writes.
+
+        As text, or as a Mermaid flowchart that GitHub and many editors draw. Raises ConfigError
+        for a pipeline that cannot run. Needs neither Spark nor Kafka.
+
+        >>> app = Pipeline("shop")
+        >>> _ = app.stream("clicks").group_by_key().count("per-user")
+        >>> print(app.describe())
+        pipeline shop
+        <BLANKLINE>
+        part 1, reads clicks
+          source clicks
+          per-user (count) <- source clicks
+            store per-user, changelog shop-per-user-changelog
+        <BLANKLINE>
+        topics it writes
+          shop-per-user-changelog (changelog)
+          shop-quarantine (quarantine)
+          shop-control (control)
+        """
+        return as_mermaid(self._topology) if form == "mermaid" else as_text(self._topology)
+
+    @property
+    def topology(self) -> dict[str, Any]:
+        """The same as plain values: parts with their nodes and stores, and topics."""
+        return as_values(self._topology)
 
     def run(
         self,

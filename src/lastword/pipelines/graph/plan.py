@@ -72,7 +72,7 @@ class TaskPlan:
         return "+".join(sorted(self.sources))
 
     @property
-    def places(self) -> list[TopicPartition]:
+    def source_partitions(self) -> list[TopicPartition]:
         """Every partition of every source."""
         return [TopicPartition(topic, p) for topic in self.sources for p in range(self.partitions)]
 
@@ -112,5 +112,5 @@ class BatchOrder:
 
     committed: Mapping[TopicPartition, Committed]
     group_metadata: bytes
-    tables: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
-    spans: Mapping[Place, Span] = field(default_factory=dict)
+    tables: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Span] = field(default_factory=dict)

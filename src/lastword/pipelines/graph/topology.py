@@ -27,8 +27,8 @@ Purpose = Literal["changelog", "repartition", "table", "final", "control", "quar
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-Route = tuple[tuple[int, str], ...]
-"""The first of the ways from a source to a node, as the order of declaration goes."""
+Route = tuple[int, ...]
+"""The nodes from a source to a node, by when they were declared; of several ways the first."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,10 @@ class Topology:
         self.sources: dict[str, SourcePlan] = {}
         self.nodes: dict[str, Node] = {}
         self.own_topics: dict[str, OwnTopic] = {}
+        self.control = OwnTopic(f"{application_id}-control", "control")
+        self.quarantine = OwnTopic(f"{application_id}-quarantine", "quarantine")
         self._routes: dict[str, Route] = {}
+        self._routes_into: dict[str, dict[str, Route]] = {}
         self._numbers = Counter[str]()
 
     def add_source(self, source: SourcePlan) -> str:
@@ -75,21 +78,23 @@ class Topology:
     def add_merge(self, upstream: Iterable[str]) -> str:
         """The events of these nodes as one stream; a single node stays as it is.
 
-        Merges of merges become one. Two ways of one record go by the order of their declaration,
-        as in Kafka Streams; sources go by their names.
+        Merges of merges become one. What comes of one record by several ways goes by the order in
+        which these were declared, as in Kafka Streams.
         """
-        own = (len(self.nodes), "")
-        flat = dict.fromkeys(each for node in upstream for each in self._unmerged(node))
-        inputs = sorted(flat, key=lambda each: (*self._routes[each], own))
+        routes: dict[str, Route] = {}
+        for merged in upstream:
+            for each, route in self._merged_routes(merged, len(self.nodes)).items():
+                routes[each] = min(route, routes.get(each, route))
+        untouched = all(isinstance(self.nodes[each], SourceNode) for each in routes)
+        inputs = sorted(routes, key=lambda each: (() if untouched else routes[each], each))
         if len(inputs) == 1:
             return inputs[0]
-        known = [node for node in self.nodes.values() if node.inputs == tuple(inputs)]
-        same = next((node for node in known if isinstance(node, MergeNode)), None)
-        return (
-            same.name
-            if same
-            else self._add(MergeNode(self._numbered("merge"), tuple(inputs), "merge"))
-        )
+        for node in self.nodes.values():
+            if isinstance(node, MergeNode) and node.inputs == tuple(inputs):
+                return node.name
+        name = self._add(MergeNode(self._numbered("merge"), tuple(inputs), "merge"))
+        self._routes_into[name] = routes
+        return name
 
     def add_stateful(
         self,
@@ -155,15 +160,18 @@ class Topology:
         return parts_of(self.nodes, self.sources)
 
     def _add(self, node: Node) -> str:
-        own = (-1, node.topic) if isinstance(node, SourceNode) else (len(self.nodes), "")
-        upstream = min((self._routes[each] for each in node.inputs), default=())
-        self._routes[node.name] = (*upstream, own)
+        routes = [self._routes[each] for each in node.inputs]
+        self._routes[node.name] = (*min(routes), len(self.nodes)) if routes else ()
         self.nodes[node.name] = node
         return node.name
 
     def _numbered(self, kind: str) -> str:
         self._numbers[kind] += 1
         return f"{kind} {self._numbers[kind]}"
+
+    def _merged_routes(self, name: str, merge: int) -> Mapping[str, Route]:
+        """The inputs that a node brings into a merge, with their routes as far as there."""
+        return self._routes_into.get(name, {name: (*self._routes[name], merge)})
 
     def _unmerged(self, name: str) -> tuple[str, ...]:
         node = self.nodes[name]

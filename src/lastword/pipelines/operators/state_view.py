@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import NamedTuple
 
 from lastword.records import NO_HEADERS, Headers
 from lastword.rows import (
@@ -20,6 +21,16 @@ Update = tuple[bytes, bytes | None, int, Headers]
 
 A plain tuple: there is one for every key of a batch.
 """
+
+
+class Change(NamedTuple):
+    """What a batch made of one key: the value before it and after it; None is no value."""
+
+    key: bytes
+    old: bytes | None
+    new: bytes | None
+    timestamp_ms: int
+
 
 Kept = tuple[bytes | None, int]
 """A value with its timestamp; NOT_KEPT for a key that has none."""
@@ -39,7 +50,7 @@ class StateView:
         self._every_update = every_update
         self._is_new = store.checkpoint() is None
         self._dirty: dict[bytes, Update] = {}
-        self._had: dict[bytes, bool] = {}
+        self._before: dict[bytes, bytes | None] = {}
         self._log: list[Update] = []
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -57,14 +68,21 @@ class StateView:
         if self._is_new:  # most lookups of a first run
             return [None] * len(keys)
         rows = self._store.get_many(keys)
-        self._had.update(zip(keys, (row is not None for row in rows), strict=True))
+        self._before.update(zip(keys, rows, strict=True))
         return rows
+
+    def _look_up_changed(self) -> None:
+        """Find out what was there before of what was put without a look."""
+        self._stored([key for key in self._dirty if key not in self._before])
 
     def rows_added(self) -> int:
         """How many more rows the store has once the batch is committed."""
-        self._stored([key for key in self._dirty if key not in self._had])
-        had = self._had.get
-        return sum((update[1] is not None) - had(key, False) for key, update in self._dirty.items())
+        self._look_up_changed()
+        before = self._before.get
+        return sum(
+            (update[1] is not None) - (before(key) is not None)
+            for key, update in self._dirty.items()
+        )
 
     def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
         """The same with the timestamps they were put with."""
@@ -111,6 +129,16 @@ class StateView:
         rows = [(key, decode_row(row)) for key, row in self._store.scan()]
         rows.sort(key=lambda each: each[1].offset)
         return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
+
+    def changes(self) -> list[Change]:
+        """The keys that were put or forgotten in this batch, with the values before and now."""
+        self._look_up_changed()
+        found: list[Change] = []
+        for key, (_, value, timestamp_ms, _) in self._dirty.items():
+            row = self._before.get(key)
+            old = None if row is None else value_of(row)
+            found.append(Change(key, old, value, timestamp_ms))
+        return found
 
     def updates(self) -> list[Update]:
         """What goes to the changelog, in order."""

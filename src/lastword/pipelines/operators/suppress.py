@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from lastword.errors import PipelineError
 from lastword.pipelines.api.windows import Windows
 from lastword.pipelines.operators.operator import BatchContext
-from lastword.pipelines.operators.state_view import StateView, Update
+from lastword.pipelines.operators.state_view import Change, StateView, Update
 from lastword.records import NO_HEADERS
 
 _TIME_BYTES = 8
@@ -37,12 +37,11 @@ class OpenWindows:
         """
         (known,) = self._index.get_many([_HOW_MANY])
         if known is not None:
-            held = int.from_bytes(known, "big") + self._follow(state.updates(), before_ms)
+            held = int.from_bytes(known, "big") + self._follow(state.changes(), before_ms)
         else:
             # The first batch, or the first in which somebody wants windows held back.
-            held = self._follow(
-                ((*row, 0, NO_HEADERS) for row in state.scan(None, None)), before_ms
-            )
+            opened = (Change(row, None, value, 0) for row, value in state.scan(None, None))
+            held = self._follow(opened, before_ms)
         now_ms = context.stream_time_ms
         due = sorted(entry for entry, _ in self._index.scan(None, _time(now_ms + 1)))
         for entry in due:
@@ -58,27 +57,19 @@ class OpenWindows:
             for row, (value, at_ms) in zip(rows, state.get_with_times(rows), strict=True)
         ]
 
-    def _follow(self, updates: Iterable[Update], before_ms: int) -> int:
+    def _follow(self, changes: Iterable[Change], before_ms: int) -> int:
         """Take in windows that were opened and drop those that are gone; how many more there are.
 
-        Windows that had closed before are told already, and do not change but by expiring. Only
+        Windows that had closed before are emitted already, and do not change but by expiring. Only
         a session can begin at the very time at which it closes.
         """
-        wanted: dict[bytes, tuple[bool, int]] = {}
-        for row, value, at_ms, _ in updates:
-            closes_at_ms = self._windows.closes_at_ms(row)
-            if closes_at_ms >= before_ms:
-                wanted[_time(closes_at_ms) + row] = (value is not None, at_ms)
         more = 0
-        entries = list(wanted)
-        for entry, known in zip(entries, self._index.get_many(entries), strict=True):
-            is_open, at_ms = wanted[entry]
-            if is_open and known is None:
-                self._index.put(entry, _OPEN, at_ms)
-                more += 1
-            elif not is_open and known is not None:
-                self._index.put(entry, None, at_ms)
-                more -= 1
+        for row, old, new, at_ms in changes:
+            closes_at_ms = self._windows.closes_at_ms(row)
+            if closes_at_ms < before_ms or (old is None) == (new is None):
+                continue
+            self._index.put(_time(closes_at_ms) + row, None if new is None else _OPEN, at_ms)
+            more += 1 if old is None else -1
         return more
 
     def _refuse_beyond_limit(self, held: int) -> None:

@@ -60,8 +60,8 @@ class Driver:
         self._settings = settings
         self._life = life
         self._application_id = topology.application_id
-        self._control = OwnTopic(f"{topology.application_id}-control", "control")
-        self._quarantine = OwnTopic(f"{topology.application_id}-quarantine", "quarantine")
+        self._control = topology.control
+        self._quarantine = topology.quarantine
         self._lost = threading.Event()
 
     def create_topics(self) -> None:

@@ -178,7 +178,7 @@ class PipelineQuery:
         return processed
 
     def _committed(self) -> dict[TopicPartition, Committed]:
-        return self._groups.committed(self._plan.group, self._plan.places)
+        return self._groups.committed(self._plan.group, self._plan.source_partitions)
 
     def _tables(self) -> dict[TopicPartition, tuple[int, int]]:
         """The ends of the tables that events are joined to, captured once for the batch."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from lastword.kafka.groups import Committed, Place
+from lastword.kafka.groups import Committed
 from lastword.kafka.write.transaction_writer import NOW, Output, PositionsAt
 from lastword.pipelines.graph.node import SinkNode, StatefulNode
 from lastword.pipelines.graph.offset_metadata import (
@@ -33,10 +33,10 @@ class Writer(Protocol):
 
     def write(
         self,
-        outputs: Mapping[Place, Sequence[Output]],
+        outputs: Mapping[TopicPartition, Sequence[Output]],
         positions_at: PositionsAt,
         group_metadata: bytes,
-    ) -> dict[Place, int]:
+    ) -> dict[TopicPartition, int]:
         """Commit both; returns the next offset of each place written."""
 
 
@@ -65,10 +65,10 @@ class PartitionRun:
         self._stores = stores
         self._metadata = join_metadata(each.metadata for each in committed.values())
         self._stream_times = self._metadata.stream_times
-        self._outputs: defaultdict[Place, list[Output]] = defaultdict(list)
+        self._outputs: defaultdict[TopicPartition, list[Output]] = defaultdict(list)
         self._input = PartitionInput(plan, given, committed, order.spans)
         self.tally.records, self.tally.skipped = self._input.records, self._input.skipped
-        self._positions: dict[Place, Committed] = {}
+        self._positions: dict[TopicPartition, Committed] = {}
         self._states: list[tuple[StoreState, StateView]] = []
 
     def commit(self, writer: Writer, group_metadata: bytes) -> Positions:
@@ -145,10 +145,12 @@ class PartitionRun:
             )
             self._outputs[place].append((each.key, raw, NOW, headers))
 
-    def _changelog_end(self, state: StoreState, view: StateView, ends: Mapping[Place, int]) -> int:
+    def _changelog_end(
+        self, state: StoreState, view: StateView, ends: Mapping[TopicPartition, int]
+    ) -> int:
         if isinstance(view, TableView):
             return view.position
-        place = Place(state.plan.changelog or "", self._partition)
+        place = TopicPartition(state.plan.changelog or "", self._partition)
         return ends.get(place, self._metadata.changelogs.get(state.plan.name, 0))
 
     def _next_positions(self, ends: Mapping[TopicPartition, int]) -> Positions:
@@ -163,7 +165,7 @@ class PartitionRun:
                 changelogs[state.plan.name] = view.position
         text = encode_metadata(OffsetMetadata(self._stream_times, changelogs))
         self._positions = {
-            Place(topic, self._partition): Committed(offset, text)
+            TopicPartition(topic, self._partition): Committed(offset, text)
             for topic, offset in self._input.positions.items()
         }
         return self._positions

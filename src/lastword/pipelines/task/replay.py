@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Place
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.transaction_writer import Output, PositionsAt
@@ -22,6 +21,7 @@ from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.pipelines.task.partition_run import PartitionRun, Positions
 from lastword.pipelines.task.partition_stores import ScratchState
 from lastword.pipelines.task.task_input import read_inputs
+from lastword.records import TopicPartition
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.rows import decode_row
@@ -85,7 +85,7 @@ class Replay:
         self._counts = Counts()
         self._partition: int | None = None
         self._committed: Positions = {}
-        self._ends = Counter[Place]()
+        self._ends = Counter[TopicPartition]()
         self._stores: dict[str, RocksDBStore] = {}
 
     def fold(self, batch: pa.RecordBatch) -> None:
@@ -104,8 +104,11 @@ class Replay:
         return ScratchState(plan, self._stores[plan.name])
 
     def write(
-        self, outputs: Mapping[Place, Sequence[Output]], positions_at: PositionsAt, _: bytes
-    ) -> dict[Place, int]:
+        self,
+        outputs: Mapping[TopicPartition, Sequence[Output]],
+        positions_at: PositionsAt,
+        _: bytes,
+    ) -> dict[TopicPartition, int]:
         """Write nothing, and count the offsets that the records would have had."""
         self._ends.update({place: len(records) for place, records in outputs.items()})
         ends = {place: self._ends[place] for place in outputs}
