@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.support.context import AppContext, with_app
+from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.pipeline_target import load_pipeline
 
 
