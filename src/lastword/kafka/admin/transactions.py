@@ -75,15 +75,23 @@ def open_transactions(
     return sorted(_with_coordinator(each, known) for each in found)
 
 
-def holder_of(connection: Connection, transactional_id: str) -> tuple[int, int]:
-    """The producer id and the epoch of whoever holds a transactional id now."""
+def holder_of(
+    connection: Connection, transactional_id: str, topic: str, partition: int
+) -> tuple[int, int, bool]:
+    """The producer id and the epoch of whoever holds a transactional id now.
+
+    And whether the leader of a partition knows that producer id.
+    """
+    place = _Place(topic, partition)
     with wire_admin(connection, doing=f"looking for the holder of {transactional_id!r}") as admin:
         found = admin.describe_transactions([transactional_id])[transactional_id]
+        active = admin.describe_producers([place])[place].active_producers
     if found.producer_id < 0 or found.producer_epoch < 0:
         raise ConnectionFailedError(
             f"the cluster does not say who holds {transactional_id!r}", hint="try again"
         )
-    return found.producer_id, found.producer_epoch
+    known = any(each.producer_id == found.producer_id for each in active)
+    return found.producer_id, found.producer_epoch, known
 
 
 def _with_coordinator(

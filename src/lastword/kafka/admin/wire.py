@@ -1,4 +1,4 @@
-"""The admin requests that librdkafka lacks, made through kafka-python."""
+"""The requests that librdkafka lacks, made through kafka-python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lastword.errors import ConfigError, ConnectionFailedError, TopicError, TopicNotFoundError
+from lastword.errors import (
+    ConfigError,
+    ConnectionFailedError,
+    LastwordError,
+    TopicError,
+    TopicNotFoundError,
+)
 from lastword.kafka.connection import Connection
 from lastword.kafka.connection.discreet_logs import keep_discreet
 
@@ -31,16 +37,20 @@ def wire_admin(
 
 def open_wire_admin(connection: Connection, *, timeout_seconds: float) -> Any:
     """The same client, to be kept and closed by the caller; one thread uses it."""
-    kafka = kafka_python()
+    timeout_ms = int(timeout_seconds * 1000)
+    limits = {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}
+    return kafka_python().KafkaAdminClient(**wire_settings(connection) | limits)
+
+
+def wire_settings(connection: Connection) -> dict[str, Any]:
+    """How a client of kafka-python reaches the cluster; its log keeps secrets from now on."""
     keep_discreet("kafka")
     settings = connection.kafka_python()
-    timeout_ms = int(timeout_seconds * 1000)
-    settings |= {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}
     if connection.oauth is not None:
         from lastword.kafka.connection.token_provider import TokenProvider  # noqa: PLC0415
 
         settings["sasl_oauth_token_provider"] = TokenProvider(connection.oauth)
-    return kafka.KafkaAdminClient(**settings)
+    return settings
 
 
 @contextmanager
@@ -49,14 +59,12 @@ def wire_errors(connection: Connection, *, doing: str) -> Iterator[None]:
     try:
         yield
     except kafka_python().errors.KafkaError as error:
-        raise _failure(error, doing, connection.bootstrap_servers) from error
+        raise wire_failure(error, doing, connection.bootstrap_servers) from error
 
 
 def kafka_python() -> Any:
     """The package, loaded when it is first needed."""
-    with warnings.catch_warnings():
-        # kafka-python reads its own files with a call that Python 3.11 deprecates.
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with kafka_python_imported():
         # Loaded only here: it takes a quarter of a second that few commands need.
         import kafka  # noqa: PLC0415
         import kafka.admin  # noqa: PLC0415
@@ -64,7 +72,16 @@ def kafka_python() -> Any:
     return kafka
 
 
-def _failure(error: Any, doing: str, servers: str) -> Exception:
+@contextmanager
+def kafka_python_imported() -> Iterator[None]:
+    """Import kafka-python in this block: it reads files with a call that Python 3.11 deprecates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def wire_failure(error: Any, doing: str, servers: str) -> LastwordError:
+    """The error to raise when ``doing`` ended in an error of kafka-python."""
     from kafka import errors  # noqa: PLC0415
 
     if isinstance(error, errors.UnknownTopicOrPartitionError):

@@ -18,6 +18,10 @@ _FOLLOW_THE_LOG = (
 )
 
 
+class FenceNotKeptError(Exception):
+    """The leader accepted a batch of an older epoch; stays in this package."""
+
+
 def fenced(place: str, reason: str) -> FencedError:
     """Somebody else took over; the batch was not written."""
     return FencedError(

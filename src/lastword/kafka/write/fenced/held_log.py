@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,9 +21,21 @@ from lastword.kafka.write.fenced.fence import (
     Holder,
     fence_write,
 )
+from lastword.kafka.write.fenced.predecessor import refuse_foreign_fence
 from lastword.records import Write
 
 TIMEOUT_S = 30.0
+
+
+class Taken(NamedTuple):
+    """A transactional id that was taken over.
+
+    ``known_here`` says that the leader of the partition knows the producer id: then it has
+    fenced here before, and every earlier holder has it, too.
+    """
+
+    holder: Holder
+    known_here: bool
 
 
 class HeldLog(ABC):
@@ -66,9 +79,14 @@ class HeldLog(ABC):
         self._drop()
         deadline = self._clock.monotonic() + self._timeout_s
         try:
-            holder = self._init(deadline)
+            holder, known = self._init(deadline)
+            if not known:
+                refuse_foreign_fence(
+                    self._connection, self._topic, self._partition, holder, self._clock
+                )
             self._held = FenceRecord(note.instance, note.plan, holder.producer_id, holder.epoch)
             (offset,) = self._send_proving([fence_write(self._held)], deadline)
+            self._check_fence(deadline)
         except (IndeterminateError, WriteFailedError) as error:
             self._drop()
             raise ConnectionFailedError(
@@ -87,6 +105,7 @@ class HeldLog(ABC):
             raise not_held(self._place)
         if not records:
             return []
+        self.renew()
         return self._send_proving(records, self._clock.monotonic() + self._timeout_s)
 
     def prove(self) -> None:
@@ -129,7 +148,15 @@ class HeldLog(ABC):
         self._free()
 
     @abstractmethod
-    def _init(self, deadline: float) -> Holder:
+    def _check_fence(self, deadline: float) -> None:
+        """Make sure that the fence holds, now that its record is in the log."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Keep the cluster from forgetting the fence."""
+
+    @abstractmethod
+    def _init(self, deadline: float) -> Taken:
         """Take over the transactional id."""
 
     @abstractmethod

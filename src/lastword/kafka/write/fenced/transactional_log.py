@@ -19,7 +19,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free
 from lastword.kafka.write.fenced.failures import fenced, not_held, not_written, too_large, unknown
 from lastword.kafka.write.fenced.fence import Holder
-from lastword.kafka.write.fenced.held_log import TIMEOUT_S, HeldLog
+from lastword.kafka.write.fenced.held_log import TIMEOUT_S, HeldLog, Taken
 from lastword.kafka.write.fenced.transactions import CallError, Transactions
 from lastword.records import Write
 
@@ -77,14 +77,20 @@ class TransactionalLog(HeldLog):
     def renew(self) -> None:
         """Nothing to do: a coordinator that forgot the id refuses its holder's transactions."""
 
-    def _init(self, deadline: float) -> Holder:
+    def _init(self, deadline: float) -> Taken:
         self._client = client = Transactions(self._settings, self._topic, self._partition)
         try:
             client.init(lambda: self._left(deadline))
         except CallError as raised:
             raise self._why_not_taken_over(raised.error) from raised
         # Whoever takes over after this fences our first append: so what it says is about us.
-        return Holder(*holder_of(self._connection, self._transactional_id))
+        producer_id, epoch, known = holder_of(
+            self._connection, self._transactional_id, self._topic, self._partition
+        )
+        return Taken(Holder(producer_id, epoch), known)
+
+    def _check_fence(self, deadline: float) -> None:
+        """Nothing to do: that a new holder fences the old ones is what transactions promise."""
 
     def _send(self, records: Sequence[Write], deadline: float) -> list[int]:
         client = self._client

@@ -1,0 +1,237 @@
+"""Requests about one partition and one transactional id, over kafka-python's client.
+
+Connections, TLS, SASL and the search for leaders are the library's. Its event loop runs in the
+thread that asks, so an append costs no switch of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.clock import Clock
+from lastword.errors import (
+    ConnectionFailedError,
+    FencedError,
+    LastwordError,
+    TopicNotFoundError,
+)
+from lastword.kafka.admin.wire import kafka_python_imported, wire_failure, wire_settings
+from lastword.kafka.connection import Connection
+from lastword.kafka.connection.connection import (
+    RECONNECT_BACKOFF_MS,
+    RECONNECT_BACKOFF_MS_MAX,
+    SOCKET_TIMEOUT_MS,
+)
+from lastword.kafka.write.fenced.fence import Holder
+from lastword.kafka.write.fenced.sending import Answer, NoAnswerError, NotSentError
+
+with kafka_python_imported():
+    from kafka import TopicPartition, errors
+    from kafka.net.manager import KafkaConnectionManager
+    from kafka.net.selector import NetworkSelector
+    from kafka.protocol.admin import DescribeProducersRequest
+    from kafka.protocol.metadata import FindCoordinatorRequest
+    from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
+
+_TRANSACTION = 1  # the kind of coordinator
+_TRANSACTION_TIMEOUT_MS = 60_000  # of transactions that are never begun
+_AGAIN_S = 0.01
+_IDLE_S = 1.0
+NO_HOLDER = Holder(-1, -1)
+
+
+class PartitionWire:
+    """Asks the leader of a partition and the coordinator of a transactional id.
+
+    One thread uses it. Each call returns or raises by its deadline, a time of the clock's
+    ``monotonic``. Making one connects to nothing.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        partition: int,
+        transactional_id: str,
+        clock: Clock,
+    ) -> None:
+        self._place = TopicPartition(topic, partition)
+        self._servers, self._clock = connection.bootstrap_servers, clock
+        self._transactional_id = transactional_id
+        settings = wire_settings(connection) | {
+            "request_timeout_ms": SOCKET_TIMEOUT_MS,
+            "reconnect_backoff_ms": RECONNECT_BACKOFF_MS,
+            "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MS_MAX,
+        }
+        self._net = NetworkSelector(**settings)
+        self._manager = KafkaConnectionManager(self._net, **settings)
+        self._cluster = self._manager.cluster
+        self._cluster.config["allow_auto_create_topics"] = False
+        self._coordinator: int | None = None
+        self._used_at = 0.0
+
+    def connect(self, deadline: float) -> None:
+        """Find the cluster and the partition."""
+        topic, partition = self._place
+        try:
+            self._manager.bootstrap(self._left_ms(deadline))
+            self._cluster.add_topic(topic)
+            self._net.run(self._cluster.refresh_metadata)
+        except errors.KafkaError as error:
+            raise self._failure(error) from error
+        if partition not in (self._cluster.partitions_for_topic(topic) or ()):
+            raise TopicNotFoundError(
+                f"there is no topic {topic!r} with a partition {partition} at {self._servers}",
+                hint=f"see what there is: lastword topic describe {topic}",
+            )
+
+    def init(self, deadline: float, current: Holder = NO_HOLDER) -> Holder:
+        """Take over the transactional id, aborting a transaction that is open.
+
+        With a ``current`` holder only if nobody else did meanwhile; else raises FencedError.
+        """
+        while True:
+            try:
+                return self._init(current, deadline)
+            except (errors.ProducerFencedError, errors.InvalidProducerEpochError) as error:
+                raise FencedError(str(error)) from error
+            except errors.KafkaError as error:
+                if not error.retriable or not self._left_ms(deadline):
+                    raise self._failure(error) from error
+                if not isinstance(error, errors.ConcurrentTransactionsError):
+                    self._coordinator = None
+            self._clock.sleep(_AGAIN_S)
+
+    def knows(self, producer_id: int, deadline: float) -> bool:
+        """Whether the leader knows this producer id in this partition."""
+        topic = DescribeProducersRequest.TopicRequest(
+            name=self._place.topic, partition_indexes=[self._place.partition]
+        )
+        while True:
+            try:
+                leader = self._cluster.leader_for_partition(self._place)
+                response = self._ask(DescribeProducersRequest(topics=[topic]), leader, deadline)
+                (found,) = response.topics[0].partitions
+                _raise_for(found.error_code)
+            except errors.KafkaError as error:
+                if not error.retriable or not self._left_ms(deadline):
+                    raise self._failure(error) from error
+                self.find_leader(deadline)
+            else:
+                return any(each.producer_id == producer_id for each in found.active_producers)
+
+    def produce(self, batch: bytes, deadline: float) -> Answer:
+        """Have the leader append an encoded batch, acknowledged by all replicas in sync.
+
+        Raises NotSentError or NoAnswerError.
+        """
+        leader = self._leader(deadline)
+        waits_ms = min(SOCKET_TIMEOUT_MS, self._left_ms(deadline))
+        if not waits_ms:
+            raise NotSentError("no time is left")
+        answer = leader.send_request(
+            _produce_request(self._place, batch, waits_ms), request_timeout_ms=waits_ms
+        )
+        # The request's own timer closes the connection, so that nothing is answered later.
+        self._net.poll(future=answer)
+        self._used_at = self._clock.monotonic()
+        if isinstance(answer.exception, errors.NodeNotReadyError):
+            raise NotSentError(str(answer.exception))
+        if answer.exception is not None:
+            raise NoAnswerError(str(answer.exception) or type(answer.exception).__name__)
+        found = answer.value.responses[0].partition_responses[0]
+        return Answer(found.error_code, found.base_offset)
+
+    def find_leader(self, deadline: float) -> None:
+        """Ask the cluster who leads the partition, after a moment; no answer is no error."""
+        self._clock.sleep(min(_AGAIN_S, self._left_ms(deadline) / 1000))
+        try:
+            self._run(self._cluster.refresh_metadata, deadline)
+        except errors.KafkaError:
+            return
+
+    def close(self) -> None:
+        """Close all connections; idempotent."""
+        self._manager.close()
+        self._net.close()
+
+    def _init(self, current: Holder, deadline: float) -> Holder:
+        if self._coordinator is None:
+            self._coordinator = self._find_coordinator(deadline)
+        request = InitProducerIdRequest(
+            transactional_id=self._transactional_id,
+            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            producer_id=current.producer_id,
+            producer_epoch=current.epoch,
+            min_version=3,
+            max_version=4,
+        )
+        response = self._ask(request, self._coordinator, deadline)
+        _raise_for(response.error_code)
+        if response.producer_id < 0 or response.producer_epoch < 0:
+            # Batches of the producer id -1 would be accepted, and not be fenced by anybody.
+            raise ConnectionFailedError(
+                f"the cluster gave {self._transactional_id!r} no producer id", hint="try again"
+            )
+        return Holder(response.producer_id, response.producer_epoch)
+
+    def _find_coordinator(self, deadline: float) -> int:
+        request = FindCoordinatorRequest(
+            key_type=_TRANSACTION, coordinator_keys=[self._transactional_id], min_version=4
+        )
+        (found,) = self._ask(request, None, deadline).coordinators
+        _raise_for(found.error_code)
+        return int(found.node_id)
+
+    def _ask(self, request: Any, node: int | None, deadline: float) -> Any:
+        """The answer of a node, or of any one."""
+        return self._run(self._manager.send, deadline, request, node)
+
+    def _run(self, call: Any, deadline: float, *arguments: Any) -> Any:
+        """Raises KafkaTimeoutError, which is retriable, when there is no answer in time."""
+        asked = self._manager.call_soon(call, *arguments)
+        self._net.poll(timeout_ms=self._left_ms(deadline), future=asked)
+        if not asked.is_done:
+            raise errors.KafkaTimeoutError("no answer in time")
+        if asked.exception is not None:
+            raise asked.exception
+        return asked.value
+
+    def _leader(self, deadline: float) -> Any:
+        """A connection to the leader, ready to be used."""
+        if self._clock.monotonic() - self._used_at > _IDLE_S:
+            self._net.poll(timeout_ms=0)  # the broker may have closed it meanwhile
+        try:
+            found = self._manager.get_connection(self._cluster.leader_for_partition(self._place))
+        except errors.KafkaError as error:
+            raise NotSentError(f"no connection to the leader: {error}") from error
+        if not found.connected:
+            self._net.poll(timeout_ms=self._left_ms(deadline), future=found.init_future)
+        if not found.connected:
+            raise NotSentError(f"no connection to the leader: {found.init_future.exception}")
+        return found
+
+    def _failure(self, error: Any) -> LastwordError:
+        topic, partition = self._place
+        return wire_failure(error, f"taking over {topic}, partition {partition}", self._servers)
+
+    def _left_ms(self, deadline: float) -> int:
+        return max(0, int((deadline - self._clock.monotonic()) * 1000))
+
+
+def _produce_request(place: Any, batch: bytes, waits_ms: int) -> Any:
+    data = ProduceRequest.TopicProduceData
+    rows = data.PartitionProduceData(index=place.partition, records=batch)
+    return ProduceRequest(
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=waits_ms,
+        topic_data=[data(name=place.topic, partition_data=[rows])],
+        min_version=3,
+        max_version=9,  # as kafka-python's own producer; later ones name topics by their ids
+    )
+
+
+def _raise_for(code: int) -> None:
+    if code:
+        raise errors.for_code(code)()
