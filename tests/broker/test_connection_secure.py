@@ -7,20 +7,26 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
 from lastword.broker.runtime import KafkaRuntime
-from lastword.errors import ConfigError, ConnectionFailedError, LastwordError
+from lastword.errors import ConfigError, ConnectionFailedError, FencedError, LastwordError
 from lastword.jvm.java_server import JavaProgram
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.admin.transactions import open_transactions
 from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.write.fenced import FencedLog, FenceNote
+from lastword.kafka.write.fenced.idempotent_log import IdempotentLog
+from lastword.kafka.write.fenced.transactional_log import TransactionalLog
+from lastword.records import Write
 from lastword.testing.certificates import make_certificates
+from lastword.testing.read_log import read_log
 from lastword.testing.secure_broker import SecureBroker
 from lastword.topics.creation import create_topic
 
@@ -167,3 +173,22 @@ def test_talking_plaintext_to_a_tls_port_does_not_get_in(secure_broker: SecureBr
     naive = Connection(bootstrap_servers=secure_broker.login_servers)
     with pytest.raises(ConnectionFailedError):
         Admin(naive, timeout_seconds=1).cluster_id()
+
+
+@pytest.mark.parametrize("way", [IdempotentLog, partial(TransactionalLog, batch_bytes=100_000)])
+def test_fenced_logs_take_over_from_each_other(
+    connection: Connection, topic_name: str, way: Callable[..., FencedLog]
+) -> None:
+    with Admin(connection) as admin:
+        create_topic(admin, topic_name, partitions=1)
+    old, new = (way(connection, topic_name, 0, f"tests:owner:{topic_name}:0") for _ in range(2))
+    old.take_over(FenceNote("old", 1))
+    old.append([Write(b"key", b"1")])
+    new.take_over(FenceNote("new", 2))
+    with pytest.raises(FencedError):
+        old.append([Write(b"key", b"2")])
+    new.append([Write(b"key", b"3")])
+    old.close()
+    new.close()
+    rows = [record for record in read_log(connection, topic_name) if record.key == b"key"]
+    assert [record.value for record in rows] == [b"1", b"3"]

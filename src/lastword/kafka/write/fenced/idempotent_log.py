@@ -172,7 +172,10 @@ class IdempotentLog(HeldLog):
         if meaning is Meaning.TOO_LARGE:
             return too_large(self._place, self._topic, reason)
         if meaning is Meaning.INVALID:
-            return InvalidRecordError(f"{self._place} does not take the records: {reason}")
+            return InvalidRecordError(
+                f"{self._place} does not take the records: {reason}",
+                hint="correct them by what the settings of the topic allow",
+            )
         return not_written(self._place, reason)
 
     def _refuse_if_old(self) -> None:
