@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from lastword.errors import LastwordError
     from lastword.kafka.admin import Admin
     from lastword.kafka.connection import Connection
-    from lastword.records import Position, Record, Version
+    from lastword.records import ABSENT, Position, Record, Version
     from lastword.stores.base import Capabilities, Store
     from lastword.table.entry import Answer, Change, Entry
     from lastword.table.table import Table
     from lastword.table.table_state import TableState
-    from lastword.table.writes import TOMBSTONE
+    from lastword.table.writing.election import election
+    from lastword.table.writing.writes import TOMBSTONE
     from lastword.topics.creation import create_topic
     from lastword.writer.event_log import EventLog
     from lastword.writer.outcome import Outcome
 
 _HOMES = {
+    "ABSENT": "lastword.records",
     "Admin": "lastword.kafka.admin",
     "Answer": "lastword.table.entry",
     "Capabilities": "lastword.stores.base",
@@ -39,14 +41,16 @@ _HOMES = {
     "Position": "lastword.records",
     "Record": "lastword.records",
     "Store": "lastword.stores.base",
-    "TOMBSTONE": "lastword.table.writes",
+    "TOMBSTONE": "lastword.table.writing.writes",
     "Table": "lastword.table.table",
     "TableState": "lastword.table.table_state",
     "Version": "lastword.records",
     "create_topic": "lastword.topics.creation",
+    "election": "lastword.table.writing.election",
 }
 
 __all__ = [
+    "ABSENT",
     "TOMBSTONE",
     "Admin",
     "Answer",
@@ -64,6 +68,7 @@ __all__ = [
     "TableState",
     "Version",
     "create_topic",
+    "election",
     "errors",
 ]
 

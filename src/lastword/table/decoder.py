@@ -8,8 +8,8 @@ from lastword.codecs.base import Codec, KeyCodec
 from lastword.errors import ConfigError, DecodeError
 from lastword.metrics import Counter
 from lastword.records import Record, Validate, Version
-from lastword.rows import decode_row, offset_of, value_of
-from lastword.table.entry import Change, Entry
+from lastword.rows import decode_row, encode_row, offset_of, value_of
+from lastword.table.entry import Change, Entry, RawEntry
 
 BadRecordPolicy = Literal["fail", "skip", "quarantine"]
 
@@ -64,6 +64,11 @@ class Decoder:
         except DecodeError as error:
             self.handle_bad(error, partition, offset_of(row))
             return None
+
+    def entry_of(self, raw: RawEntry) -> Entry | None:
+        """The same of an entry in bytes."""
+        row = encode_row(raw.version.offset, raw.timestamp_ms, raw.headers, raw.value)
+        return self.entry(raw.version.partition, raw.key, row)
 
     def row_value(self, partition: int, row: bytes, default: Any) -> Any:
         """Only the value of the row; the default when it is bad and the policy is not to fail."""

@@ -26,7 +26,10 @@ from lastword.table.table_config import TableConfig
 from lastword.table.table_state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
-from lastword.table.writes import Writes
+from lastword.table.writing.owned_writes import OwnedWrites
+from lastword.table.writing.safe_writes import SafeWrites
+from lastword.table.writing.writes import Writes
+from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.sole_writer import SoleWriter
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))
@@ -90,6 +93,11 @@ class Lifecycle:
             raise self._closed()
         return self._writes
 
+    @property
+    def safe_writes(self) -> SafeWrites:
+        """The writes that owners decide; raises ConfigError where there are none."""
+        return SafeWrites(self.raw.require_owned(), self.decoder)
+
     def start(self) -> None:
         """Check, lock and open everything, and begin to restore."""
         with self._lock:
@@ -114,7 +122,7 @@ class Lifecycle:
             self._metrics.gauge("contact_age_seconds", lambda: replicas.currency().contact_age_s)
             self.machine.move(TableState.RESTORING)
             try:
-                parts.replicas.start()
+                parts.start()
             except Exception as error:
                 self._on_failure(error)
                 raise
@@ -205,16 +213,28 @@ class Lifecycle:
         past = None
         if config.keep is not None:
             past = VersionReads(parts.replicas, keyspace, parts.admin, serving, config.clock)
+        owned = None
+        if parts.writers.owned is not None:
+            owned = OwnedWrites(
+                parts.writers.owned,
+                config.topic,
+                keyspace,
+                operations=ValueOperations(config.decoder.value),
+                ttl_ms=config.ttl_ms,
+                wait_for=parts.replicas.wait_for,
+                clock=config.clock,
+            )
         return RawTable(
             parts.replicas,
             parts.record_filter,
-            parts.writer,
+            parts.writers.path,
             admin=parts.admin,
             log_source=parts.log_source,
             serving=serving,
             metrics=self._metrics,
             clock=config.clock,
             past=past,
+            owned=owned,
         )
 
     def _closed(self) -> LastwordError:
@@ -242,13 +262,13 @@ class Lifecycle:
 
     def _on_restored(self, replica: Replica) -> None:
         """Evict what the restore brought in."""
-        if (sole_writer := self.parts.sole_writer) is not None:
+        if (sole_writer := self.parts.writers.sole_writer) is not None:
             sole_writer.connect()  # not while readers wait for the lock
             with replica.lock:
                 _evict(replica, sole_writer)
 
     def _keep_to_capacity(self, replica: Replica, batch: Batch) -> None:
-        if (sole_writer := self.parts.sole_writer) is not None:
+        if (sole_writer := self.parts.writers.sole_writer) is not None:
             sole_writer.check(batch)
             _evict(replica, sole_writer)
 

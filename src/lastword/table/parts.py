@@ -28,35 +28,31 @@ from lastword.stores.versioned import VersionedStore
 from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
 from lastword.table.table_config import TableConfig
+from lastword.table.writing.writers import Writers, make_writers
 from lastword.topics.check import Finding, check_topic, require_fit
-from lastword.writer.default_ttl import DefaultTtl
-from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
-from lastword.writer.instance_fence import InstanceFence
-from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
-from lastword.writer.sole_writer import SoleWriter
-from lastword.writer.write_path import WritePath
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything an open table holds; ``close`` frees it in the right order.
-
-    ``sole_writer`` is the writer of a table that evicts keys; others have none.
-    """
+    """Everything an open table holds; ``close`` frees it in the right order."""
 
     admin: Admin
     log_source: LogSource
     decoder: Decoder
     record_filter: RecordFilter
     replicas: ReplicaSet
-    writer: WritePath
-    sole_writer: SoleWriter | None
+    writers: Writers
+
+    def start(self) -> None:
+        """Follow the topic, and offer to own its partitions where owners decide writes."""
+        self.replicas.start()
+        self.writers.open()
 
     def close(self) -> None:
         """Stop writing, following and storing; idempotent."""
-        self.writer.close()
+        self.writers.close()
         self.replicas.close()
         self.admin.close()
 
@@ -99,32 +95,15 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         return Replica(config.topic, _follower(partition, store, record_filter, config))
 
     replicas = ReplicaSet(following, stores, replica, opened)
-    direct = DirectWriter(
-        config.connection,
-        config.topic,
-        batch_bytes=batch_bytes,
-        timeout_s=WRITE_TIMEOUT_S,
-        keyspace=keyspace,
-        clock=config.clock,
-    )
-    writer = ReadYourWrites(direct, config.topic, replicas.wait_for, timeout_s=APPLY_TIMEOUT_S)
-    sole_writer = None
-    if mark is not None:
-        fence = InstanceFence(config.topic, config.clock)
-        sole_writer = SoleWriter(writer, direct, mark, fence)
-    return Parts(
-        admin,
-        log_source,
-        decoder,
-        record_filter,
-        replicas,
-        _with_ttl(sole_writer or writer, config.ttl_ms),
-        sole_writer,
-    )
-
-
-def _with_ttl(path: WritePath, ttl_ms: int | None) -> WritePath:
-    return path if ttl_ms is None else DefaultTtl(path, ttl_ms)
+    try:
+        writers = make_writers(
+            config, replicas, keyspace, source=log_source, batch_bytes=batch_bytes, mark=mark
+        )
+    except BaseException:
+        replicas.close()
+        admin.close()
+        raise
+    return Parts(admin, log_source, decoder, record_filter, replicas, writers)
 
 
 def _follower(

@@ -11,11 +11,11 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from lastword.clock import Clock
-from lastword.errors import LastwordError, StoreError
+from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
 from lastword.metrics import Metrics
-from lastword.records import NO_HEADERS, Batch, Headers, Position, Record, Version, Write
+from lastword.records import NO_HEADERS, Absent, Batch, Headers, Position, Record, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_views import currency_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
@@ -26,8 +26,10 @@ from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
+from lastword.table.writing.owned_writes import OwnedWrites
+from lastword.table.writing.raw_writes import RawWrites
 from lastword.writer.outcome import Outcome
-from lastword.writer.write_path import WritePath, write_one
+from lastword.writer.write_path import WritePath
 
 T = TypeVar("T")
 
@@ -47,8 +49,9 @@ class RawTable:
     A row whose time to live is over by ``clock`` when a read begins is hidden. Only ``count``
     includes the row, until its tombstone comes: it is the number that the stores keep.
 
-    ``admin`` and ``log_source`` reach the topic itself. ``past``
-    has the reads of past moments, None unless the table keeps versions.
+    ``admin`` and ``log_source`` reach the topic itself. ``past`` has the reads of past moments,
+    None unless the table keeps versions. ``owned`` has the writes that depend on what is there,
+    None unless owners decide them.
     """
 
     def __init__(
@@ -63,27 +66,26 @@ class RawTable:
         metrics: Metrics,
         clock: Clock,
         past: VersionReads | None = None,
+        owned: OwnedWrites | None = None,
     ) -> None:
         self.topic = replicas.topic
         self.keyspace = record_filter.keyspace
         self.admin = admin
         self.log_source = log_source
         self.past = past
+        self.owned = owned
         self._replicas = replicas
         self._filter = record_filter
-        self._writer = writer
         self._serving = serving
         # What each get calls, looked up once.
         self._ensure_open = serving.ensure_open
         self._replica_at = replicas.at
         self.clock = clock
+        self._writes = RawWrites(writer, serving, self.keyspace, metrics)
         self._get_latency = metrics.latency("get")
         self._get_many_latency = metrics.latency("get_many")
         self._scan_latency = metrics.latency("scan")
         self._count_latency = metrics.latency("count")
-        self._put_latency = metrics.latency("put")
-        self._delete_latency = metrics.latency("delete")
-        self._put_many_latency = metrics.latency("put_many")
 
     # -- reads of keys ---------------------------------------------------------------------
 
@@ -282,26 +284,32 @@ class RawTable:
         headers: Headers = NO_HEADERS,
         timestamp_ms: int | None = None,
         ttl_ms: int | None = None,
+        if_version: Version | Absent | None = None,
     ) -> Version:
-        """Write a value, or a tombstone for None; readable here when it returns."""
-        self._serving.admit_write((key,))
-        latency = self._delete_latency if value is None else self._put_latency
-        started_ns = perf_counter_ns()
-        record = Write(key, value, headers, timestamp_ms, ttl_ms=ttl_ms)
-        version = write_one(self._writer, record)
-        latency.observe_ns(perf_counter_ns() - started_ns)
-        return version
+        """Write a value, or a tombstone for None; readable here when it returns.
+
+        With ``if_version`` only if the key has that version, or does not exist for ABSENT; else
+        raises ConflictError with the current entry.
+        """
+        return self._writes.put(
+            Write(key, value, headers, timestamp_ms, expected=if_version, ttl_ms=ttl_ms)
+        )
 
     def put_many(self, records: Sequence[Write]) -> list[Outcome]:
         """Write many at once, None deletes; one outcome per record, in order.
 
         Nothing is written unless all their partitions are here and ready.
         """
-        self._serving.admit_write(record.key for record in records)
-        started_ns = perf_counter_ns()
-        outcomes = self._writer.write(records)
-        self._put_many_latency.observe_ns(perf_counter_ns() - started_ns)
-        return outcomes
+        return self._writes.put_many(records)
+
+    def require_owned(self) -> OwnedWrites:
+        """The writes that owners decide; raises ConfigError where there are none."""
+        if self.owned is None:
+            raise ConfigError(
+                f"the table of {self._replicas.topic} is written without owners",
+                hint="open it with writes='owned', or with writes='conditional'",
+            )
+        return self.owned
 
     # -- watching --------------------------------------------------------------------------
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.cluster.peers.settings import PeerSettings
 from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.durations import Duration
 from lastword.expiry import ttl_ms_of
 from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.metrics import Metrics
-from lastword.records import NO_HEADERS, Headers, Position, Version
+from lastword.records import Position
 from lastword.replicas.apply.checkpoint import Quarantined
 from lastword.replicas.progress import OnProgress, RestoreListener, RestoreProgress
 from lastword.replicas.state_directory import StateDirectory
@@ -34,23 +35,29 @@ from lastword.table.raw import RawTable
 from lastword.table.scan import Scan
 from lastword.table.table_config import (
     DEFAULT_APPLICATION_ID,
+    InstanceConfig,
     TableConfig,
+    WriteMode,
+    check_write_mode,
 )
 from lastword.table.table_state import StateListener, TableState
 from lastword.table.watch import Watch
-from lastword.table.writes import Writes
-from lastword.writer.outcome import Outcome
+from lastword.table.writing.locks import Locks
+from lastword.table.writing.safe_writes import Consistency, SafeWrites, check_consistency
+from lastword.table.writing.table_writes import TableWrites
+from lastword.table.writing.writes import Writes
 
 READY_STALL_S = 120.0
 _ABSENT = object()
 
 
-class Table:
+class Table(TableWrites):
     """One compacted topic as a mapping. Safe to use from any thread.
 
     Opening checks the topic, restores to the end of the log and then serves; a write is
     acknowledged by the cluster and readable here when it returns. ``query`` holds the same reads
-    with the position they were answered at.
+    with the position they were answered at. ``writes`` says which writes the owner of a partition
+    decides: none ("direct"), those with a condition ("conditional"), or all ("owned").
 
     >>> with Table("user-profiles", bootstrap_servers="localhost:9092") as users:  # doctest: +SKIP
     ...     users.put("user-1", {"name": "Alice"})
@@ -77,8 +84,12 @@ class Table:
         ttl: Duration | None = None,
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
+        writes: WriteMode = "direct",
+        instance_id: str | None = None,
+        peer: PeerSettings | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        check_write_mode(writes)
         self.topic = topic
         self.name = name or topic
         self.metrics = Metrics(table=self.name)
@@ -97,8 +108,11 @@ class Table:
             keep=None if versions is None else keep_of(versions),
             ttl_ms=None if ttl is None else ttl_ms_of(ttl),
             clock=clock,
+            writes=writes,
+            instance=InstanceConfig(instance_id=instance_id, peer=peer),
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
+        self._table_locks = Locks(config)
 
     # -- life ------------------------------------------------------------------------------
 
@@ -117,6 +131,7 @@ class Table:
 
     def close(self) -> None:
         """Stop and free everything; idempotent. A persistent store keeps what it has."""
+        self._table_locks.close()
         self._lifecycle.close()
 
     def __enter__(self) -> Table:
@@ -192,22 +207,37 @@ class Table:
         """Reads and writes in bytes, for whoever passes values on without decoding them."""
         return self._lifecycle.raw
 
-    def get(self, key: Any, default: Any = None, *, at: Moment | None = None) -> Any:
+    def get(
+        self,
+        key: Any,
+        default: Any = None,
+        *,
+        at: Moment | None = None,
+        consistency: Consistency = "local",
+    ) -> Any:
         """The value of ``key``, or ``default``; or the one it had ``at`` a past moment.
 
         A past value is one of those that ``versions=`` keeps here: it is exact, or refused with
         MomentGoneError. ``as_of`` asks the log and snapshots instead, for the whole table.
+
+        With ``consistency="linearizable"`` the owner of the partition answers: every write that was
+        acknowledged before, to whomever, is seen.
         """
-        if at is None:
+        if at is None and consistency == "local":
             return self.query.value(key, default)
-        entry = self.query.entry_at(key, at)
+        entry = self.entry(key, at=at, consistency=consistency)
         return default if entry is None else entry.value
 
-    def entry(self, key: Any, *, at: Moment | None = None) -> Entry | None:
+    def entry(
+        self, key: Any, *, at: Moment | None = None, consistency: Consistency = "local"
+    ) -> Entry | None:
         """The value with its version, timestamp and headers, or None."""
-        if at is None:
-            return self.query.get(key).value
-        return self.query.entry_at(key, at)
+        check_consistency(consistency, at)
+        if at is not None:
+            return self.query.entry_at(key, at)
+        if consistency == "linearizable":
+            return self._safe.get(key)
+        return self.query.get(key).value
 
     def versions(self, key: Any) -> list[Change]:
         """The versions of ``key`` that ``versions=`` keeps here, deletes included, oldest first."""
@@ -261,42 +291,16 @@ class Table:
         """Puts and deletes from now on, or from ``start`` (where it names a partition)."""
         return self._lifecycle.watch(start)
 
-    # -- writing ---------------------------------------------------------------------------
+    # -- writing: see TableWrites --------------------------------------------------------------
 
     @property
     def _writes(self) -> Writes:
         return self._lifecycle.writes
 
-    def put(
-        self,
-        key: Any,
-        value: Any,
-        *,
-        headers: Headers = NO_HEADERS,
-        timestamp_ms: int | None = None,
-        ttl: Duration | None = None,
-    ) -> Version:
-        """Write a value; acknowledged by the cluster and readable here when it returns.
+    @property
+    def _safe(self) -> SafeWrites:
+        return self._lifecycle.safe_writes
 
-        With a ``ttl`` such as ``"1h"`` the key reads as absent once that time is over. Without one
-        the value gets the ``ttl`` that the table was opened with, if there is one.
-        """
-        return self._writes.put(key, value, headers, timestamp_ms, ttl)
-
-    def delete(
-        self, key: Any, *, headers: Headers = NO_HEADERS, timestamp_ms: int | None = None
-    ) -> Version:
-        """Write a tombstone; the key is gone here when it returns, existing before or not."""
-        return self._writes.delete(key, headers, timestamp_ms)
-
-    def put_many(
-        self,
-        items: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
-        *,
-        ttl: Duration | None = None,
-    ) -> list[Outcome]:
-        """Write many records at once, TOMBSTONE as a value deletes; one outcome per record.
-
-        ``ttl`` is the time to live of each of them, as for ``put``.
-        """
-        return self._writes.put_many(items, ttl)
+    @property
+    def _locks(self) -> Locks:
+        return self._table_locks

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from lastword.clock import Clock
+from lastword.cluster.peers.settings import PeerSettings
+from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.versions.versions import Keep
@@ -14,6 +17,26 @@ from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
 
 DEFAULT_APPLICATION_ID = "lastword"
+
+WriteMode = Literal["direct", "conditional", "owned"]
+"""Which writes the owner of a partition decides: none, those with a condition, or all."""
+
+
+def check_write_mode(mode: WriteMode) -> None:
+    """Raise ConfigError unless there is such a mode."""
+    if mode not in get_args(WriteMode):
+        raise ConfigError(
+            f"writes={mode!r} is not a way to write",
+            hint=f"use one of {', '.join(get_args(WriteMode))}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceConfig:
+    """How this process appears to the other instances of its application."""
+
+    instance_id: str | None = None
+    peer: PeerSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,5 +55,9 @@ class TableConfig:
     keep: Keep | None
     ttl_ms: int | None
     clock: Clock
+    writes: WriteMode = "direct"
+    instance: InstanceConfig = InstanceConfig()
+    keeps_leases: bool = False
+    """Whether the rows are leases, whose time the owner counts."""
     partitions: Collection[int] | None = None
     """Those to hold from the beginning; None for all. The set gains and loses others later."""

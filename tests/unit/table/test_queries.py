@@ -14,7 +14,7 @@ from lastword.replicas.versions.versions import Keep
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.queries import Queries
 from lastword.table.watch import Watch
-from lastword.table.writes import TOMBSTONE, Writes
+from lastword.table.writing.writes import TOMBSTONE, Writes
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_table import TOPIC, OfflineTable
 

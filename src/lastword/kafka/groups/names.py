@@ -75,6 +75,15 @@ def control_topic(application_id: str) -> str:
     return f"{_checked(application_id)}-cluster-control"
 
 
+def lease_topic(application_id: str) -> str:
+    """The topic that keeps the locks of an application.
+
+    >>> lease_topic("shop")
+    'shop-leases'
+    """
+    return f"{_checked(application_id)}-leases"
+
+
 def _checked(application_id: str) -> str:
     if _SEPARATOR in application_id:
         raise ConfigError(

@@ -77,7 +77,7 @@ def _decide_one(
             return _put(request, draft)
         case Operate(key=key):
             value = operations.apply(request.operation, draft.cell(key).value, request.argument)
-            return _replace(key, value, request.request_id, draft)
+            return _current(draft.cell(key)) if value is None else _replace(request, value, draft)
         case Update(key=key):
             return _update(request, draft)
         case Transact():
@@ -98,7 +98,12 @@ def _put(request: Put, draft: Draft) -> Settle:
     if not draft.meets(request.key, request.expected):
         return _conflict(request.key, draft)
     index = draft.write(
-        request.key, request.value, request.request_id, request.headers, request.timestamp_ms
+        request.key,
+        request.value,
+        request.request_id,
+        request.headers,
+        timestamp_ms=request.timestamp_ms,
+        ttl_ms=request.ttl_ms,
     )
     return _applied([index], draft.cell(request.key), draft.partition)
 
@@ -113,17 +118,13 @@ def _update(request: Update, draft: Draft) -> Settle:
         raise _failed_function(error) from error
     if before is None and after is None:
         return _current(draft.cell(request.key))
-    _refuse_invalid(Write(request.key, after))
-    index = draft.write(request.key, after, request.request_id)
+    return _replace(request, after, draft)
+
+
+def _replace(request: Operate | Update, value: bytes | None, draft: Draft) -> Settle:
+    _refuse_invalid(Write(request.key, value))
+    index = draft.write(request.key, value, request.request_id, ttl_ms=request.ttl_ms)
     return _applied([index], draft.cell(request.key), draft.partition)
-
-
-def _replace(key: bytes, value: bytes | None, request_id: bytes, draft: Draft) -> Settle:
-    if value is None:
-        return _current(draft.cell(key))
-    _refuse_invalid(Write(key, value))
-    index = draft.write(key, value, request_id)
-    return _applied([index], draft.cell(key), draft.partition)
 
 
 def _transact(request: Transact, draft: Draft) -> Settle:
@@ -132,7 +133,10 @@ def _transact(request: Transact, draft: Draft) -> Settle:
     for key, expected in request.expected:
         if not draft.meets(key, expected):
             return _conflict(key, draft)
-    indexes = [draft.write(key, value, request.request_id) for key, value in request.writes]
+    indexes = [
+        draft.write(key, value, request.request_id, ttl_ms=request.ttl_ms)
+        for key, value in request.writes
+    ]
     last = draft.cell(request.writes[-1][0])
     return _applied(indexes, last, draft.partition)
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from lastword.expiry import with_expiry
 from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Version, Write
-from lastword.rows import encode_row, offset_of, value_of
-from lastword.writer.owned.requests import AnyAnswer, Expected
+from lastword.rows import encode_row, is_due, offset_of, value_of
+from lastword.writer.owned.requests import AnyAnswer, Expected, new_request_id
 
 Settle = Callable[[Sequence[int]], AnyAnswer]
 """(offsets of the batch) -> the answer to one request."""
@@ -59,10 +60,17 @@ class Draft:
         self._cells: dict[bytes, Cell] = {}
 
     def cell(self, key: bytes) -> Cell:
-        """What the key holds now."""
+        """What the key holds now. A key whose time to live is over gets its tombstone first.
+
+        Once the tombstone is acknowledged the key is gone for good, also for a successor whose
+        clock is behind.
+        """
         cell = self._cells.get(key)
         if cell is None:
             cell = self._cells[key] = Known(self._read(key))
+            if cell.row is not None and is_due(cell.row, self.now_ms):
+                self.write(key, None, new_request_id())
+                return self._cells[key]
         return cell
 
     def meets(self, key: bytes, expected: Expected) -> bool:
@@ -85,10 +93,14 @@ class Draft:
         value: bytes | None,
         request_id: bytes,
         headers: Headers = NO_HEADERS,
+        *,
         timestamp_ms: int | None = None,
+        ttl_ms: int | None = None,
     ) -> int:
         """Add a record; returns its number in the batch."""
         index, at_ms = len(self.records), timestamp_ms or self.now_ms
+        if ttl_ms is not None and value is not None:
+            headers = with_expiry(headers, ttl_ms, self.now_ms)
         marked = (*headers, (REQUEST_HEADER, request_id))
         self.records.append(Write(key, value, marked, at_ms, self.partition))
         self._cells[key] = Pending(index, value, headers, at_ms)

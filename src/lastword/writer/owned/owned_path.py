@@ -226,4 +226,5 @@ def _request(record: Write) -> Put:
         headers=record.headers,
         timestamp_ms=record.timestamp_ms,
         expected=record.expected,
+        ttl_ms=record.ttl_ms,
     )

@@ -25,6 +25,7 @@ from lastword.errors import (
 )
 from lastword.kafka.write.fenced import Fence, FencedLog, FenceNote
 from lastword.records import Write
+from lastword.rows import is_due
 from lastword.writer.owned.decide import Decided, decide
 from lastword.writer.owned.draft import Draft
 from lastword.writer.owned.leases import Leases
@@ -112,6 +113,8 @@ class PartitionOwner:
         if not self._serving:
             return None
         row = self._rows.row(key)
+        if row is not None and is_due(row, self._clock.now_ms()):
+            return None  # its tombstone comes first
         return (row,) if self._serving and self._is_proven() else None
 
     @property

@@ -24,7 +24,10 @@ def new_request_id() -> bytes:
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True, tag=True, kw_only=True):
-    """The root of all that can be sent to a peer."""
+    """The root of all that can be sent to a peer.
+
+    What is written with ``ttl_ms`` expires that long after its owner has decided it.
+    """
 
     request_id: bytes = msgspec.field(default_factory=new_request_id)
 
@@ -42,6 +45,7 @@ class Put(Request, frozen=True, array_like=True, tag="put"):
     headers: Headers = NO_HEADERS
     timestamp_ms: int | None = None
     expected: Expected = None
+    ttl_ms: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -55,6 +59,7 @@ class Operate(Request, frozen=True, array_like=True, tag="operate"):
     key: bytes
     operation: str
     argument: bytes
+    ttl_ms: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -67,6 +72,7 @@ class Transact(Request, frozen=True, array_like=True, tag="transact"):
 
     writes: tuple[tuple[bytes, bytes | None], ...]
     expected: tuple[tuple[bytes, Version | Absent], ...] = ()
+    ttl_ms: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -111,6 +117,7 @@ class Update:
 
     key: bytes
     function: Callable[[bytes | None], bytes | None]
+    ttl_ms: int | None = None
     request_id: bytes = field(default_factory=new_request_id)
 
     @property

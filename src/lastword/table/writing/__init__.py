@@ -1,0 +1,1 @@
+"""How a table writes: plainly, or as the owners of its partitions decide; locks and elections."""

@@ -1,0 +1,193 @@
+"""Writes that depend on what is there, in bytes: conditions, operations, functions, leases.
+
+The owner of a key's partition decides them. What is written is readable here when a call returns,
+as with every write of a table.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lastword.clock import Clock
+from lastword.errors import (
+    ConflictError,
+    LastwordError,
+    NotOwnerError,
+    NotUpToPositionError,
+    PartitionNotHereError,
+)
+from lastword.keyspace import Keyspace
+from lastword.records import ABSENT, Absent, Position, Version
+from lastword.rows import offset_of, value_of
+from lastword.table.entry import RawEntry, raw_entry
+from lastword.writer.owned.conflicts import conflict_error
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.operations import ValueOperations
+from lastword.writer.owned.owned_path import OwnedPath
+from lastword.writer.owned.requests import (
+    AnyRequest,
+    Applied,
+    Conflicted,
+    Current,
+    Operate,
+    Put,
+    Transact,
+    Update,
+)
+from lastword.writer.owned.tickets import Sink
+from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, WaitFor, unread, unread_here
+
+RawFunction = Callable[[bytes | None], bytes | None]
+"""A key's raw value, None if it is absent -> its next one, None to delete it."""
+
+UPDATE_TRIES = 100
+UPDATE_TIMEOUT_S = 30.0
+_FIRST_PAUSE_S = 0.002
+_LONGEST_PAUSE_S = 0.2
+
+
+class OwnedWrites:
+    """The conditional writes of one table. Safe to use from any thread.
+
+    ``submit`` is for callers that cannot wait: the answers of a batch come in one call. ``ttl_ms``
+    is the time to live that the table gives to what is written without one.
+    """
+
+    def __init__(
+        self,
+        path: OwnedPath,
+        topic: str,
+        keyspace: Keyspace,
+        *,
+        operations: ValueOperations,
+        wait_for: WaitFor,
+        clock: Clock,
+        ttl_ms: int | None = None,
+    ) -> None:
+        self._path = path
+        self._topic = topic
+        self._keyspace = keyspace
+        self._operations = operations
+        self._wait_for = wait_for
+        self._clock = clock
+        self._ttl_ms = ttl_ms
+
+    def ask_all(self, requests: Sequence[AnyRequest], timeout_s: float) -> list[Result]:
+        """An answer or an error for each request, within that time."""
+        return self._path.ask(requests, timeout_s)
+
+    def submit(self, request: AnyRequest, sink: Sink, number: int) -> None:
+        """Have a request decided without waiting; the sink gets the answer under ``number``."""
+        self._path.submit(request, sink, number)
+
+    def request(self, key: bytes, operation: str, argument: Any) -> Operate:
+        """The request that applies a named operation, for ``submit``."""
+        packed = self._operations.argument(operation, argument)
+        return Operate(key=key, operation=operation, argument=packed, ttl_ms=self._ttl_ms)
+
+    def get(self, key: bytes) -> RawEntry | None:
+        """The key's entry as the owner of its partition knows it: no write is missing."""
+        return self._entry(key, self._path.read(key))
+
+    def operate(self, key: bytes, operation: str, argument: Any) -> RawEntry:
+        """Apply a named operation; the entry that it leads to."""
+        answer = self.ask(self.request(key, operation, argument))
+        entry = self._entry(key, self._written(answer))
+        if entry is None:
+            raise RuntimeError(f"{operation} deletes no key")
+        return entry
+
+    def update(self, key: bytes, function: RawFunction) -> RawEntry | None:
+        """Replace the key's value by what ``function`` makes of it; the entry, None if deleted.
+
+        Where the partition is owned here, the function runs in the owner's queue, once. Else it is
+        tried on the value known here, and again on the current one after each conflict.
+        """
+        deadline = self._clock.monotonic() + UPDATE_TIMEOUT_S
+        row: bytes | None = None
+        fresh = False
+        for attempt in range(UPDATE_TRIES):
+            if self._path.owns(key):
+                (answer,) = self._path.ask([Update(key, function, self._ttl_ms)])
+                fresh = False
+            else:
+                row = row if fresh else self._path.read(key)
+                answer = self._try(key, row, function)
+            if isinstance(answer, Conflicted):
+                row, fresh = answer.row, True
+            elif not isinstance(answer, NotOwnerError):
+                return self._entry(key, self._written(answer))
+            if self._clock.monotonic() >= deadline:
+                break
+            self._clock.sleep(_pause_s(attempt))
+        raise self._conflict(key, row)
+
+    def transact(
+        self, writes: Mapping[bytes, bytes | None], expected: Mapping[bytes, Version | Absent]
+    ) -> dict[bytes, Version]:
+        """Write all keys or none, if every key has its expected version; their new versions."""
+        request = Transact(
+            writes=tuple(writes.items()), expected=tuple(expected.items()), ttl_ms=self._ttl_ms
+        )
+        answer = self.ask(request)
+        self._written(answer)
+        if not isinstance(answer, Applied):
+            raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
+        return dict(zip(writes, answer.versions, strict=True))
+
+    def _try(self, key: bytes, row: bytes | None, function: RawFunction) -> Result:
+        before = None if row is None else value_of(row)
+        after = function(before)
+        if before is None and after is None:
+            return Current(None)
+        expected: Version | Absent = ABSENT
+        if row is not None:
+            expected = Version(self._keyspace.partition_of(key), offset_of(row))
+        put = Put(key=key, value=after, expected=expected, ttl_ms=self._ttl_ms)
+        (answer,) = self._path.ask([put])
+        return answer
+
+    def ask(self, request: AnyRequest) -> Result:
+        """The answer to a request; raises its error, but for a conflict, which is an answer."""
+        (answer,) = self._path.ask([request])
+        if isinstance(answer, LastwordError):
+            raise answer
+        return answer
+
+    def _written(self, answer: Result) -> bytes | None:
+        """The row of an answer, once it is readable here; raises what went wrong."""
+        match answer:
+            case Applied(version=version, row=row):
+                self._wait_until_readable(version)
+                return row
+            case Current(row=row):
+                return row
+            case Conflicted(key=key, row=row):
+                raise self._conflict(key, row)
+            case LastwordError():
+                raise answer
+        raise RuntimeError(f"a write cannot be answered with {answer!r}")
+
+    def _wait_until_readable(self, version: Version) -> None:
+        try:
+            self._wait_for(Position.after(version), APPLY_TIMEOUT_S)
+        except PartitionNotHereError as error:
+            raise unread_here(self._topic, version) from error
+        except NotUpToPositionError as error:
+            raise unread(self._topic, version, Position(error.reached)) from error
+
+    def _conflict(self, key: bytes, row: bytes | None) -> ConflictError:
+        error = conflict_error(row, self._keyspace.partition_of(key))
+        error.current = self._entry(key, row)
+        return error
+
+    def _entry(self, key: bytes, row: bytes | None) -> RawEntry | None:
+        return None if row is None else raw_entry(self._keyspace.partition_of(key), key, row)
+
+
+def _pause_s(attempt: int) -> float:
+    """Longer with each attempt, and never the same for two callers that collided."""
+    longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt)
+    return random.uniform(0.0, longest_s)  # noqa: S311 - nobody has to guess it

@@ -1,0 +1,83 @@
+"""One membership per process and application, shared by the tables that need it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from lastword.cluster.cluster import Cluster
+from lastword.errors import ConfigError
+from lastword.kafka.forks import never_free, track
+from lastword.table.table_config import TableConfig
+
+_Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Shared:
+    cluster: Cluster
+    topics: set[str] = field(default_factory=set)
+
+
+class SharedClusters:
+    """The clusters that this process is a member of, by their brokers and application."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._joined: dict[_Key, _Shared] = {}
+        track(self)
+
+    def join(self, config: TableConfig) -> Cluster:
+        """Be a member for this table's topic; raises ConfigError if it is open here already."""
+        with self._lock:
+            shared = self._joined.get(_key(config))
+            if shared is None:
+                shared = _Shared(_started(config))
+                self._joined[_key(config)] = shared
+            if config.topic in shared.topics:
+                raise ConfigError(
+                    f"{config.topic} is open for owned writes in this process already",
+                    hint="share that table between threads, or open this one with writes='direct'",
+                )
+            shared.topics.add(config.topic)
+            return shared.cluster
+
+    def leave(self, config: TableConfig) -> None:
+        """Be a member for this topic no more; the last one to leave ends the membership."""
+        with self._lock:
+            shared = self._joined.get(_key(config))
+            if shared is None:
+                return
+            shared.topics.discard(config.topic)
+            if not shared.topics:
+                del self._joined[_key(config)]
+                shared.cluster.close()
+
+    def after_fork(self) -> None:
+        """The child is no member: the memberships are the parent's."""
+        never_free(self._joined)
+        self._joined = {}
+        self._lock = threading.Lock()
+
+
+SHARED_CLUSTERS = SharedClusters()
+
+
+def _key(config: TableConfig) -> _Key:
+    return config.connection.bootstrap_servers, config.application_id
+
+
+def _started(config: TableConfig) -> Cluster:
+    cluster = Cluster(
+        config.connection,
+        config.application_id,
+        instance_id=config.instance.instance_id,
+        peer=config.instance.peer,
+        clock=config.clock,
+    )
+    try:
+        cluster.start()
+    except BaseException:
+        cluster.close()
+        raise
+    return cluster

@@ -1,0 +1,96 @@
+"""Which way the writes of a table take: straight to Kafka, through owners, as its only writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastword.errors import ConfigError
+from lastword.kafka.log.source import LogSource
+from lastword.keyspace import Keyspace
+from lastword.records import Header
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.table.table_config import TableConfig
+from lastword.table.writing.owned_topic import owned_topic
+from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
+from lastword.writer.default_ttl import DefaultTtl
+from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.instance_fence import InstanceFence
+from lastword.writer.owned.owned_path import OwnedPath
+from lastword.writer.owned.split_path import SplitPath
+from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
+from lastword.writer.sole_writer import SoleWriter
+from lastword.writer.write_path import WritePath
+
+
+@dataclass(frozen=True)
+class Writers:
+    """The paths of one table.
+
+    ``path`` is the one that its writes take. ``sole_writer`` is that of a table that evicts keys,
+    and ``owned`` that of one whose writes are decided by owners; others have none.
+    """
+
+    config: TableConfig
+    path: WritePath
+    sole_writer: SoleWriter | None
+    owned: OwnedPath | None
+
+    def open(self) -> None:
+        """Offer to own partitions, where owners decide."""
+        if self.owned is not None:
+            self.owned.open()
+
+    def close(self) -> None:
+        """Wait for writes under way, and leave the other instances; idempotent."""
+        self.path.close()
+        if self.owned is not None:
+            SHARED_CLUSTERS.leave(self.config)
+
+
+def make_writers(
+    config: TableConfig,
+    replicas: ReplicaSet,
+    keyspace: Keyspace,
+    *,
+    source: LogSource,
+    batch_bytes: int,
+    mark: Header | None,
+) -> Writers:
+    """The paths of a table; ``mark`` is the header of one that evicts keys.
+
+    Joins the other instances where owners decide: that takes a moment, and owns nothing yet.
+    """
+    direct = DirectWriter(
+        config.connection,
+        config.topic,
+        batch_bytes=batch_bytes,
+        timeout_s=WRITE_TIMEOUT_S,
+        keyspace=keyspace,
+        clock=config.clock,
+    )
+    below: WritePath = direct
+    owned = None
+    if config.writes != "direct":
+        _refuse_eviction(config, mark)
+        topic = owned_topic(config, replicas, keyspace, source, batch_bytes)
+        owned = OwnedPath(topic, SHARED_CLUSTERS.join(config))
+        below = owned if config.writes == "owned" else SplitPath(direct, owned)
+    path: WritePath = ReadYourWrites(
+        below, config.topic, replicas.wait_for, timeout_s=APPLY_TIMEOUT_S
+    )
+    sole_writer = None
+    if mark is not None:
+        fence = InstanceFence(config.topic, config.clock)
+        path = sole_writer = SoleWriter(path, direct, mark, fence)
+    if config.ttl_ms is not None:
+        path = DefaultTtl(path, config.ttl_ms)
+    return Writers(config, path, sole_writer, owned)
+
+
+def _refuse_eviction(config: TableConfig, mark: Header | None) -> None:
+    if mark is not None:
+        raise ConfigError(
+            f"{config.topic}: a store that evicts keys is its topic's only writer, so its writes "
+            "cannot be decided by owners",
+            hint=f"use store='memory' or store='rocksdb' with writes={config.writes!r}",
+        )

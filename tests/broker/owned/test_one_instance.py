@@ -1,0 +1,130 @@
+"""Owned writes of one instance, on a real broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.errors import ConfigError, ConflictError, InvalidRecordError
+from lastword.records import ABSENT, Version
+from lastword.table.entry import Entry
+from lastword.table.table import Table
+from lastword.table.writing.writes import TOMBSTONE
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.fixture
+def owned(tables: Tables, topic: str) -> Table:
+    """A table whose every write is decided by the owner of its partition."""
+    return tables.open(topic, writes="owned", application_id=topic)
+
+
+def test_a_put_is_applied_only_to_the_version_that_is_expected(owned: Table) -> None:
+    first = owned.put("a", 1, if_version=ABSENT)
+    second = owned.put("a", 2, if_version=first)
+    with pytest.raises(ConflictError) as lost:
+        owned.put("a", 3, if_version=first)
+    assert lost.value.version == second
+    current = lost.value.current
+    assert isinstance(current, Entry)
+    assert (current.key, current.value, current.version) == ("a", 2, second)
+    assert owned.get("a") == 2
+
+
+def test_a_put_for_an_absent_key_loses_to_an_existing_one(owned: Table) -> None:
+    version = owned.put("a", 1)
+    with pytest.raises(ConflictError) as lost:
+        owned.put("a", 2, if_version=ABSENT)
+    assert lost.value.version == version
+    owned.delete("a", if_version=version)
+    with pytest.raises(ConflictError) as gone:
+        owned.delete("a", if_version=version)
+    assert gone.value.current is None
+    assert "a" not in owned
+
+
+def test_many_puts_are_decided_each_for_itself(owned: Table) -> None:
+    version = owned.put("a", 1)
+    outcomes = owned.put_many(
+        {"a": 2, "b": 2, "c": 2}, if_version={"a": version, "b": Version(0, 12345)}
+    )
+    assert [outcome.status for outcome in outcomes] == ["ok", "conflict", "ok"]
+    assert dict(owned.items()) == {"a": 2, "c": 2}
+
+
+def test_operations_return_the_entry_that_they_wrote(owned: Table) -> None:
+    assert owned.increment("n").value == 1
+    entry = owned.increment("n", by=4)
+    assert entry.value == 5
+    assert owned.put("n", 6, if_version=entry.version) > entry.version
+    assert owned.append("list", "x").value == ["x"]
+    assert owned.merge("object", {"a": 1, "b": {"c": 2}}).value == {"a": 1, "b": {"c": 2}}
+    assert owned.merge("object", {"b": {"c": None, "d": 3}}).value == {"a": 1, "b": {"d": 3}}
+    assert owned.put_if_greater("n", 3).value == 6
+    assert owned.put_if_greater("n", 30).value == 30
+    with pytest.raises(InvalidRecordError, match="numbers"):
+        owned.increment("list")
+    assert owned["list"] == ["x"]
+
+
+def test_an_update_computes_from_the_current_value(owned: Table) -> None:
+    entry = owned.update("n", lambda n: n + 1, default=10)
+    assert entry is not None
+    assert (entry.value, owned["n"]) == (11, 11)
+    assert owned.update("n", lambda _: TOMBSTONE) is None
+    assert "n" not in owned
+
+
+def test_a_transaction_is_for_keys_of_one_partition(owned: Table) -> None:
+    by_partition: dict[int, list[str]] = {}
+    for n in range(20):
+        by_partition.setdefault(owned.put(f"key-{n}", n).partition, []).append(f"key-{n}")
+    together = by_partition[0][:2]
+    versions = owned.transact(dict.fromkeys(together, "new"))
+    assert [owned[key] for key in together] == ["new", "new"]
+    with pytest.raises(ConflictError) as lost:
+        owned.transact({together[0]: "newer"}, if_version={together[1]: versions[together[0]]})
+    assert lost.value.current.key == together[1]
+    assert owned[together[0]] == "new"
+    with pytest.raises(ConfigError, match="2 partitions"):
+        owned.transact({by_partition[0][0]: 1, by_partition[1][0]: 1})
+
+
+def test_a_linearizable_read_is_answered_by_the_owner(owned: Table) -> None:
+    assert owned.get("a", "nothing", consistency="linearizable") == "nothing"
+    version = owned.put("a", 1)
+    entry = owned.entry("a", consistency="linearizable")
+    assert entry is not None
+    assert (entry.value, entry.version) == (1, version)
+
+
+def test_a_table_without_owners_says_how_to_get_them(tables: Tables, topic: str) -> None:
+    direct = tables.open(topic)
+    for call in (
+        lambda: direct.increment("a"),
+        lambda: direct.get("a", consistency="linearizable"),
+        lambda: direct.update("a", str),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            call()
+        assert "writes='owned'" in (refused.value.hint or "")
+    with pytest.raises(InvalidRecordError) as unchecked:
+        direct.put("a", 1, if_version=ABSENT)
+    assert "writes='owned'" in (unchecked.value.hint or "")
+
+
+def test_plain_puts_of_a_conditional_table_go_straight_to_kafka(tables: Tables, topic: str) -> None:
+    table = tables.open(topic, writes="conditional", application_id=topic)
+    version = table.put("a", 1)
+    assert table.put("a", 2, if_version=version).offset > version.offset
+    assert table.increment("a").value == 3
+    assert [outcome.status for outcome in table.put_many({"a": 1, "b": 1})] == ["ok", "ok"]
+
+
+def test_one_process_opens_a_topic_for_owned_writes_once(
+    owned: Table, tables: Tables, topic: str
+) -> None:
+    assert owned.state
+    with pytest.raises(ConfigError, match="already"):
+        tables.open(topic, writes="owned", application_id=topic)
