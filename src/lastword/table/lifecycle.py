@@ -26,7 +26,7 @@ from lastword.table.table_config import TableConfig
 from lastword.table.table_state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
-from lastword.table.writing.owned_writes import OwnedWrites
+from lastword.table.writing.owned_writes import OwnedWrites, required_owners
 from lastword.table.writing.safe_writes import SafeWrites
 from lastword.table.writing.writes import Writes
 from lastword.writer.owned.operations import ValueOperations
@@ -96,7 +96,7 @@ class Lifecycle:
     @property
     def safe_writes(self) -> SafeWrites:
         """The writes that owners decide; raises ConfigError where there are none."""
-        return SafeWrites(self.raw.require_owned(), self.decoder)
+        return SafeWrites(required_owners(self.raw.owned, self._config.topic), self.decoder)
 
     def start(self) -> None:
         """Check, lock and open everything, and begin to restore."""

@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from lastword.clock import Clock
-from lastword.errors import ConfigError, LastwordError, StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
 from lastword.metrics import Metrics
@@ -301,15 +301,6 @@ class RawTable:
         Nothing is written unless all their partitions are here and ready.
         """
         return self._writes.put_many(records)
-
-    def require_owned(self) -> OwnedWrites:
-        """The writes that owners decide; raises ConfigError where there are none."""
-        if self.owned is None:
-            raise ConfigError(
-                f"the table of {self._replicas.topic} is written without owners",
-                hint="open it with writes='owned', or with writes='conditional'",
-            )
-        return self.owned
 
     # -- watching --------------------------------------------------------------------------
 

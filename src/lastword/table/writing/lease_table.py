@@ -22,6 +22,7 @@ from lastword.table.decoder import Decoder
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.table_config import TableConfig
 from lastword.table.writing.held_leases import HeldLeases
+from lastword.table.writing.owned_writes import required_owners
 from lastword.topics.creation import create_topic
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import Acquire, Release, Renew
@@ -56,7 +57,8 @@ class LeaseTable:
 
     def ask(self, requests: Sequence[Acquire | Renew | Release], timeout_s: float) -> list[Result]:
         """Have leases decided by the owner of their partition."""
-        return self._lifecycle.raw.require_owned().ask_all(requests, timeout_s)
+        owned = required_owners(self._lifecycle.raw.owned, self.topic)
+        return owned.ask_all(requests, timeout_s)
 
     def close(self) -> None:
         """Release what this process holds, and close the topic; idempotent."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from lastword.clock import Clock
 from lastword.errors import (
+    ConfigError,
     ConflictError,
     LastwordError,
     NotOwnerError,
@@ -46,6 +47,16 @@ UPDATE_TRIES = 100
 UPDATE_TIMEOUT_S = 30.0
 _FIRST_PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.2
+
+
+def required_owners(owned: OwnedWrites | None, topic: str) -> OwnedWrites:
+    """The writes that owners decide; raises ConfigError where there are none."""
+    if owned is None:
+        raise ConfigError(
+            f"the table of {topic} is written without owners",
+            hint="open it with writes='owned', or with writes='conditional'",
+        )
+    return owned
 
 
 class OwnedWrites:
