@@ -256,26 +256,39 @@ static int take_record(const columns_t *columns, size_t i, int format, rows_t *r
     return failed ? -1 : 0;
 }
 
-static int take_records(const columns_t *columns, int format, int32_t partitions, size_t suffix, int empty_keys,
-                        rows_t *rows) {
+/* lastword.records.TableRules, as far as plain records go. */
+typedef struct {
+    int format;
+    int partitions;
+    Py_ssize_t suffix;
+    int empty_keys;
+    const char *reserved; /* a key that is no row of any table */
+    Py_ssize_t reserved_size;
+} rules_t;
+
+static int take_records(const columns_t *columns, const rules_t *rules, rows_t *rows) {
     for (size_t i = 0; i < columns->count; i++) {
-        int64_t key_size = columns->key_sizes[i];
-        if (key_size == IS_NULL || (key_size == 0 && !empty_keys))
+        int64_t size = columns->key_sizes[i];
+        const char *key = key_at(columns, i);
+        if (size == IS_NULL || (size == 0 && !rules->empty_keys))
             rows->keyless++;
-        else if (partitions > 1 &&
-                 partition_of(key_at(columns, i), (size_t)key_size, suffix, partitions) != columns->partition)
+        else if (size == rules->reserved_size && !memcmp(key, rules->reserved, (size_t)size))
+            continue;
+        else if (rules->partitions > 1 &&
+                 partition_of(key, (size_t)size, (size_t)rules->suffix, rules->partitions) != columns->partition)
             rows->misplaced++;
-        else if (take_record(columns, i, format, rows))
+        else if (take_record(columns, i, rules->format, rows))
             return -1;
     }
     return 0;
 }
 
 static PyObject *columns_rows(Columns *self, PyObject *args) {
-    int format, partitions, empty_keys;
-    Py_ssize_t suffix;
-    if (!PyArg_ParseTuple(args, "iinp", &format, &partitions, &suffix, &empty_keys)) return NULL;
-    if (partitions < 1 || suffix < 0) {
+    rules_t rules;
+    if (!PyArg_ParseTuple(args, "iinpy#", &rules.format, &rules.partitions, &rules.suffix, &rules.empty_keys,
+                          &rules.reserved, &rules.reserved_size))
+        return NULL;
+    if (rules.partitions < 1 || rules.suffix < 0) {
         PyErr_SetString(PyExc_ValueError, "a topic has at least one partition, and no suffix is negative");
         return NULL;
     }
@@ -285,7 +298,7 @@ static PyObject *columns_rows(Columns *self, PyObject *args) {
     }
     rows_t rows = {PyDict_New(), PyDict_New(), 0, 0};
     PyObject *answer = NULL;
-    if (rows.puts && rows.deletes && !take_records(&self->columns, format, partitions, (size_t)suffix, empty_keys, &rows)) {
+    if (rows.puts && rows.deletes && !take_records(&self->columns, &rules, &rows)) {
         PyObject *deletes = PyDict_Keys(rows.deletes);
         if (deletes) answer = Py_BuildValue("ONLL", rows.puts, deletes, rows.keyless, rows.misplaced);
     }
@@ -337,7 +350,7 @@ static PyMethodDef methods[] = {
     {"offsets", (PyCFunction)columns_offsets, METH_NOARGS, "The offsets, 8 bytes each, of this machine."},
     {"timestamps", (PyCFunction)columns_timestamps, METH_NOARGS, "The timestamps likewise."},
     {"rows", (PyCFunction)columns_rows, METH_VARARGS,
-     "(format, partitions, suffix, empty_keys) -> puts, deletes, keyless, misplaced"},
+     "(format, partitions, suffix, empty_keys, reserved key) -> puts, deletes, keyless, misplaced"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,6 +4,7 @@
 
 #include "columns.h"
 #include "murmur2.h"
+#include "rdkafka.h"
 #include "reader.h"
 
 static int numbers_of(PyObject *const *args, Py_ssize_t *suffix, long *partitions) {
@@ -66,7 +67,21 @@ static PyObject *by_partition(PyObject *module, PyObject *const *args, Py_ssize_
     return groups;
 }
 
+static PyObject *load_librdkafka(PyObject *module, PyObject *path) {
+    (void)module;
+    const char *why = "";
+    PyObject *encoded = PyUnicode_EncodeFSDefault(path);
+    if (!encoded) return NULL;
+    const rdkafka_t *rk = rdkafka_load(PyBytes_AsString(encoded), &why);
+    Py_DECREF(encoded);
+    if (rk) return PyLong_FromLong(rk->rd_kafka_version());
+    PyErr_SetString(PyExc_ImportError, why);
+    return NULL;
+}
+
 static PyMethodDef functions[] = {
+    {"load_librdkafka", load_librdkafka, METH_O,
+     "(path) -> version; finds librdkafka in a library that is linked with it, or raises ImportError"},
     {"partition_of", (PyCFunction)(void (*)(void))partition_of_key, METH_FASTCALL,
      "(key, suffix, partitions) -> the partition of a key"},
     {"by_partition", (PyCFunction)(void (*)(void))by_partition, METH_FASTCALL,

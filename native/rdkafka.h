@@ -64,6 +64,7 @@ typedef void error_cb_t(rd_kafka_t *, int err, const char *reason, void *opaque)
     X(void, rd_kafka_conf_set_log_cb, (rd_kafka_conf_t *, log_cb_t *))                                     \
     X(void, rd_kafka_conf_set_error_cb, (rd_kafka_conf_t *, error_cb_t *))                                 \
     X(void *, rd_kafka_opaque, (const rd_kafka_t *))                                                       \
+    X(const char *, rd_kafka_name, (const rd_kafka_t *))                                                   \
     X(rd_kafka_t *, rd_kafka_new, (int, rd_kafka_conf_t *, char *, size_t))                                \
     X(int, rd_kafka_poll_set_consumer, (rd_kafka_t *))                                                     \
     X(int, rd_kafka_set_log_queue, (rd_kafka_t *, rd_kafka_queue_t *))                                     \

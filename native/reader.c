@@ -1,6 +1,7 @@
 #include "reader.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +33,9 @@ static const rdkafka_t *callbacks_rk; /* the one library of this process */
 
 static void note_line(const rd_kafka_t *consumer, int level, const char *facility, const char *line) {
     lines_t *lines = callbacks_rk->rd_kafka_opaque(consumer);
-    if (lines) lines_add(lines, level, facility, line);
+    char text[LINE_MAX_BYTES];
+    snprintf(text, sizeof text, "[%s] %s", callbacks_rk->rd_kafka_name(consumer), line ? line : "");
+    if (lines) lines_add(lines, level < 0 ? 0 : level, facility, text);
 }
 
 static void note_error(rd_kafka_t *consumer, int err, const char *reason, void *opaque) {

@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "records",
             "keyspace",
             "native",
+            "native_batch",
             "rows",
             "column_batch",
             "clock",

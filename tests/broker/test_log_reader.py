@@ -1,4 +1,4 @@
-"""A reader of a log and the cyclic collector; what a reader does is in the contract suite."""
+"""The Kafka client's reader and the cyclic collector; what readers do is in the contract suite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BETWEEN_LOOKS_S = 0.01
 
 @pytest.fixture
 def reader(connection: Connection, one_partition: str) -> Iterator[LogReader]:
-    reading = KafkaLog(connection).follow(one_partition)
+    reading = KafkaLog(connection, native=False).follow(one_partition)
     reading.assign(0, 0)
     yield reading
     reading.close()

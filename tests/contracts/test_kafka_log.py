@@ -10,6 +10,7 @@ from confluent_kafka import Producer
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.native import NATIVE
 from lastword.testing.log_range_contract import LogRangeContract
 from lastword.testing.log_source_contract import LogSourceContract
 from lastword.testing.log_writer import NewRecord
@@ -66,9 +67,22 @@ def _by_hand(record: NewRecord) -> RawRecord:
     return RawRecord(record.key or b"", record.value, list(names))
 
 
-class TestKafkaLog(LogSourceContract, LogRangeContract):
-    def make_source(self, connection: Connection) -> KafkaLog:
-        return KafkaLog(connection)
-
+class ReadFromKafka(LogSourceContract, LogRangeContract):
     def make_writer(self, connection: Connection) -> PlainWriter:
         return PlainWriter(connection)
+
+
+class TestTheDefault(ReadFromKafka):
+    """Native, wherever it can be."""
+
+    def make_source(self, connection: Connection) -> KafkaLog:
+        source = KafkaLog(connection)
+        assert source.native == (NATIVE is not None)
+        return source
+
+
+class TestWithTheKafkaClient(ReadFromKafka):
+    """As it is where there was no C compiler."""
+
+    def make_source(self, connection: Connection) -> KafkaLog:
+        return KafkaLog(connection, native=False)

@@ -25,6 +25,7 @@ from lastword.testing.batch_model import (
     WrittenBatch,
     batches,
     belongs,
+    busy_batches,
     plain_batches,
     row_changes,
     unmarked,
@@ -98,6 +99,17 @@ class BatchContract:
         assert sorted(rows.refused) == model.refused
         if rules.sole_writer is not None:
             assert list(rows.puts) == list(model.puts), "not in the order of use"
+
+    @_checked
+    @given(busy_batches())
+    def test_of_a_key_that_comes_again_only_the_last_record_counts(
+        self, given_: tuple[WrittenBatch, TableRules]
+    ) -> None:
+        written, rules = given_
+        rows = self.make_batch(written).table_rows(rules)
+        model = TableModel(written.records, rules)
+        assert (dict(rows.puts), sorted(rows.deletes)) == (model.puts, sorted(model.deletes))
+        assert (rows.keyless, rows.misplaced) == (model.keyless, model.misplaced)
 
     @_checked
     @given(plain_batches())

@@ -62,8 +62,9 @@ def why_bad(_key: bytes, value: bytes) -> str | None:
 
 @st.composite
 def batches(draw: st.DrawFn) -> WrittenBatch:
-    """Any records of partition 0, at offsets with gaps between them."""
-    rows = draw(st.lists(st.tuples(KEYS, VALUES, HEADERS, TIMES, st.integers(1, 3)), max_size=60))
+    """Any records of partition 0, with gaps between them; half of the batches have no headers."""
+    kinds = HEADERS if draw(st.booleans()) else st.none()
+    rows = draw(st.lists(st.tuples(KEYS, VALUES, kinds, TIMES, st.integers(1, 3)), max_size=60))
     records, offset = [], draw(st.integers(0, 2**40))
     for key, value, headers, time_ms, step in rows:
         records.append(Record(0, offset, time_ms, key, value, headers or ()))
@@ -83,6 +84,16 @@ def plain_batches(draw: st.DrawFn) -> tuple[WrittenBatch, TableRules]:
     first = draw(st.integers(0, 2**40))
     records = [Record(0, first + i, i, key, value) for i, (key, value) in enumerate(pairs)]
     return WrittenBatch(records, first + len(records), []), TableRules(keyspace)
+
+
+@st.composite
+def busy_batches(draw: st.DrawFn) -> tuple[WrittenBatch, TableRules]:
+    """Puts and deletes of very few keys, without headers: each key comes again and again."""
+    keys = st.sampled_from([b"a", b"b", b"user-1", b"", None, FENCE_KEY])
+    pairs = draw(st.lists(st.tuples(keys, st.sampled_from([None, b"", b"1"])), max_size=20))
+    records = [Record(0, 7 + i, i, key, value) for i, (key, value) in enumerate(pairs)]
+    rules = TableRules(Keyspace(draw(st.integers(1, 2))), takes_empty_keys=draw(st.booleans()))
+    return WrittenBatch(records, 7 + len(records), []), rules
 
 
 class TableModel:

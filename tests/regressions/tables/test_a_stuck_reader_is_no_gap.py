@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from lastword.kafka.log.kafka_log import KafkaLogReader
+from lastword.kafka.log.consumer_reader import ConsumerReader
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
@@ -21,18 +21,18 @@ from tests.support.tables import Tables
 def stuck(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """While it is set, readers hand nothing over; one that is assigned again gets going."""
     is_stuck = threading.Event()
-    poll, assign = KafkaLogReader.poll, KafkaLogReader.assign
+    poll, assign = ConsumerReader.poll, ConsumerReader.assign
 
-    def hand_nothing_over(reader: KafkaLogReader, timeout_s: float) -> list[object]:
+    def hand_nothing_over(reader: ConsumerReader, timeout_s: float) -> list[object]:
         news = poll(reader, timeout_s)
         return [] if is_stuck.is_set() else list(news)
 
-    def get_going(reader: KafkaLogReader, *place: int) -> None:
+    def get_going(reader: ConsumerReader, *place: int) -> None:
         is_stuck.clear()
         assign(reader, *place)
 
-    monkeypatch.setattr(KafkaLogReader, "poll", hand_nothing_over)
-    monkeypatch.setattr(KafkaLogReader, "assign", get_going)
+    monkeypatch.setattr(ConsumerReader, "poll", hand_nothing_over)
+    monkeypatch.setattr(ConsumerReader, "assign", get_going)
     return is_stuck
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from lastword.kafka.log.kafka_log import KafkaLogReader
+from lastword.kafka.log.client_reader import ClientReader
+from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.kafka.log.source import QUEUE_BYTES
 from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.table.table import Table
 from lastword.testing import wait_until
@@ -24,6 +27,16 @@ from tests.support.watching import take
 
 KEYS = [b"key-%d" % n for n in range(20)]
 SHORT = EAGER_COMPACTION | {"delete.retention.ms": "100"}
+
+
+@pytest.fixture(autouse=True)
+def client_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the consumer of the Kafka client can be paused."""
+
+    def follow(source: KafkaLog, topic: str, *, queue_bytes: int = QUEUE_BYTES) -> ClientReader:
+        return ClientReader(source.connection, topic, queue_bytes=queue_bytes)
+
+    monkeypatch.setattr(KafkaLog, "follow", follow)
 
 
 class Reading:
@@ -45,7 +58,7 @@ class Reading:
 
         def called() -> None:
             reader = self._following.reader
-            assert isinstance(reader, KafkaLogReader)
+            assert isinstance(reader, ClientReader)
             do(reader._consumer)
             done.set()
 

@@ -1,0 +1,159 @@
+"""A batch whose records lie in memory of the native module, which has the hot loop over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastword.column_batch import ColumnBatch
+from lastword.records import (
+    FENCE_KEY,
+    Batch,
+    BatchContents,
+    Header,
+    Headers,
+    Record,
+    RowChange,
+    TableRows,
+    TableRules,
+    Validate,
+)
+from lastword.rows import PLAIN_ROW
+
+if TYPE_CHECKING:  # there may be no such module
+    from lastword._native import Columns
+
+
+class NativeBatch(Batch):
+    """Turns plain records into rows natively, and answers all else as a ``ColumnBatch`` does.
+
+    Its Python objects are made when they are first asked for: a restore needs none but the rows.
+    """
+
+    __slots__ = (
+        "_columns",
+        "_lists",
+        "leader_epoch",
+        "next_offset",
+        "partition",
+        "unreadable_headers",
+    )
+
+    def __init__(self, columns: Columns, next_offset: int) -> None:
+        self._columns = columns
+        self._lists: ColumnBatch | None = None
+        self.partition = columns.partition
+        self.leader_epoch = columns.leader_epoch
+        self.next_offset = next_offset
+        self.unreadable_headers: Sequence[int] = columns.unreadable
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all keys and values."""
+        return self._columns.size_bytes
+
+    def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
+        """What the batch does to the store of a table."""
+        columns, keyspace = self._columns, rules.keyspace
+        if columns.headers is not None or validate is not None or rules.sole_writer is not None:
+            return self._as_lists.table_rows(rules, validate)
+        puts, deletes, keyless, misplaced = columns.rows(
+            PLAIN_ROW,
+            keyspace.partitions,
+            keyspace.suffix_bytes,
+            rules.takes_empty_keys,
+            FENCE_KEY,
+        )
+        return TableRows(puts, deletes, keyless, misplaced)
+
+    # -- as Python objects -------------------------------------------------------------------
+
+    @property
+    def _as_lists(self) -> ColumnBatch:
+        if self._lists is None:
+            columns = self._columns
+            self._lists = ColumnBatch(
+                partition=self.partition,
+                keys=columns.keys(),
+                values=columns.values(),
+                offsets=np.frombuffer(columns.offsets(), np.int64),
+                timestamps=np.frombuffer(columns.timestamps(), np.int64),
+                headers=[None] * len(columns) if columns.headers is None else columns.headers,
+                next_offset=self.next_offset,
+                leader_epoch=self.leader_epoch,
+                unreadable_headers=self.unreadable_headers,
+            )
+        return self._lists
+
+    @property
+    def keys(self) -> Sequence[bytes | None]:
+        """The keys."""
+        return self._as_lists.keys
+
+    @property
+    def values(self) -> Sequence[bytes | None]:
+        """The values; None is a tombstone."""
+        return self._as_lists.values
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The offsets."""
+        return self._as_lists.offsets
+
+    @property
+    def timestamps(self) -> NDArray[np.int64]:
+        """The timestamps in milliseconds."""
+        return self._as_lists.timestamps
+
+    @property
+    def headers(self) -> Sequence[Headers | None]:
+        """The headers; None for a record without any."""
+        return self._as_lists.headers
+
+    def first(self, count: int, next_offset: int) -> Batch:
+        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        return self._as_lists.first(count, next_offset)
+
+    def below(self, end: int) -> Batch:
+        """The records with an offset below ``end``, after which reading goes on there."""
+        return self if self.next_offset <= end else self._as_lists.below(end)
+
+    def records(self) -> Iterator[Record]:
+        """One Record after another."""
+        return self._as_lists.records()
+
+    def records_of(self, key: bytes) -> list[Record]:
+        """The records of one key."""
+        return self._as_lists.records_of(key)
+
+    def table_records(self, rules: TableRules) -> Iterator[Record]:
+        """The records that belong to a table, every change of a key among them."""
+        return self._as_lists.table_records(rules)
+
+    def row_changes(
+        self, rules: TableRules, since_ms: int, validate: Validate | None = None
+    ) -> Iterator[RowChange]:
+        """Every change that belongs to a table, as a row."""
+        return self._as_lists.row_changes(rules, since_ms, validate)
+
+    def tombstones(self) -> dict[bytes, int]:
+        """The offset of the last tombstone of each key that has one here."""
+        return self._as_lists.tombstones()
+
+    def contents(self) -> BatchContents:
+        """Counts and sizes."""
+        return self._as_lists.contents()
+
+    def offset_without(self, header: Header) -> int | None:
+        """The offset of the first record that does not carry ``header``, or None."""
+        return self._as_lists.offset_without(header)
+
+    def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """(offset, value) of each record whose first header of that name has a value."""
+        return self._as_lists.header_values(name)

@@ -1,0 +1,29 @@
+"""The batch contract on NativeBatch; without the native module, on what stands in for it."""
+
+from __future__ import annotations
+
+from lastword.native import NATIVE
+from lastword.native_batch import NativeBatch
+from lastword.records import Batch
+from lastword.testing.batch_contract import LEADER_EPOCH, BatchContract
+from lastword.testing.batch_model import WrittenBatch
+from tests.contracts.test_column_batch import TestColumnBatch as OfLists
+
+
+class TestNativeBatch(BatchContract):
+    def make_batch(self, written: WrittenBatch) -> Batch:
+        if NATIVE is None:
+            return OfLists().make_batch(written)
+        records = written.records
+        headers = [each.headers or None for each in records]
+        columns = NATIVE.Columns(
+            0,
+            LEADER_EPOCH,
+            [each.key for each in records],
+            [each.value for each in records],
+            [each.offset for each in records],
+            [each.timestamp_ms for each in records],
+            headers if any(headers) else None,
+            list(written.unreadable_headers),
+        )
+        return NativeBatch(columns, written.next_offset)
