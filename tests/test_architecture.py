@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "errors",
             "records",
             "keyspace",
+            "_native",
             "native",
             "native_batch",
             "rows",
@@ -117,12 +118,14 @@ def part_of(path: Path) -> str:
     relative = path.relative_to(SOURCE)
     if relative == Path("__init__.py"):
         return "lastword"
-    return relative.parts[0].removesuffix(".py")
+    return relative.parts[0].removesuffix(".pyi").removesuffix(".py")
 
 
 @cache
 def known_parts() -> set[str]:
-    return {part_of(path) for path in SOURCE.rglob("*.py")} - {"lastword"}
+    """The stub of the native module stands for the module, which is not always there."""
+    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyi")]
+    return {part_of(path) for path in files} - {"lastword"}
 
 
 def imports_of(path: Path) -> Iterator[Import]:
