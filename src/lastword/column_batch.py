@@ -177,7 +177,8 @@ class ColumnBatch(Batch):
 
     def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
         """What the batch does to the store of a table."""
-        plain = None if validate is not None else self._plain_rows(rules)
+        simple = validate is None and rules.sole_writer is None
+        plain = self._plain_rows(rules) if simple else None
         return plain or self._careful_rows(rules, validate)
 
     def _plain_rows(self, rules: TableRules) -> TableRows | None:
