@@ -81,11 +81,17 @@ class Cluster:
     def start(self) -> None:
         """Open the peer endpoint and join; returns before there is a plan.
 
-        Raises ConnectionFailedError when the cluster does not answer, and TopicUnfitError when
-        the control topic cannot hold plans.
+        Raises ConnectionFailedError when the cluster does not answer, TopicUnfitError when the
+        control topic cannot hold plans, and ConfigError when the endpoint cannot listen.
         """
-        topic = control_topic(self.application_id)
-        ensure_control_topic(self._admin, topic)
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        ensure_control_topic(self._admin, control_topic(self.application_id))
         self._offers.address = self._peers.start()
         self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._offers.report()))
         self._membership = Membership(

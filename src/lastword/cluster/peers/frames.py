@@ -126,7 +126,7 @@ class FrameProtocol(asyncio.Protocol):
 
     def send(self, frame: bytes) -> None:
         """Send one frame; nothing happens on a connection that is gone."""
-        if self._transport is not None and self.open:
+        if self._transport is not None and self.open and not self._transport.is_closing():
             self._transport.write(_LENGTH.pack(len(frame)) + frame)
 
     def proven(self) -> None:

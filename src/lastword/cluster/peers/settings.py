@@ -102,6 +102,7 @@ class PeerSettings:
         if self.tls is None:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
         _load(context, self.tls)
         if self.tls.mutual:
             context.load_verify_locations(self.tls.ca)
@@ -113,13 +114,13 @@ class PeerSettings:
         if self.tls is None:
             return None
         context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=self.tls.ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
         if self.tls.mutual:
             _load(context, self.tls)
         return context
 
 
 def _load(context: ssl.SSLContext, tls: PeerTls) -> None:
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(tls.certificate, tls.key, tls.key_password)
     except (OSError, ssl.SSLError) as error:

@@ -39,7 +39,20 @@ def open_wire_admin(connection: Connection, *, timeout_seconds: float) -> Any:
     """The same client, to be kept and closed by the caller; one thread uses it."""
     timeout_ms = int(timeout_seconds * 1000)
     limits = {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}
-    return kafka_python().KafkaAdminClient(**wire_settings(connection) | limits)
+    return _started(kafka_python().KafkaAdminClient, wire_settings(connection) | limits)
+
+
+def _started(kind: Any, settings: dict[str, Any]) -> Any:
+    """A client that is connected, or the error; the library leaves a thread behind with that."""
+    client = kind.__new__(kind)
+    try:
+        client.__init__(**settings)
+    except BaseException:
+        client._closed = False
+        if hasattr(client, "_net"):
+            client.close()
+        raise
+    return client
 
 
 def wire_settings(connection: Connection) -> dict[str, Any]:

@@ -22,6 +22,7 @@ HEARTBEAT_MS = 500
 """How soon a member notices that it was evicted, or that another one joined."""
 _REJOIN_MS = 30_000
 _POLL_S = 0.1
+_RETRY_S = 0.2
 
 
 class GroupMember:
@@ -74,14 +75,7 @@ class GroupMember:
         return self._terms if self._holds else 0
 
     def join(self) -> None:
-        """Begin to join the group; ``joined`` says when it is done.
-
-        A broker keeps the client id under which a static member first joined. So with ``restarts``
-        an earlier life of this instance that called itself something else is evicted first.
-        """
-        for member in self._admin.members() if self._restarts else ():
-            if member.instance_id == self._instance_id and member.client_id != self._client_id:
-                self._admin.evict(member)
+        """Begin to join the group, and go on until it works; ``joined`` says when it is done."""
         self._thread.start()
 
     def leave(self) -> None:
@@ -101,6 +95,8 @@ class GroupMember:
         self._admin.close()
 
     def _run(self) -> None:
+        while self._restarts and not self._leaving.is_set() and not self._evict_earlier_life():
+            self._leaving.wait(_RETRY_S)
         consumer = Consumer(self._settings)
         try:
             consumer.subscribe(
@@ -114,6 +110,21 @@ class GroupMember:
             self._fail(str(error))
         finally:
             consumer.close()
+
+    def _evict_earlier_life(self) -> bool:
+        """Whether no member has this instance id and another client id.
+
+        A broker keeps the client id under which a static member first joined: the address in it
+        would be that of a process that is gone.
+        """
+        try:
+            for member in self._admin.members():
+                if member.instance_id == self._instance_id and member.client_id != self._client_id:
+                    self._admin.evict(member)
+        except LastwordError as error:
+            log.debug("%s: %s", self._group, error)
+            return False
+        return True
 
     def _assigned(self, consumer: Any, partitions: list[TopicPartition]) -> None:
         # Nothing is read here: whoever follows the topic has a reader of its own.
