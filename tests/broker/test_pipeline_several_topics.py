@@ -105,6 +105,8 @@ def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None
         log_source=KafkaLog(worker.connection),
         repartition_topics=frozenset(),
         max_records=10,
+        commit_interval_ms=100,
+        once=True,
         group_metadata=lambda: b"",
         on_batch=lambda _: None,
     )

@@ -13,29 +13,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.errors import FencedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.kafka.groups.names import pipeline_group
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
-from lastword.pipelines.api.state import PipelineLife, PipelineState
+from lastword.pipelines.api.state import PipelineLife
 from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.graph.part import Part, sinks_of, tables_of, topics_of
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
-from lastword.pipelines.run.failures import failure_of
 from lastword.pipelines.run.lag import LagMeter
 from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.run.query import PipelineQuery
+from lastword.pipelines.run.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
-_POLL_S = 0.2
 _LAG_AGE_S = 2.0
 
 
@@ -93,7 +91,13 @@ class Driver:
                 held.callback(meter.close)
                 queries = [self._query(spark, plan, driver_lock, meter) for plan in plans]
                 scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
-                self._run_queries(queries, Path(scratch), meter, stop)
+                supervisor = Supervisor(
+                    self._application_id,
+                    self._life,
+                    is_replaced=self._lost.is_set,
+                    on_look=lambda: self._look_at_lag(meter),
+                )
+                supervisor.run(queries, Path(scratch), stop, once=self._settings.once)
 
     def _plan(self, admin: Admin, part: Part) -> TaskPlan:
         """Make sure of every topic the part writes; sources must be there, or be ours."""
@@ -143,6 +147,8 @@ class Driver:
                 topic.name for topic in own if topic.purpose == "repartition"
             ),
             max_records=self._settings.max_records_per_batch,
+            commit_interval_ms=self._settings.commit_interval_ms,
+            once=self._settings.once,
             group_metadata=lambda: driver_lock.metadata,
             on_batch=lambda report: self._observe(report, meter),
         )
@@ -151,58 +157,13 @@ class Driver:
         partitions = {topic: plan.partitions for plan in plans for topic in plan.sources}
         return LagMeter(self._settings.connection, self._application_id, partitions)
 
+    def _look_at_lag(self, meter: LagMeter) -> None:
+        meter.look(max_age_s=_LAG_AGE_S)
+        self._settings.observer.lag(meter.lag)
+
     def _observe(self, report: BatchReport, meter: LagMeter) -> None:
         """With the lag of its sources, all of them or none."""
         meter.look()
         lag = meter.lag if set(report.sources) <= meter.lag.keys() else None
         behind = None if lag is None else sum(lag[topic] for topic in report.sources)
         self._settings.observer.batch(replace(report, lag=behind))
-
-    def _run_queries(
-        self,
-        queries: Sequence[PipelineQuery],
-        scratch: Path,
-        meter: LagMeter,
-        stop: threading.Event,
-    ) -> None:
-        """All at once; or, for a run that ends, upstream first: its output is there by then."""
-        once, interval_ms = self._settings.once, self._settings.commit_interval_ms
-        rounds = [[query] for query in queries] if once else [queries]
-        for number, together in enumerate(rounds):
-            try:
-                for i, query in enumerate(together):
-                    checkpoint = scratch / f"{number}-{i}"
-                    query.start(checkpoint, once=once, commit_interval_ms=interval_ms)
-                if self._life.state is PipelineState.STARTING:
-                    self._life.move(PipelineState.RUNNING)
-                self._watch(together, meter, stop)
-            finally:
-                for query in together:
-                    query.stop()
-            self._raise_failure(together)
-        self._life.move(PipelineState.PENDING_SHUTDOWN)
-        for query in queries:
-            query.finish()
-
-    def _watch(
-        self, running: Sequence[PipelineQuery], meter: LagMeter, stop: threading.Event
-    ) -> None:
-        """Wait for the end of any, for ``stop``, or for being replaced."""
-        while all(query.is_active for query in running) and not stop.wait(_POLL_S):
-            self._refuse_if_replaced()
-            meter.look(max_age_s=_LAG_AGE_S)
-            self._settings.observer.lag(meter.lag)
-
-    def _raise_failure(self, ended: Sequence[PipelineQuery]) -> None:
-        for query in ended:
-            if (failure := query.failure) is not None:
-                self._refuse_if_replaced()
-                raise failure_of(self._application_id, str(failure)) from failure
-
-    def _refuse_if_replaced(self) -> None:
-        if self._lost.is_set():
-            raise FencedError(
-                f"another driver may have taken over {self._application_id!r}: "
-                "this one was not heard of for too long",
-                hint="was this process paused, or the network cut? It will not rejoin",
-            )

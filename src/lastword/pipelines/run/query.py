@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +15,15 @@ from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
-from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.operators.transform import with_transforms
+from lastword.pipelines.run.batch_totals import BatchTotals
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.observer import BatchReport
+from lastword.pipelines.run.repartition_purge import RepartitionPurge
 from lastword.pipelines.run.source_frame import source_spans, source_stream
 from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
 from lastword.pipelines.task.run_task import partitions_added, run_task
-from lastword.pipelines.task.task_report import REPORT_SCHEMA, StoreSize, from_row
+from lastword.pipelines.task.task_report import REPORT_SCHEMA, from_row
 from lastword.records import TopicPartition
 from lastword.spark.arrow_batches import arrow_settings
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
-
-PURGE_INTERVAL_S = 30.0
 
 
 class PipelineQuery:
@@ -52,14 +50,17 @@ class PipelineQuery:
         log_source: LogSource,
         repartition_topics: frozenset[str],
         max_records: int,
+        commit_interval_ms: int,
+        once: bool,
         group_metadata: Callable[[], bytes],
         on_batch: Callable[[BatchReport], None],
     ) -> None:
         self._spark = spark
         self._plan = plan
         self._log_source = log_source
-        self._repartition_topics = sorted(repartition_topics & set(plan.sources))
         self._max_records = max_records
+        self._commit_interval_ms = commit_interval_ms
+        self._once = once
         self._group_metadata = group_metadata
         self._on_batch = on_batch
         self._clock = SYSTEM_CLOCK
@@ -68,17 +69,18 @@ class PipelineQuery:
         self._spans: Spans | None = None
         self._running: StreamingQuery | None = None
         self._stopping = threading.Event()
-        self._sizes: dict[str, dict[int, StoreSize]] = {}
-        self._purged_at = self._clock.monotonic()
+        self._totals = BatchTotals(plan.sources)
+        topics = repartition_topics & set(plan.sources)
+        self._purge = RepartitionPurge(plan.connection, topics, self._committed)
 
-    def start(self, checkpoint: Path, *, once: bool, commit_interval_ms: int) -> None:
-        """Begin; with ``once``, end after what is there now."""
+    def start(self, scratch: Path) -> None:
+        """Begin; with ``once``, end after what is there now. ``scratch`` has Spark's checkpoint."""
         writer = self._stream().writeStream.foreachBatch(self._run_batch)
-        writer = writer.option("checkpointLocation", checkpoint.as_uri())
-        if once:
+        writer = writer.option("checkpointLocation", scratch.as_uri())
+        if self._once:
             writer = writer.trigger(availableNow=True)
         else:
-            writer = writer.trigger(processingTime=f"{commit_interval_ms} milliseconds")
+            writer = writer.trigger(processingTime=f"{self._commit_interval_ms} milliseconds")
         self._running = writer.start()
 
     @property
@@ -99,7 +101,7 @@ class PipelineQuery:
 
     def finish(self) -> None:
         """Leave nothing in the repartition topics that is processed; idempotent."""
-        self._purge()
+        self._purge.now()
         self._groups.close()
 
     def _stream(self) -> DataFrame:
@@ -160,22 +162,13 @@ class PipelineQuery:
             records = records.sortWithinPartitions("topic", "offset")
         order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
         task = functools.partial(run_task, plan=self._plan, order=order)
-        tally, by_store, processed = Tally(), defaultdict[str, Tally](Tally), set[int]()
-        for row in records.mapInArrow(task, REPORT_SCHEMA).collect():
-            report = from_row(row.asDict())
-            processed.add(report.partition)
-            tally.add(report.tally)
-            for store, counted in report.by_store.items():
-                by_store[store].add(counted)
-            for store, size in report.stores.items():
-                self._sizes.setdefault(store, {})[report.partition] = size
-        log.debug("a batch of %s: %s", self._plan.name, tally)
-        stores = {name: sum(sizes.values(), StoreSize()) for name, sizes in self._sizes.items()}
-        sources, seconds = tuple(sorted(self._plan.sources)), self._clock.monotonic() - began
-        self._on_batch(BatchReport(sources, seconds, tally, stores=stores, by_store=by_store))
-        if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
-            self._purge()
-        return processed
+        rows = records.mapInArrow(task, REPORT_SCHEMA).collect()
+        reports = [from_row(row.asDict()) for row in rows]
+        total = self._totals.add_up(reports, self._clock.monotonic() - began)
+        log.debug("a batch of %s: %s", self._plan.name, total.tally)
+        self._on_batch(total)
+        self._purge.if_due()
+        return {report.partition for report in reports}
 
     def _committed(self) -> dict[TopicPartition, Committed]:
         return self._groups.committed(self._plan.group, self._plan.source_partitions)
@@ -203,20 +196,3 @@ class PipelineQuery:
                 stable = admin.stable_offsets(topic, range(self._plan.partitions))
                 ends |= {TopicPartition(topic, p): end for p, end in stable.items()}
         return ends
-
-    def _purge(self) -> None:
-        """Delete what is processed from the topics that are only passages of this pipeline."""
-        self._purged_at = self._clock.monotonic()
-        if not self._repartition_topics:
-            return
-        committed = self._committed()
-        with Admin(self._plan.connection) as admin:
-            for topic in self._repartition_topics:
-                partitions = range(self._plan.partitions)
-                done = {
-                    p: committed[TopicPartition(topic, p)].offset
-                    for p in partitions
-                    if TopicPartition(topic, p) in committed
-                }
-                if done:
-                    admin.delete_before(topic, done)

@@ -1,0 +1,93 @@
+"""Starts the queries of a run, watches over them, and ends them together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from lastword.errors import FencedError
+from lastword.pipelines.api.state import PipelineLife, PipelineState
+from lastword.pipelines.run.failures import failure_of
+
+_POLL_S = 0.2
+
+
+class Query(Protocol):
+    """Processes one part of a pipeline."""
+
+    def start(self, scratch: Path) -> None:
+        """Begin; ``scratch`` is a directory that lasts as long as the run."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it was started and has not ended."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended it, unless it ended as it should."""
+
+    def stop(self) -> None:
+        """End it; what is not committed by then stays for the next run. Idempotent."""
+
+    def finish(self) -> None:
+        """Clean up after a run that ended as it should; idempotent."""
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """Runs queries until one ends, one fails, or the driver is stopped or replaced.
+
+    ``is_replaced`` says whether another driver may have taken over; ``on_look`` is called about
+    five times a second.
+    """
+
+    application_id: str
+    life: PipelineLife
+    is_replaced: Callable[[], bool]
+    on_look: Callable[[], None]
+
+    def run(
+        self, queries: Sequence[Query], scratch: Path, stop: threading.Event, *, once: bool
+    ) -> None:
+        """All at once; or, for a run that ends, upstream first: its output is there by then.
+
+        Raises FencedError when replaced, PipelineError when a query failed.
+        """
+        rounds = [[query] for query in queries] if once else [queries]
+        for number, together in enumerate(rounds):
+            try:
+                for i, query in enumerate(together):
+                    query.start(scratch / f"{number}-{i}")
+                if self.life.state is PipelineState.STARTING:
+                    self.life.move(PipelineState.RUNNING)
+                self._watch(together, stop)
+            finally:
+                for query in together:
+                    query.stop()
+            self._raise_failure(together)
+        self.life.move(PipelineState.PENDING_SHUTDOWN)
+        for query in queries:
+            query.finish()
+
+    def _watch(self, running: Sequence[Query], stop: threading.Event) -> None:
+        """Wait for the end of any, for ``stop``, or for being replaced."""
+        while all(query.is_active for query in running) and not stop.wait(_POLL_S):
+            self._refuse_if_replaced()
+            self.on_look()
+
+    def _raise_failure(self, ended: Sequence[Query]) -> None:
+        for query in ended:
+            if (failure := query.failure) is not None:
+                self._refuse_if_replaced()
+                raise failure_of(self.application_id, str(failure)) from failure
+
+    def _refuse_if_replaced(self) -> None:
+        if self.is_replaced():
+            raise FencedError(
+                f"another driver may have taken over {self.application_id!r}: "
+                "this one was not heard of for too long",
+                hint="was this process paused, or the network cut? It will not rejoin",
+            )
