@@ -91,8 +91,7 @@ def create(
     """
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
-    from lastword.snapshots.jobs.history_job import HistoryJob
-    from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+    from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns, repeat
     from lastword.spark.session import LOCAL_MASTER, session_for
 
     where = snapshot_location(app, spec, location)
@@ -109,22 +108,23 @@ def create(
         ) as spark,
         _stopped_by_signals() as stop,
     ):
-        job = SnapshotJob(
+        runs = SnapshotRuns(
             spark,
             app.connection,
             where,
             key=spec.key_codec,
             value=spec.value,
             keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
+            keeps_history=bool(app.settings["snapshots.history"] if history is None else history),
         )
-        changes = HistoryJob(spark, app.connection, where, key=spec.key_codec, value=spec.value)
-        keeps_history = app.settings["snapshots.history"] if history is None else history
-        while True:
-            began = SYSTEM_CLOCK.monotonic()
-            report = job.run(full=full)
-            print_report(app, report, changes.run() if keeps_history else None)
-            if interval_s is None or stop.wait(_rest(began, interval_s)):
-                return
+
+        def take() -> None:
+            print_report(app, *runs.take(full=full))
+
+        if interval_s is None:
+            take()
+        else:
+            repeat(take, interval_s, stop)
 
 
 @snapshot.command("list")
@@ -234,10 +234,6 @@ def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport
             "history_records": None if history is None else history.records,
         },
     )
-
-
-def _rest(began: float, interval_s: float) -> float:
-    return max(0.0, began + interval_s - SYSTEM_CLOCK.monotonic())
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from lastword.cli.commands.snapshot import print_report
 from lastword.cli.settings.snapshot_locations import require_deltalake, snapshot_location
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
-from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
 from lastword.errors import LastwordError
 from lastword.spark.installed import require_spark
@@ -18,7 +17,7 @@ from lastword.spark.installed import require_spark
 class ContinuousSnapshots:
     """Takes a snapshot of one table every so often until it is stopped.
 
-    One that fails is told and leaves the last one as it is; the next is taken when it is due.
+    A failed one is reported and leaves the last one as it is; the next is taken when it is due.
     """
 
     def __init__(self, app: AppContext, spec: TableSpec) -> None:
@@ -39,23 +38,25 @@ class ContinuousSnapshots:
 
     def run(self, spark: Any) -> None:
         """Returns once ``stop`` was called."""
-        from lastword.snapshots.jobs.history_job import HistoryJob
-        from lastword.snapshots.jobs.snapshot_job import SnapshotJob
+        from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns, repeat
 
-        connection, where = self._app.connection, snapshot_location(self._app, self._spec)
-        key, value = self._spec.key_codec, self._spec.value
-        job = SnapshotJob(spark, connection, where, key=key, value=value, keep_ms=self._keep_ms)
-        history = None
-        if self._app.settings["snapshots.history"]:
-            history = HistoryJob(spark, connection, where, key=key, value=value)
-        while not self._stopping.is_set():
-            began = SYSTEM_CLOCK.monotonic()
+        runs = SnapshotRuns(
+            spark,
+            self._app.connection,
+            snapshot_location(self._app, self._spec),
+            key=self._spec.key_codec,
+            value=self._spec.value,
+            keep_ms=self._keep_ms,
+            keeps_history=bool(self._app.settings["snapshots.history"]),
+        )
+
+        def take() -> None:
             try:
-                report = job.run()
-                print_report(self._app, report, None if history is None else history.run())
+                print_report(self._app, *runs.take())
             except LastwordError as error:
                 self._app.output.info(f"{self.name} has no new snapshot: {error}")
-            self._stopping.wait(max(0.0, began + self._interval_s - SYSTEM_CLOCK.monotonic()))
+
+        repeat(take, self._interval_s, self._stopping)
 
 
 def snapshots_of(app: AppContext, specs: list[TableSpec]) -> list[ContinuousSnapshots]:
