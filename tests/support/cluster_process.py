@@ -29,12 +29,12 @@ ROOT = Path(__file__).parent.parent.parent
 class ClusterProcess:
     """The parent's side."""
 
-    def __init__(self, servers: str, application: str, name: str, offers: dict[str, int]) -> None:
+    def __init__(self, servers: str, application: str, name: str, points: dict[str, int]) -> None:
         self.name = name
         self._lines: list[dict[str, Any]] = []
         module = "tests.support.cluster_process"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, servers, application, name, json.dumps(offers)],
+            [sys.executable, "-m", module, servers, application, name, json.dumps(points)],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -100,8 +100,8 @@ class ClusterProcesses(ExitStack):
         super().__init__()
         self._servers, self._application = servers, application
 
-    def start(self, name: str, **offers: int) -> ClusterProcess:
-        process = ClusterProcess(self._servers, self._application, name, offers)
+    def start(self, name: str, **points: int) -> ClusterProcess:
+        process = ClusterProcess(self._servers, self._application, name, points)
         self.callback(process.kill)
         return process
 
@@ -149,11 +149,11 @@ def answer(cluster: Cluster, command: str) -> Any:
 
 
 def main() -> None:
-    servers, application, name, offers = sys.argv[1:]
+    servers, application, name, points = sys.argv[1:]
     connection = Connection(bootstrap_servers=servers)
     peer = PeerSettings(secret=SECRET)
     with Cluster(connection, application, instance_id=name, peer=peer) as cluster:
-        for topic, partitions in json.loads(offers).items():
+        for topic, partitions in json.loads(points).items():
             cluster.offer(topic, partitions, teller(topic), dict)
         for line in sys.stdin:
             say(line.strip(), answer(cluster, line.strip()))

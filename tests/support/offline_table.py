@@ -23,7 +23,6 @@ from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.topic.troubles import Troubles
 from lastword.replicas.versions.version_recorder import KeptVersions
-from lastword.replicas.versions.versions import Keep
 from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore
 from lastword.stores.versioned import VersionedStore
@@ -68,7 +67,7 @@ class OfflineTable:
         held: Collection[int] = (0, 1, 2),
         *,
         keyspace: Keyspace = THREE,
-        keep: Keep | None = None,
+        keep: VersionLimit | None = None,
         ttl_ms: int | None = None,
     ) -> None:
         self.clock = clock

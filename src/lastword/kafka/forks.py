@@ -14,7 +14,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class HoldsClients(Protocol):
+class ForkAware(Protocol):
     """Something that has to know when it finds itself in a child."""
 
     def after_fork(self) -> None:
@@ -24,10 +24,10 @@ class HoldsClients(Protocol):
         """
 
 
-_TRACKED: WeakSet[HoldsClients] = WeakSet()
+_TRACKED: WeakSet[ForkAware] = WeakSet()
 
 
-def track(holder: HoldsClients) -> None:
+def track(holder: ForkAware) -> None:
     """Have ``holder.after_fork`` called in each child of this process, as long as it lives."""
     _TRACKED.add(holder)
 

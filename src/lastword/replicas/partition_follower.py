@@ -20,7 +20,7 @@ from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.apply.rebuild_reason import why_rebuild
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.replicas.sweep.dead_rows import SweepProgress
-from lastword.replicas.sweep.soundness import CONTACT_MAX_S, Currency, Soundness
+from lastword.replicas.sweep.soundness import CONTACT_MAX_S, Freshness, Soundness
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.versions.version_recorder import NoVersions, VersionRecorder
 from lastword.rows import offset_of
@@ -95,10 +95,10 @@ class PartitionFollower:
         return self.soundness.caught_up_at_ms if self.live else 0
 
     @property
-    def currency(self) -> Currency:
+    def freshness(self) -> Freshness:
         """Whether a read may be out of date, also because the cluster does not answer."""
         age_s = self.soundness.contact_age_s
-        return Currency(self.unsound or self.topic_gone or age_s > CONTACT_MAX_S, age_s)
+        return Freshness(self.unsound or self.topic_gone or age_s > CONTACT_MAX_S, age_s)
 
     @property
     def keyspace(self) -> Keyspace:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from lastword.records import Position
-from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.sweep.soundness import Freshness
 
 
-class Viewed(Protocol):
-    """What a position and a currency are made of."""
+class PartitionFigures(Protocol):
+    """What a position and a freshness are made of."""
 
     @property
     def position(self) -> int:
@@ -21,18 +21,18 @@ class Viewed(Protocol):
         """A moment at which the log held nothing beyond the position."""
 
     @property
-    def currency(self) -> Currency:
+    def freshness(self) -> Freshness:
         """How current a read is."""
 
 
-def position_of(replicas: Mapping[int, Viewed], topic_id: str) -> Position:
+def position_of(replicas: Mapping[int, PartitionFigures], topic_id: str) -> Position:
     """What reads from these partitions reflect now."""
     # Asked for before the offsets, which may be newer than this, never older.
     complete_at_ms = min((each.complete_at_ms for each in replicas.values()), default=0)
     return Position({p: each.position for p, each in replicas.items()}, topic_id, complete_at_ms)
 
 
-def currency_of(replicas: Iterable[Viewed]) -> Currency:
+def freshness_of(replicas: Iterable[PartitionFigures]) -> Freshness:
     """That of a read from several partitions: as old as the oldest."""
-    each = [replica.currency for replica in replicas]
-    return Currency(any(c.stale for c in each), max((c.contact_age_s for c in each), default=0.0))
+    each = [replica.freshness for replica in replicas]
+    return Freshness(any(c.stale for c in each), max((c.contact_age_s for c in each), default=0.0))

@@ -9,7 +9,7 @@ from lastword.errors import NotReadyError, PartitionNotHereError, StoreError
 from lastword.replicas.apply.quarantine import Quarantine
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.progress import RestoreProgress, progress_of, still_to_do
-from lastword.replicas.sweep.soundness import Currency, Soundness
+from lastword.replicas.sweep.soundness import Freshness, Soundness
 from lastword.replicas.versions.past_builder import PastBuilder
 from lastword.stores.base import Store, StoreScan
 
@@ -106,9 +106,9 @@ class Replica:
         return self.follower.live
 
     @property
-    def currency(self) -> Currency:
+    def freshness(self) -> Freshness:
         """Whether a read may be out of date, and how long ago the cluster last answered."""
-        return self.follower.currency
+        return self.follower.freshness
 
     @property
     def unsound(self) -> bool:

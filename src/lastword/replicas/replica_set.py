@@ -13,10 +13,10 @@ from typing import Protocol
 from lastword.errors import ConfigError, ConnectionFailedError, NotUpToPositionError
 from lastword.records import Position
 from lastword.replicas.held import HeldReplicas, OneMoment
-from lastword.replicas.partition_views import currency_of, position_of
+from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.progress import RestoreProgress
 from lastword.replicas.replica import Replica
-from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.sweep.soundness import Freshness
 from lastword.replicas.tail.following import Following
 from lastword.replicas.topic.protection import ProtectionLog
 from lastword.replicas.topic.topic_state import TopicState
@@ -160,9 +160,9 @@ class ReplicaSet:
         """What reads of these partitions, all by default, reflect now."""
         return position_of(self._replicas.chosen(partitions), self.topic_state.topic_id)
 
-    def currency(self, partitions: Collection[int] | None = None) -> Currency:
+    def freshness(self, partitions: Collection[int] | None = None) -> Freshness:
         """How current a read of these partitions, all by default, is: as old as the oldest."""
-        return currency_of(self._replicas.chosen(partitions).values())
+        return freshness_of(self._replicas.chosen(partitions).values())
 
     def progress(self) -> list[RestoreProgress]:
         """How far each replica has come on its way to the captured end."""

@@ -19,7 +19,7 @@ _BEING_FILLED = b"being filled"
 
 
 @dataclass(frozen=True)
-class Offer:
+class RestorePoint:
     """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
 
     ``leader_epoch`` tells a log that was cut since, and has grown again; -1 if it is not known.
@@ -39,7 +39,7 @@ class Offer:
 class RestoreSource(Protocol):
     """Where rows can be had; asked on the tailing thread before a partition is rebuilt."""
 
-    def offers(self, partition: int, topic_state: TopicState) -> Iterable[Offer]:
+    def points(self, partition: int, topic_state: TopicState) -> Iterable[RestorePoint]:
         """What can be used for this log, the best first; what cannot is logged, with the reason."""
 
 
@@ -52,28 +52,28 @@ def fill(
     is no usable offer, or this is given up in between, with a store that starts over.
     """
     store, partition = follower.store, follower.partition
-    for offer in source.offers(partition, topic_state):
+    for point in source.points(partition, topic_state):
         try:
-            for rows in offer.rows(store.capabilities.restore_batch_bytes):
+            for rows in point.rows(store.capabilities.restore_batch_bytes):
                 store.apply(rows, (), _BEING_FILLED)
                 yield len(rows)
         except SnapshotError as error:
-            log.warning("partition %d is not filled from %s: %s", partition, offer.name, error)
+            log.warning("partition %d is not filled from %s: %s", partition, point.name, error)
             store.clear()
             continue
-        follower.adopt(_checkpoint(offer, topic_state, follower.keyspace.suffix_bytes))
-        log.info("partition %d is filled from %s", partition, offer.name)
+        follower.adopt(_checkpoint(point, topic_state, follower.keyspace.suffix_bytes))
+        log.info("partition %d is filled from %s", partition, point.name)
         return
 
 
-def _checkpoint(offer: Offer, topic_state: TopicState, key_suffix_bytes: int) -> Checkpoint:
+def _checkpoint(point: RestorePoint, topic_state: TopicState, key_suffix_bytes: int) -> Checkpoint:
     return Checkpoint(
         cluster_id=topic_state.cluster_id,
         topic_id=topic_state.topic_id,
         partitions=topic_state.partitions,
-        next_offset=offer.next_offset,
-        leader_epoch=offer.leader_epoch,
-        caught_up_at_ms=offer.caught_up_at_ms,
-        delete_retention_ms=offer.delete_retention_ms,
+        next_offset=point.next_offset,
+        leader_epoch=point.leader_epoch,
+        caught_up_at_ms=point.caught_up_at_ms,
+        delete_retention_ms=point.delete_retention_ms,
         key_suffix_bytes=key_suffix_bytes,
     )

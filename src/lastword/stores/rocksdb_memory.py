@@ -22,7 +22,7 @@ _MEMORY_BUDGET_BYTES_MIN = 8 << 20
 _FLUSH_WAIT_SECONDS = 10
 
 
-class Sharer(Protocol):
+class BudgetMember(Protocol):
     """A store that shares the budget."""
 
     def write_buffer_bytes(self) -> int:
@@ -37,7 +37,7 @@ class MemoryBudget:
 
     def __init__(self, size_bytes: int) -> None:
         self._size_bytes = size_bytes
-        self._sharers: WeakSet[Sharer] = WeakSet()
+        self._sharers: WeakSet[BudgetMember] = WeakSet()
         self._lock = Lock()
         self.block_cache = Cache(size_bytes)
         # allow_stall=False: a stalled write would hold the interpreter lock while it waits.
@@ -65,12 +65,12 @@ class MemoryBudget:
         self.block_cache.set_capacity(size_bytes)
         self.write_buffers.set_buffer_size(self._write_buffer_bytes_max)
 
-    def join(self, sharer: Sharer) -> None:
+    def join(self, sharer: BudgetMember) -> None:
         """Count on ``sharer`` to give up its write buffer when memory is short."""
         with self._lock:
             self._sharers.add(sharer)
 
-    def leave(self, sharer: Sharer) -> None:
+    def leave(self, sharer: BudgetMember) -> None:
         """No longer count on ``sharer``."""
         with self._lock:
             self._sharers.discard(sharer)

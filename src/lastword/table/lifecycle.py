@@ -119,7 +119,7 @@ class Lifecycle:
             self._queries = Queries(raw, parts.decoder)
             self._writes = Writes(raw, parts.decoder)
             replicas = parts.replicas
-            self._metrics.gauge("contact_age_seconds", lambda: replicas.currency().contact_age_s)
+            self._metrics.gauge("contact_age_seconds", lambda: replicas.freshness().contact_age_s)
             self.machine.move(TableState.RESTORING)
             try:
                 parts.start()

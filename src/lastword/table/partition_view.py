@@ -51,7 +51,7 @@ def views_of(replicas: ReplicaSet, now_ms: int) -> list[PartitionView]:
         if partition not in lags or partition not in progress:
             continue  # it came in between
         lag = lags[partition]
-        stale, contact_age_s = replica.currency
+        stale, contact_age_s = replica.freshness
         behind_ms = max(0, now_ms - replica.at_end_ms) if lag else 0
         views.append(
             PartitionView(

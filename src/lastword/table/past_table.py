@@ -102,7 +102,7 @@ class PastTable:
             shape,
             reverse=reverse,
             position=self.position,
-            currency=EXACT,
+            freshness=EXACT,
             now_ms=self._at_ms,
         )
 

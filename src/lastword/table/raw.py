@@ -17,7 +17,7 @@ from lastword.kafka.log.source import LogSource
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Absent, Batch, Headers, Position, Record, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
-from lastword.replicas.partition_views import currency_of, position_of
+from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.rows import HAS_EXPIRY, is_due, offset_of
@@ -141,7 +141,7 @@ class RawTable:
         replica = self._replicas.at(partition)
         # Read before the row: the row may be newer than this, never older.
         complete_at_ms, position = replica.complete_at_ms, replica.position
-        stale, age_s = replica.currency
+        stale, age_s = replica.freshness
         row = replica.get(key)
         shaped = None
         if row is not None:
@@ -180,7 +180,7 @@ class RawTable:
         unready = self._serving.admit_read(wanted, at_least, timeout_s, allow_stale)
         with self._replicas.one_moment(wanted) as replicas:
             position = position_of(replicas, self._replicas.topic_state.topic_id)
-            stale, age_s = currency_of(replicas.values())
+            stale, age_s = freshness_of(replicas.values())
             rows = {p: replicas[p].get_many(of_it) for p, of_it in wanted.items()}
         found: list[T] = []
         now_ms = self.clock.now_ms()
@@ -239,7 +239,7 @@ class RawTable:
         started_ns = perf_counter_ns()
         with self._replicas.one_moment(chosen) as replicas:
             position = position_of(replicas, self._replicas.topic_state.topic_id)
-            currency = currency_of(replicas.values())
+            freshness = freshness_of(replicas.values())
             scans = {p: each.scan(*bounds, reverse=reverse) for p, each in replicas.items()}
         self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
         return Scan(
@@ -247,7 +247,7 @@ class RawTable:
             shape,
             reverse=reverse,
             position=position,
-            currency=currency._replace(stale=unready or currency.stale),
+            freshness=freshness._replace(stale=unready or freshness.stale),
             now_ms=self.clock.now_ms(),
             explain=lambda partition, error: replicas[partition].explained(error),
         )
@@ -269,7 +269,7 @@ class RawTable:
         started_ns = perf_counter_ns()
         replicas = {p: self._replicas.at(p) for p in chosen}
         position = position_of(replicas, self._replicas.topic_state.topic_id)
-        stale, age_s = currency_of(replicas.values())
+        stale, age_s = freshness_of(replicas.values())
         keys = sum(replica.count() for replica in replicas.values())
         self._count_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(keys, position, unready or stale, age_s)

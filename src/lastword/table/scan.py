@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from lastword.codecs.base import KeyCodec, prefix_bounds
 from lastword.errors import ConfigError, LastwordError, StoreError
 from lastword.records import Position
-from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.sweep.soundness import Freshness
 from lastword.rows import is_due
 from lastword.stores.base import StoreScan
 
@@ -47,12 +47,12 @@ class Scan(Generic[T]):
         *,
         reverse: bool,
         position: Position,
-        currency: Currency,
+        freshness: Freshness,
         now_ms: int,
         explain: Explain = _as_it_is,
     ) -> None:
         self.position = position
-        self.stale, self.contact_age_s = currency
+        self.stale, self.contact_age_s = freshness
         self._scans = scans
         self._shape = shape
         self._now_ms = now_ms

@@ -185,7 +185,7 @@ class Table(TableWrites):
 
     def contact_age_s(self) -> float:
         """How long ago the cluster last answered, in seconds; reads are stale after ten."""
-        return self._lifecycle.parts.replicas.currency().contact_age_s
+        return self._lifecycle.parts.replicas.freshness().contact_age_s
 
     def quarantined(self) -> list[Quarantined]:
         """The bad records that were not applied, by partition and offset."""

@@ -11,7 +11,6 @@ from lastword.cluster.peers.settings import PeerSettings
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory
-from lastword.replicas.versions.versions import Keep
 from lastword.snapshots.catalog.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
@@ -52,7 +51,7 @@ class TableConfig:
     application_id: str
     allow_expiry: bool
     snapshots: Location | None
-    keep: Keep | None
+    keep: VersionLimit | None
     ttl_ms: int | None
     clock: Clock
     writes: WriteMode = "direct"

@@ -44,7 +44,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class DiagnosisInput:
     """What a diagnosis needs to know besides the partition itself.
 
     ``broker_settings`` and ``gauges`` are those of the leader, empty and None when unknown.
@@ -78,7 +78,7 @@ def diagnose_topic(
     brokers = {each.leader: _broker_settings(admin, each.leader) for each in partitions}
     reasons = []
     for each in partitions:
-        around = Circumstances(
+        around = DiagnosisInput(
             topic=topic,
             settings=settings,
             broker_settings=brokers[each.leader],
@@ -108,7 +108,7 @@ def _broker_settings(admin: Admin, broker: int | None) -> dict[str, str]:
         return {}
 
 
-def diagnose(partition: PartitionCompaction, around: Circumstances) -> list[Reason]:
+def diagnose(partition: PartitionCompaction, around: DiagnosisInput) -> list[Reason]:
     """Why this partition is as it is, the gravest reason first; never empty."""
     reasons = [
         *_policy(partition, around),
@@ -124,7 +124,7 @@ def diagnose(partition: PartitionCompaction, around: Circumstances) -> list[Reas
     return reasons or [_nothing_to_clean(partition)]
 
 
-def _policy(partition: PartitionCompaction, around: Circumstances) -> Iterator[Reason]:
+def _policy(partition: PartitionCompaction, around: DiagnosisInput) -> Iterator[Reason]:
     policy = around.settings["cleanup.policy"]
     if "compact" not in policy:
         yield Reason(
@@ -135,7 +135,7 @@ def _policy(partition: PartitionCompaction, around: Circumstances) -> Iterator[R
         )
 
 
-def _cleaner_health(partition: PartitionCompaction, around: Circumstances) -> Iterator[Reason]:
+def _cleaner_health(partition: PartitionCompaction, around: DiagnosisInput) -> Iterator[Reason]:
     if around.broker_settings.get("log.cleaner.enable") == "false":
         yield Reason(
             partition.partition,
@@ -159,7 +159,7 @@ def _cleaner_health(partition: PartitionCompaction, around: Circumstances) -> It
         )
 
 
-def _open_transaction(partition: PartitionCompaction, around: Circumstances) -> Iterator[Reason]:
+def _open_transaction(partition: PartitionCompaction, around: DiagnosisInput) -> Iterator[Reason]:
     """A transaction keeps the cleaner out only where it reaches before the active segment."""
     if partition.stable_end == partition.log_end:
         return
@@ -181,7 +181,7 @@ def _open_transaction(partition: PartitionCompaction, around: Circumstances) -> 
 
 
 def _by_state(
-    partition: PartitionCompaction, state: CleanerState, around: Circumstances
+    partition: PartitionCompaction, state: CleanerState, around: DiagnosisInput
 ) -> Iterator[Reason]:
     if "compact" not in around.settings["cleanup.policy"]:
         return
@@ -233,7 +233,7 @@ def _active_segment_matters(partition: PartitionCompaction, state: CleanerState)
 
 
 def _active_segment(
-    partition: PartitionCompaction, state: CleanerState, around: Circumstances
+    partition: PartitionCompaction, state: CleanerState, around: DiagnosisInput
 ) -> Reason:
     active = state.files.active
     roll_ms = min(int(around.settings["segment.ms"]), int(around.settings["max.compaction.lag.ms"]))
@@ -259,7 +259,7 @@ def _only_tombstones(partition: PartitionCompaction, state: CleanerState) -> boo
     )
 
 
-def _unknown(partition: PartitionCompaction, around: Circumstances) -> Reason:
+def _unknown(partition: PartitionCompaction, around: DiagnosisInput) -> Reason:
     settings = around.settings
     return Reason(
         partition.partition,

@@ -17,7 +17,7 @@ def test_a_pass_drops_what_is_gone_and_the_partition_is_trusted_again(lab: Lab) 
     assert lab.rows() == {b"a": b"1", b"b": b"2"}
     lab.reach_and_drop()
     assert lab.rows() == {b"b": b"2"}
-    assert not follower.currency.stale
+    assert not follower.freshness.stale
 
 
 def test_a_partition_that_is_sound_is_not_swept(lab: Lab) -> None:
@@ -105,7 +105,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     lab.failure = ConnectionFailedError("the broker is away")
     lab.consider(follower, first=True)
     lab.carry_out(posts=1)
-    assert follower.currency.stale
+    assert follower.freshness.stale
     assert lab.schedule.first_pending == {0}
     lab.failure = None
     lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
@@ -113,7 +113,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     follower.on_topic_state(lab.topic.state(2))
     lab.consider(follower)
     lab.carry_out(posts=1)
-    assert not follower.currency.stale
+    assert not follower.freshness.stale
     assert lab.schedule.first_pending == set()
 
 
@@ -155,4 +155,4 @@ def expire(lab: Lab, follower: PartitionFollower, *, below: int) -> None:
     lab.consider(follower)
     lab.carry_out(posts=2)
     lab.reach_and_drop()
-    assert not follower.currency.stale
+    assert not follower.freshness.stale

@@ -15,7 +15,7 @@ from lastword.errors import (
 )
 from lastword.kafka.log.source import EndOfLog, PositionLost
 from lastword.records import Position
-from lastword.replicas.restore_source import Offer
+from lastword.replicas.restore_source import RestorePoint
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.watch.feed import PartitionGained, PartitionLost, Subscription
 from lastword.testing.fake_clock import FakeClock
@@ -142,13 +142,13 @@ class Snapshots:
     def __init__(self) -> None:
         self.asked, self.go_on = threading.Event(), threading.Event()
 
-    def offers(self, partition: int, _topic_state: TopicState) -> Iterator[Offer]:
+    def points(self, partition: int, _topic_state: TopicState) -> Iterator[RestorePoint]:
         def rows(_bytes: int) -> Iterator[Mapping[bytes, bytes]]:
             self.asked.set()
             assert self.go_on.wait(60)
             yield {b"row": b"\x10" + bytes(16)}
 
-        yield Offer("snapshot 1", 1, -1, 0, 0, rows)
+        yield RestorePoint("snapshot 1", 1, -1, 0, 0, rows)
 
 
 def test_the_others_are_followed_while_a_store_is_filled(clock: FakeClock) -> None:

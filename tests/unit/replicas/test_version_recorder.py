@@ -10,7 +10,13 @@ from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.version_recorder import KeptVersions
-from lastword.replicas.versions.versions import VERSIONS_MAX, Keep, VersionCut, decode_past, keep_of
+from lastword.replicas.versions.versions import (
+    VERSIONS_MAX,
+    VersionCut,
+    VersionLimit,
+    decode_past,
+    keep_of,
+)
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -22,7 +28,7 @@ DAY_S = 86_400.0
 class Versioned:
     """A live follower of an offline topic that keeps versions."""
 
-    def __init__(self, clock: FakeClock, keep: Keep, pairs: list[Pair]) -> None:
+    def __init__(self, clock: FakeClock, keep: VersionLimit, pairs: list[Pair]) -> None:
         self.clock = clock
         self.store = VersionedStore(KeepingStore())
         self.topic = OfflineTopic(clock, store=self.store)  # type: ignore[arg-type]
@@ -46,7 +52,7 @@ class Versioned:
 
 
 def test_a_look_from_before_a_gap_was_read_proves_nothing(clock: FakeClock) -> None:
-    table = Versioned(clock, Keep(5), [(b"a", b"1")])
+    table = Versioned(clock, VersionLimit(5), [(b"a", b"1")])
     old_state = table.topic.state(3)
     clock.advance(seconds=1)
     table.write(2, (b"a", b"3"))  # offset 1 is missing
@@ -59,7 +65,7 @@ def test_a_look_from_before_a_gap_was_read_proves_nothing(clock: FakeClock) -> N
 
 
 def test_what_a_sweep_drops_was_deleted_nobody_knows_when(clock: FakeClock) -> None:
-    table = Versioned(clock, Keep(5), [(b"a", b"1"), (b"b", b"1")])
+    table = Versioned(clock, VersionLimit(5), [(b"a", b"1"), (b"b", b"1")])
     assert table.at(b"a", 1) == b"1"
     assert table.follower.drop([(b"a", 0)]) == [b"a"]
     assert isinstance(table.at(b"a", 2), NotCovered)
@@ -69,14 +75,16 @@ def test_what_a_sweep_drops_was_deleted_nobody_knows_when(clock: FakeClock) -> N
 
 
 def test_what_has_expired_was_there_until_then(clock: FakeClock) -> None:
-    table = Versioned(clock, Keep(5), [(b"a", b"1"), (b"b", b"1")])
+    table = Versioned(clock, VersionLimit(5), [(b"a", b"1"), (b"b", b"1")])
     table.follower.on_topic_state(table.topic.state(2, starts={0: 1}))
     assert table.follower.drop([(b"a", 0)]) == [b"a"]
     assert (table.at(b"a", 1), table.at(b"a", 2)) == (b"1", None)
 
 
 def test_the_past_of_a_deleted_key_goes_after_a_day(clock: FakeClock) -> None:
-    table = Versioned(clock, Keep(3), [(b"a", b"1"), (b"a", None), (b"b", b"1"), (b"b", b"2")])
+    table = Versioned(
+        clock, VersionLimit(3), [(b"a", b"1"), (b"a", None), (b"b", b"1"), (b"b", b"2")]
+    )
     assert (table.at(b"a", 1), table.store.pasts) == (b"1", 2)
     clock.advance(seconds=DAY_S)
     table.follower.refresh_checkpoint()

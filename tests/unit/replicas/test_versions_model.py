@@ -11,7 +11,7 @@ from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.versions.past_coverage import NotCovered, version_at
 from lastword.replicas.versions.version_recorder import KeptVersions
-from lastword.replicas.versions.versions import Keep, VersionCut, decode_past
+from lastword.replicas.versions.versions import VersionCut, VersionLimit, decode_past
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
@@ -19,7 +19,7 @@ from tests.support.offline_topic import KeepingStore, OfflineTopic
 
 KEYS = [b"a", b"b", b"c"]
 WORLDS, STEPS = 400, 30
-KEEPS = [Keep(2), Keep(100), Keep(100, 3_000)]
+KEEPS = [VersionLimit(2), VersionLimit(100), VersionLimit(100, 3_000)]
 
 Write = tuple[bytes, bytes | None, int]
 """Key, value and timestamp."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lastword.replicas.topic.protection import ProtectionLog, ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection, ProtectionLog
 from lastword.snapshots.travel.log_completeness import protection
 from tests.unit.snapshots.test_planning import FACTS
 
 NOW_MS = 10_000
-NOW = ProtectionSeen(NOW_MS, NOW_MS, {0: 9}, 1000)
+NOW = ObservedProtection(NOW_MS, NOW_MS, {0: 9}, 1000)
 
 
-def look(at_ms: int, lag_ms: int) -> ProtectionSeen:
-    return ProtectionSeen(at_ms, at_ms, {0: at_ms // 1000}, lag_ms)
+def look(at_ms: int, lag_ms: int) -> ObservedProtection:
+    return ObservedProtection(at_ms, at_ms, {0: at_ms // 1000}, lag_ms)
 
 
 def test_the_setting_of_now_alone_protects_nothing() -> None:
@@ -44,19 +44,19 @@ def test_a_setting_that_was_lowered_for_a_while_breaks_the_chain() -> None:
 
 
 def test_a_process_keeps_two_looks_of_a_long_time_and_none_of_another_topic() -> None:
-    looks = ProtectionLog()
+    observed = ProtectionLog()
     for at_ms, lag_ms in ((1, 5), (2, 5), (3, 5), (4, 0), (5, 5), (6, 5), (7, 5)):
-        looks.record(replace(FACTS, at_ms=at_ms, compaction_lag_ms=lag_ms), at_ms)
-    assert [(each.at_ms, each.compaction_lag_ms) for each in looks.of(FACTS)] == [
+        observed.record(replace(FACTS, at_ms=at_ms, compaction_lag_ms=lag_ms), at_ms)
+    assert [(each.at_ms, each.compaction_lag_ms) for each in observed.of(FACTS)] == [
         (1, 5),
         (3, 5),
         (4, 0),
         (5, 5),
         (7, 5),
     ]
-    assert looks.of(replace(FACTS, topic_id="another")) == ()
+    assert observed.of(replace(FACTS, topic_id="another")) == ()
     # A new leader may have another log.
     later = replace(FACTS, at_ms=8, compaction_lag_ms=5, leader_epochs={0: 1})
-    assert looks.of(later) == ()
-    looks.record(later, 8)
-    assert [each.at_ms for each in looks.of(later)] == [8]
+    assert observed.of(later) == ()
+    observed.record(later, 8)
+    assert [each.at_ms for each in observed.of(later)] == [8]

@@ -7,13 +7,13 @@ import pytest
 
 from lastword.errors import ConfigError
 from lastword.records import Position, Version
-from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection
 from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.past_sources import PastSources
 from lastword.snapshots.travel.replay import ReplayEnd
 from tests.unit.snapshots.test_planning import METADATA
 
-NOW = ProtectionSeen(1000, 1001, {0: 9}, 0)
+NOW = ObservedProtection(1000, 1001, {0: 9}, 0)
 
 
 def snapshot(at_ms: int, offset: int) -> Snapshot:

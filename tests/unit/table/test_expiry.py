@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lastword.expiry import expires_header
 from lastword.records import EXPIRES_HEADER, Position, Write
-from lastword.replicas.versions.versions import Keep
+from lastword.replicas.versions.versions import VersionLimit
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_table import OfflineTable
 
@@ -118,7 +118,7 @@ def test_a_table_has_a_time_to_live_for_what_is_written_without_one(clock: FakeC
 
 
 def test_a_past_read_asks_what_was_due_at_that_time(clock: FakeClock) -> None:
-    table = OfflineTable(clock, keep=Keep(5))
+    table = OfflineTable(clock, keep=VersionLimit(5))
     past = table.raw.past
     assert past is not None
     version = table.raw.put(b"a", b"1", ttl_ms=HOUR_MS)

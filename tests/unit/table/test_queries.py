@@ -10,7 +10,7 @@ from lastword.codecs.windowed import WindowedKey
 from lastword.errors import ConfigError, DecodeError, PartitionNotHereError
 from lastword.keyspace import Keyspace
 from lastword.records import Position, Version
-from lastword.replicas.versions.versions import Keep
+from lastword.replicas.versions.versions import VersionLimit
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.queries import Queries
 from lastword.table.watch import Watch
@@ -97,7 +97,7 @@ def test_the_windows_of_a_key_are_read_from_its_partition_alone(clock: FakeClock
 
 
 def test_past_values_are_decoded_too(clock: FakeClock) -> None:
-    table = OfflineTable(clock, keep=Keep(versions=3))
+    table = OfflineTable(clock, keep=VersionLimit(versions=3))
     query = queries(table)
     first = table.append(b"a", b"1")
     table.append(b"a", None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.records import Position
-from lastword.replicas.sweep.soundness import Currency
+from lastword.replicas.sweep.soundness import Freshness
 from lastword.table.scan import Scan
 
 PARTITIONS = st.integers(1, 5).flatmap(
@@ -44,7 +44,7 @@ def merged(scans: dict[int, ListScan], *, reverse: bool = False) -> Scan[Shaped]
         shape,
         reverse=reverse,
         position=Position({0: 3}),
-        currency=Currency(True, 7.0),
+        freshness=Freshness(True, 7.0),
         now_ms=0,
     )
 

@@ -9,9 +9,9 @@ from lastword.kafka.admin.transactions import OpenTransaction
 from lastword.topics.cleanability import Cleanability
 from lastword.topics.cleaner_gauges import CleanerGauges, cleaner_gauges
 from lastword.topics.compaction import CleanerState, PartitionCompaction
-from lastword.topics.diagnosis import Circumstances, diagnose
+from lastword.topics.diagnosis import DiagnosisInput, diagnose
 from lastword.topics.partition_files import PartitionFiles, TimedSegment
-from lastword.topics.survey import Contents
+from lastword.topics.survey import LogContents
 
 FILES = PartitionFiles((TimedSegment(0, 900, 1, 1), TimedSegment(10, 100, 1, 1)), None)
 DUE = Cleanability(
@@ -32,10 +32,10 @@ PARTITION = PartitionCompaction(
     log_end=12,
     stable_end=12,
     size_bytes=1000,
-    contents=Contents(records=12, live_keys=4, duplicates=8),
+    contents=LogContents(records=12, live_keys=4, duplicates=8),
     cleaner=CleanerState(FILES, DUE, last_run=None, given_up=False),
 )
-AROUND = Circumstances(
+AROUND = DiagnosisInput(
     topic="users",
     settings={
         "cleanup.policy": "compact",
@@ -53,7 +53,7 @@ AROUND = Circumstances(
 )
 
 
-def causes(partition: PartitionCompaction, around: Circumstances) -> list[str]:
+def causes(partition: PartitionCompaction, around: DiagnosisInput) -> list[str]:
     return [reason.cause for reason in diagnose(partition, around)]
 
 

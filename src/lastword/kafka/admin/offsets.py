@@ -46,16 +46,16 @@ class LogBounds(NamedTuple):
     leader_epoch: int
 
 
-class Question(NamedTuple):
+class OffsetQuery(NamedTuple):
     """Which offset of a log is asked for."""
 
     spec: OffsetSpec
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
 
-START = Question(OffsetSpec.earliest())
-STABLE_END = Question(OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
-END = Question(OffsetSpec.latest())
+START = OffsetQuery(OffsetSpec.earliest())
+STABLE_END = OffsetQuery(OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
+END = OffsetQuery(OffsetSpec.latest())
 _BOUNDS = (START, STABLE_END, END)
 
 
@@ -75,7 +75,7 @@ class OffsetQueries:
         self._timeout = timeout_seconds
         self._clock = clock
 
-    def of(self, topic: str, partitions: Iterable[int], question: Question) -> dict[int, int]:
+    def of(self, topic: str, partitions: Iterable[int], question: OffsetQuery) -> dict[int, int]:
         """One offset of each partition; raises ConnectionFailedError unless all are answered."""
         return self._every(topic, partitions, (question,), _offset)
 
@@ -89,12 +89,12 @@ class OffsetQueries:
 
     def since(self, topic: str, ends: Mapping[int, int], timestamp_ms: int) -> dict[int, int]:
         """The first offset of each partition with that time or a later one; else its end."""
-        question = Question(OffsetSpec.for_timestamp(timestamp_ms))
+        question = OffsetQuery(OffsetSpec.for_timestamp(timestamp_ms))
         found = self._every(topic, ends, (question,), _offset_at_time)
         return {p: ends[p] if at == _NO_SUCH_TIME else at for p, at in found.items()}
 
     def _every(
-        self, topic: str, partitions: Iterable[int], questions: tuple[Question, ...], read: Any
+        self, topic: str, partitions: Iterable[int], questions: tuple[OffsetQuery, ...], read: Any
     ) -> dict[int, Any]:
         deadline = self._clock.monotonic() + self._timeout
         missing, found = set(partitions), dict[int, Any]()
@@ -118,7 +118,7 @@ class OffsetQueries:
         self,
         topic: str,
         partitions: set[int],
-        questions: tuple[Question, ...],
+        questions: tuple[OffsetQuery, ...],
         read: Any,
         seconds: float,
     ) -> dict[int, Any]:

@@ -20,7 +20,7 @@ CONTACT_MAX_S = 10.0
 since. A look at the topic is taken about once a second."""
 
 
-class Currency(NamedTuple):
+class Freshness(NamedTuple):
     """How current a read is: whether it may be out of date, and how long ago the cluster was
     last heard of."""
 
@@ -28,7 +28,7 @@ class Currency(NamedTuple):
     contact_age_s: float
 
 
-EXACT = Currency(stale=False, contact_age_s=0.0)
+EXACT = Freshness(stale=False, contact_age_s=0.0)
 """That of a past state: nothing that happens later changes it."""
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lastword.replicas.topic.topic_state import TopicState
 
 
-class ProtectionSeen(NamedTuple):
+class ObservedProtection(NamedTuple):
     """At ``at_ms`` or a moment later, no record from ``ends`` on had been cleaned yet.
 
     ``answered_at_ms`` is when that answer had arrived.
@@ -23,9 +23,9 @@ class ProtectionSeen(NamedTuple):
     compaction_lag_ms: int
 
 
-def protection_seen(topic_state: TopicState, answered_at_ms: int) -> ProtectionSeen:
+def protection_seen(topic_state: TopicState, answered_at_ms: int) -> ObservedProtection:
     """The cleaner never passes the last stable offset."""
-    return ProtectionSeen(
+    return ObservedProtection(
         topic_state.at_ms,
         answered_at_ms,
         dict(topic_state.stable_ends),
@@ -41,11 +41,11 @@ class ProtectionLog:
 
     def __init__(self) -> None:
         # In one piece, so that nobody takes the looks at one log for those at another.
-        self._at: tuple[TopicState, tuple[ProtectionSeen, ...]] | None = None
+        self._at: tuple[TopicState, tuple[ObservedProtection, ...]] | None = None
 
     def record(self, topic_state: TopicState, answered_at_ms: int) -> None:
         """Add one; its settings must be as fresh as its offsets."""
-        before: tuple[ProtectionSeen, ...] = ()
+        before: tuple[ObservedProtection, ...] = ()
         if self._at is not None and _same_log(self._at[0], topic_state):
             before = self._at[1]
         lag_ms = topic_state.compaction_lag_ms
@@ -56,7 +56,7 @@ class ProtectionLog:
             before = before[:-1]
         self._at = (topic_state, (*before, protection_seen(topic_state, answered_at_ms)))
 
-    def of(self, topic_state: TopicState) -> tuple[ProtectionSeen, ...]:
+    def of(self, topic_state: TopicState) -> tuple[ObservedProtection, ...]:
         """Those at this very log, the oldest first."""
         at = self._at
         return at[1] if at is not None and _same_log(at[0], topic_state) else ()

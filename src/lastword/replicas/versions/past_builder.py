@@ -23,8 +23,8 @@ from lastword.replicas.sweep.retention import untouched_since_ms
 from lastword.replicas.versions.past_coverage import PastCoverage
 from lastword.replicas.versions.versions import (
     NO_PAST,
-    Keep,
     KeyVersion,
+    VersionLimit,
     decode_past,
     encode_past,
     is_in_order,
@@ -48,7 +48,7 @@ class PastBuilder:
     """
 
     def __init__(
-        self, store: VersionedStore, record_filter: RecordFilter, keep: Keep, clock: Clock
+        self, store: VersionedStore, record_filter: RecordFilter, keep: VersionLimit, clock: Clock
     ) -> None:
         self.store = store
         self.coverage = PastCoverage()

@@ -18,7 +18,7 @@ from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.versions.past_builder import PastBuilder
 from lastword.replicas.versions.past_coverage import PastCoverage
-from lastword.replicas.versions.versions import Keep
+from lastword.replicas.versions.versions import VersionLimit
 from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
 
@@ -118,7 +118,7 @@ class KeptVersions:
     """Keeps the versions of one partition's keys in the store itself."""
 
     def __init__(
-        self, store: VersionedStore, record_filter: RecordFilter, keep: Keep, clock: Clock
+        self, store: VersionedStore, record_filter: RecordFilter, keep: VersionLimit, clock: Clock
     ) -> None:
         self.past_builder = PastBuilder(store, record_filter, keep, clock)
         self._store = store
@@ -162,7 +162,7 @@ class KeptVersions:
             self.past_builder.lose_track()
 
     def expire(self) -> bool:
-        """Keep the pasts short."""
+        """VersionLimit the pasts short."""
         return self.past_builder.expire()
 
     def adopted(self, checkpoint: Checkpoint) -> Checkpoint:

@@ -20,7 +20,7 @@ DELETED_KEPT_MS = 86_400_000
 
 
 @dataclass(frozen=True)
-class Keep:
+class VersionLimit:
     """How much of a key's past is kept: so many versions, and with a period those of that time."""
 
     versions: int
@@ -32,24 +32,24 @@ class Keep:
         return DELETED_KEPT_MS if self.period_ms is None else self.period_ms
 
 
-def keep_of(spec: int | str | timedelta) -> Keep:
+def keep_of(spec: int | str | timedelta) -> VersionLimit:
     """From what a user writes: a number of versions, or a period such as ``"7d"``.
 
     >>> keep_of(5)
-    Keep(versions=5, period_ms=None)
+    VersionLimit(versions=5, period_ms=None)
     >>> keep_of("7d")
-    Keep(versions=1000, period_ms=604800000)
+    VersionLimit(versions=1000, period_ms=604800000)
     """
     if isinstance(spec, str) and spec.isdecimal():
         spec = int(spec)
     if not isinstance(spec, int):
-        return Keep(VERSIONS_MAX, milliseconds(spec, what="the time to keep versions"))
+        return VersionLimit(VERSIONS_MAX, milliseconds(spec, what="the time to keep versions"))
     if not 1 <= spec <= VERSIONS_MAX:
         raise ConfigError(
             f"{spec} versions of a key cannot be kept",
             hint=f"give a number from 1 to {VERSIONS_MAX}, or a time such as '7d'",
         )
-    return Keep(spec)
+    return VersionLimit(spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def at_cut(cut: VersionCut, row: bytes | None, past: KeyPast) -> KeyVersion | No
 
 
 def past_after(
-    row: bytes | None, past: KeyPast, changes: Sequence[KeyVersion], keep: Keep, now_ms: int
+    row: bytes | None, past: KeyPast, changes: Sequence[KeyVersion], keep: VersionLimit, now_ms: int
 ) -> KeyPast:
     """The past once ``changes`` have happened to the key, the last of which is what it is now."""
     versions = versions_of(row, past)
@@ -140,12 +140,12 @@ def is_in_order(version: KeyVersion) -> bool:
     return version.row is not None and timestamp_of(version.row) == version.seen_from_ms
 
 
-def past_with_time(row: bytes | None, past: KeyPast, keep: Keep, now_ms: int) -> KeyPast:
+def past_with_time(row: bytes | None, past: KeyPast, keep: VersionLimit, now_ms: int) -> KeyPast:
     """The past without the versions that have become too old."""
     return _kept(versions_of(row, past), past.whole, keep, now_ms)
 
 
-def _kept(versions: list[KeyVersion], whole: bool, keep: Keep, now_ms: int) -> KeyPast:
+def _kept(versions: list[KeyVersion], whole: bool, keep: VersionLimit, now_ms: int) -> KeyPast:
     first = max(0, len(versions) - keep.versions)
     if keep.period_ms is not None:
         oldest_ms = now_ms - keep.period_ms

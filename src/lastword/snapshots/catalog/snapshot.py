@@ -12,7 +12,7 @@ from lastword.codecs.resolve import CODEC_NAMES
 from lastword.codecs.windowed import SessionCodec, WindowedCodec
 from lastword.records import Position
 from lastword.replicas.sweep.retention import may_have_missed_deletes
-from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection
 from lastword.replicas.topic.topic_state import TopicState
 
 SNAPSHOT_FORMAT = 1
@@ -130,11 +130,11 @@ class Snapshot(msgspec.Struct, frozen=True):
         return Position(self.metadata.offsets)
 
     @property
-    def look(self) -> ProtectionSeen:
+    def protection(self) -> ObservedProtection:
         """What the job saw of the topic's settings."""
         metadata = self.metadata
         answered_at_ms = metadata.answered_at_ms or metadata.captured_at_ms + _ANSWERED_WITHIN_MS
-        return ProtectionSeen(
+        return ObservedProtection(
             metadata.captured_at_ms, answered_at_ms, metadata.offsets, metadata.compaction_lag_ms
         )
 

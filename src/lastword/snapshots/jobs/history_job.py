@@ -95,8 +95,8 @@ class HistoryJob:
             if newest is not None:
                 torn = why_torn(self._log_source, topic_state, newest.metadata)
                 require_same_log(newest, topic_state, self._history.uri, names, torn=torn)
-            looks = [now] if newest is None else [newest.look, now]
-            plan = plan_history(newest, topic_state, log_completeness(admin, topic, looks))
+            observed = [now] if newest is None else [newest.protection, now]
+            plan = plan_history(newest, topic_state, log_completeness(admin, topic, observed))
         metadata = HistoryMetadata(
             number=plan.number,
             run_id=uuid.uuid4().hex,

@@ -58,7 +58,7 @@ def past_frame(
     log_source = KafkaLog(connection)
     known = read_past_sources(log_source, location, topic_state, now, key_suffix_bytes=suffix_bytes)
     target = known.resolve(topic, moment)
-    belonging = Belonging(Keyspace(topic_state.partitions, suffix_bytes))
+    belonging = RecordCheck(Keyspace(topic_state.partitions, suffix_bytes))
     frames = _Frames(spark, location, belonging)
     if target.snapshot is not None:
         return frames.snapshot(target.snapshot, target.cuts)
@@ -81,7 +81,7 @@ class _Frames:
 
     spark: SparkSession
     location: Location
-    belonging: Belonging
+    belonging: RecordCheck
 
     def snapshot(self, snapshot: Snapshot, partitions: Iterable[int]) -> DataFrame:
         """Its rows of these partitions."""
@@ -116,7 +116,7 @@ class _Frames:
 
 
 @dataclass(frozen=True)
-class Belonging:
+class RecordCheck:
     """Keeps the records that belong to a table: those with a key, in the partition of the key."""
 
     keyspace: Keyspace

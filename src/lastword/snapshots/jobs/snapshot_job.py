@@ -17,7 +17,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
-from lastword.replicas.topic.protection import ProtectionSeen, protection_seen
+from lastword.replicas.topic.protection import ObservedProtection, protection_seen
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import (
@@ -210,7 +210,11 @@ class SnapshotJob:
         return records.value, size.value, read.value
 
     def _confirmed(
-        self, snapshot: Snapshot, plan: SnapshotPlan, before: ProtectionSeen, read: dict[int, int]
+        self,
+        snapshot: Snapshot,
+        plan: SnapshotPlan,
+        before: ObservedProtection,
+        read: dict[int, int],
     ) -> Snapshot:
         """The snapshot, exact if that can be told now that the log was read."""
         from lastword.snapshots.catalog.confirmation import confirm, is_exact  # noqa: PLC0415

@@ -19,7 +19,7 @@ from lastword.column_batch import ColumnBatch
 from lastword.errors import SnapshotError
 from lastword.records import Batch, Headers
 from lastword.replicas.sweep.retention import lag_margin_ms
-from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog import delta_errors
 from lastword.snapshots.catalog.layout import RAW_COLUMNS
@@ -64,10 +64,10 @@ class HistoryCommit(msgspec.Struct, frozen=True):
     committed_at_ms: int
 
     @property
-    def look(self) -> ProtectionSeen:
+    def protection(self) -> ObservedProtection:
         """What the job saw of the topic's settings."""
         metadata = self.metadata
-        return ProtectionSeen(
+        return ObservedProtection(
             metadata.captured_at_ms,
             metadata.answered_at_ms,
             metadata.offsets,

@@ -86,8 +86,10 @@ class KeyHistoryReader:
             tail.add(batch)
             changes += batch.records_of(key)
         after = read_topic_state(self._admin, self._topic, self._clock.now_ms())
-        looks = [*known.looks, protection_seen(after, self._clock.now_ms())]
-        protected_from = log_completeness(self._admin, self._topic, looks).complete_from[partition]
+        observed = [*known.observed, protection_seen(after, self._clock.now_ms())]
+        protected_from = log_completeness(self._admin, self._topic, observed).complete_from[
+            partition
+        ]
         whole_from = min(tail.end(end), protected_from)
         if whole_from > held_to:
             complete_from = whole_from

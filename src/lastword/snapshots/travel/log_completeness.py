@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from lastword.kafka.admin import Admin
 from lastword.replicas.sweep.retention import untouched_since_ms
-from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LogCompleteness:
 class Protection:
     """What a row of looks amounts to: from ``start`` on, records since ``since_ms`` were safe."""
 
-    start: ProtectionSeen
+    start: ObservedProtection
     since_ms: int | None
 
     @property
@@ -47,15 +47,15 @@ class Protection:
         return start_ms if self.since_ms is None else max(start_ms, self.since_ms)
 
 
-def protection(looks: Sequence[ProtectionSeen]) -> Protection:
+def protection(observed: Sequence[ObservedProtection]) -> Protection:
     """The furthest that the looks, oldest first, reach back; the last one is of now.
 
     A cleaning between two looks has been under the smaller of their lags, at the latest at the
     second one; one before the first look has not passed the end it found.
     """
-    best = Protection(looks[-1], None)
+    best = Protection(observed[-1], None)
     since_ms: int | None = None
-    for earlier, later in reversed(list(pairwise(looks))):
+    for earlier, later in reversed(list(pairwise(observed))):
         lag_ms = min(earlier.compaction_lag_ms, later.compaction_lag_ms)
         safe_ms = untouched_since_ms(later.answered_at_ms, lag_ms)
         if safe_ms is None:
@@ -67,9 +67,11 @@ def protection(looks: Sequence[ProtectionSeen]) -> Protection:
     return best
 
 
-def log_completeness(admin: Admin, topic: str, looks: Sequence[ProtectionSeen]) -> LogCompleteness:
+def log_completeness(
+    admin: Admin, topic: str, observed: Sequence[ObservedProtection]
+) -> LogCompleteness:
     """Ask where the protected records begin; ``looks`` are as ``protection`` wants them."""
-    found, ends = protection(looks), looks[-1].ends
+    found, ends = protection(observed), observed[-1].ends
     complete_from = dict(found.start.ends)
     if found.since_ms is not None:
         protected = admin.offsets_since(topic, ends, found.since_ms)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lastword.errors import ConfigError, MomentGoneError
 from lastword.kafka.log.source import LogSource
 from lastword.records import Position, Version
-from lastword.replicas.topic.protection import ProtectionSeen
+from lastword.replicas.topic.protection import ObservedProtection
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot, why_another_table
@@ -34,16 +34,21 @@ class Target(NamedTuple):
 class PastSources:
     """All of it is of one log, the newest first. Moments are resolved by these positions alone."""
 
-    now: ProtectionSeen
+    now: ObservedProtection
     snapshots: Sequence[Snapshot]
     history: Sequence[HistoryCommit]
-    seen: Sequence[ProtectionSeen]
+    seen: Sequence[ObservedProtection]
 
     @property
-    def looks(self) -> list[ProtectionSeen]:
+    def observed(self) -> list[ObservedProtection]:
         """Every look, the oldest first; the last one is of now."""
-        recorded = [each.look for each in self.snapshots] + [each.look for each in self.history]
-        return [*sorted([*recorded, *self.seen], key=lambda look: look.at_ms), self.now]
+        recorded = [each.protection for each in self.snapshots] + [
+            each.protection for each in self.history
+        ]
+        return [
+            *sorted([*recorded, *self.seen], key=lambda each: each.at_ms),
+            self.now,
+        ]
 
     def resolve(self, topic: str, moment: Moment) -> Target:
         """Where ``moment`` is; raises ConfigError when it has not been yet."""
@@ -98,9 +103,11 @@ class PastSources:
 
     def _cuts_at(self, time_ms: int) -> dict[int, ReplayEnd]:
         """Between the last position known to have been reached by then, and the next one."""
-        looks = self.looks
-        reached = [look.ends for look in looks if look.answered_at_ms <= time_ms]
-        beyond = [look.ends for look in looks if look.at_ms >= time_ms]
+        observed = self.observed
+        reached = [
+            protection.ends for protection in observed if protection.answered_at_ms <= time_ms
+        ]
+        beyond = [protection.ends for protection in observed if protection.at_ms >= time_ms]
         floor = reached[-1] if reached else {}
         ceiling = beyond[0] if beyond else self.now.ends
         return {p: ReplayEnd(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
@@ -120,10 +127,10 @@ def read_past_sources(
     log_source: LogSource,
     location: Location | None,
     topic_state: TopicState,
-    now: ProtectionSeen,
+    now: ObservedProtection,
     *,
     key_suffix_bytes: int,
-    seen: Iterable[ProtectionSeen] = (),
+    seen: Iterable[ObservedProtection] = (),
 ) -> PastSources:
     """Look up what there is of this very table, however old: each is exact at its position."""
     if location is None or not location.may_hold_any:

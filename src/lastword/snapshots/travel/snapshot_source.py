@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lastword.clock import Clock
 from lastword.errors import SnapshotError
-from lastword.replicas.restore_source import Offer
+from lastword.replicas.restore_source import RestorePoint
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.rows import PREFIX_BYTES, encode_row, plain_prefixes
 from lastword.snapshots.catalog import Catalog
@@ -39,7 +39,7 @@ class SnapshotSource:
         self._topic_state: TopicState | None = None
         self._usable: list[Snapshot] = []
 
-    def offers(self, partition: int, topic_state: TopicState) -> Iterator[Offer]:
+    def points(self, partition: int, topic_state: TopicState) -> Iterator[RestorePoint]:
         """Usable snapshots, the newest first; why another is not is logged."""
         if topic_state is not self._topic_state:
             self._topic_state, self._usable = topic_state, list(self._look(topic_state))
@@ -59,9 +59,9 @@ class SnapshotSource:
                 number = snapshot.metadata.number
                 log.info("snapshot %d of %s is not used: %s", number, self._topic, reason)
 
-    def _offer(self, snapshot: Snapshot, partition: int) -> Offer:
+    def _offer(self, snapshot: Snapshot, partition: int) -> RestorePoint:
         metadata = snapshot.metadata
-        return Offer(
+        return RestorePoint(
             name=f"snapshot {metadata.number} of {metadata.topic}",
             next_offset=metadata.offsets[partition],
             leader_epoch=metadata.leader_epochs.get(partition, -1),

@@ -14,7 +14,7 @@ from lastword.kafka.log.source import LogSource
 from lastword.records import Position
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import may_have_missed_deletes
-from lastword.replicas.topic.protection import ProtectionSeen, protection_seen
+from lastword.replicas.topic.protection import ObservedProtection, protection_seen
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot
@@ -68,7 +68,7 @@ class TimeTravel:
         location: Location | None,
         *,
         clock: Clock,
-        seen: Callable[[TopicState], Iterable[ProtectionSeen]] = lambda _topic_state: (),
+        seen: Callable[[TopicState], Iterable[ObservedProtection]] = lambda _topic_state: (),
     ) -> None:
         self._admin = admin
         self._log_source = log_source
@@ -91,7 +91,7 @@ class TimeTravel:
             seen=self._seen(topic_state),
         )
         target = known.resolve(self._topic, moment)
-        found = log_completeness(self._admin, self._topic, known.looks)
+        found = log_completeness(self._admin, self._topic, known.observed)
         # Which rows had left a log by age at some moment, only a snapshot of that moment tells.
         ages = topic_state.deletes_old_segments or any(topic_state.starts.values())
         for route in _routes(known, target, ages=ages):
@@ -106,7 +106,7 @@ class TimeTravel:
                 return self._past(replays)
         raise known.gone(target.what, now.at_ms if ages else found.since_ms)
 
-    def _look(self) -> tuple[TopicState, ProtectionSeen]:
+    def _look(self) -> tuple[TopicState, ObservedProtection]:
         topic_state = read_topic_state(self._admin, self._topic, self._clock.now_ms())
         return topic_state, protection_seen(topic_state, self._clock.now_ms())
 
@@ -194,7 +194,7 @@ class TimeTravel:
             raise LostChangesError("the log is another one now")
         if not relied:
             return
-        found = log_completeness(self._admin, self._topic, [*known.looks, now])
+        found = log_completeness(self._admin, self._topic, [*known.observed, now])
         slow = may_have_missed_deletes(after.at_ms - before.at_ms, before.delete_retention_ms)
         if slow or not all(_trusted(found, p, each, each.began_at) for p, each in relied.items()):
             raise LostChangesError("the cleaner may have been there meanwhile")
