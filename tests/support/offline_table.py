@@ -23,6 +23,7 @@ from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.topic.troubles import Troubles
 from lastword.replicas.versions.version_recorder import KeptVersions
+from lastword.replicas.versions.versions import VersionLimit
 from lastword.stores.base import Store
 from lastword.stores.memory import MemoryStore
 from lastword.stores.versioned import VersionedStore

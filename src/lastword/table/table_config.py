@@ -11,6 +11,7 @@ from lastword.cluster.peers.settings import PeerSettings
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory
+from lastword.replicas.versions.versions import VersionLimit
 from lastword.snapshots.catalog.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
