@@ -19,6 +19,7 @@ from lastword.cluster.plan import Owner, Plan
 from lastword.cluster.steward import Steward
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.forks import track
 from lastword.kafka.groups.names import control_topic, owner_transactional_id
 from lastword.kafka.write.fenced import FencedLog, open_fenced_log
 from lastword.metrics import Metrics
@@ -70,6 +71,7 @@ class Cluster:
         self.metrics.gauge("cluster_members", lambda: len(self.members))
         self.metrics.gauge("cluster_plan_number", lambda: self.plan.number if self.plan else 0)
         self.metrics.gauge("cluster_leads", lambda: float(self.leads))
+        track(self)
 
     def __enter__(self) -> Cluster:
         self.start()
@@ -124,6 +126,11 @@ class Cluster:
         self._control.close()
         self._peers.close()
         self._admin.close()
+
+    def after_fork(self) -> None:
+        """A child is not a member and owns nothing; closing it must not evict its parent."""
+        self._offers.abandon()
+        self._membership = self._steward = None
 
     # -- what there is ------------------------------------------------------------------------
 

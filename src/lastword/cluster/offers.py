@@ -58,6 +58,11 @@ class Offers:
             self._ended = True
             self.take(self._plan or Plan(0, leader=""))
 
+    def abandon(self) -> None:
+        """This process is a fork of the member, and owns nothing; nobody is told."""
+        self._ended = True
+        self._lock = threading.RLock()
+
     def report(self) -> Report:
         """What the leader is told."""
         with self._lock:

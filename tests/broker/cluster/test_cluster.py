@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
@@ -244,6 +245,23 @@ def test_two_processes_with_one_instance_id_do_not_both_own(start: Start) -> Non
         ),
         "one of the two owns everything",
     )
+
+
+def test_a_forked_child_owns_nothing_and_does_not_evict_its_parent(
+    start: Start, group: GroupAdmin
+) -> None:
+    cluster, told = start("a", carts=2)
+    wait_until_owned(told, {0, 1})
+    before = group.members()
+    child = os.fork()
+    if child == 0:
+        owners = [cluster.owner("carts", partition) for partition in range(2)]
+        owns = any(owner is None or owner.here for owner in owners)
+        cluster.close()
+        os._exit(1 if owns else 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert group.members() == before
+    assert told.owned == {0, 1}
 
 
 def test_the_metrics_say_who_leads_what(start: Start) -> None:

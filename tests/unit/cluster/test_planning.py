@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,6 +144,29 @@ def test_equal_arguments_in_another_order_give_an_equal_plan(
         }
 
     assert plans(*histories) == plans(*map(shuffled, histories))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "moved"),
+    [
+        # A first move of x becomes idle when the others have taken y.
+        ({"a": "xy"}, {"a": "x", "b": "xy", "c": "y", "d": "y"}, 1),
+        # What has lost its owner moves again before anything that is at home.
+        ({"a": "x", "b": "xy", "c": "xy"}, {"a": "xy", "c": "x"}, 0),
+    ],
+)
+def test_members_that_offer_different_topics_give_up_no_more_than_they_must(
+    first: dict[str, str], second: dict[str, str], moved: int
+) -> None:
+    sizes = {"x": 3, "y": 2}
+
+    def members(offers: dict[str, str]) -> dict[str, PlanMember]:
+        return {
+            name: PlanMember("h:1", {topic: sizes[topic] for topic in topics})
+            for name, topics in offers.items()
+        }
+
+    assert moves(*plans(members(first), members(second))) == moved
 
 
 def test_a_newcomer_gets_its_share_and_nothing_else_moves() -> None:

@@ -97,7 +97,11 @@ class GroupMember:
     def _run(self) -> None:
         while self._restarts and not self._leaving.is_set() and not self._evict_earlier_life():
             self._leaving.wait(_RETRY_S)
-        consumer = Consumer(self._settings)
+        try:
+            consumer = Consumer(self._settings)
+        except KafkaException as error:
+            self._fail(str(error))
+            return
         try:
             consumer.subscribe(
                 [self._topic], on_assign=self._assigned, on_revoke=self._lost, on_lost=self._lost

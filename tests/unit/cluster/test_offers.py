@@ -1,0 +1,91 @@
+"""What whoever offers a topic is told of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lastword.cluster.leadership import Report, describe_members
+from lastword.cluster.offers import Offers
+from lastword.cluster.plan import Assignment, Plan, PlanMember
+
+MEMBERS = {"a": PlanMember("h:1", {"carts": 2}), "b": PlanMember("h:2", {"carts": 2})}
+PLAN = Plan(3, "a", MEMBERS, {"carts": ["a", "b"]})
+
+
+class Told(list[dict[int, bool]]):
+    """Which partitions are here, plan by plan."""
+
+    def __call__(self, assignments: Mapping[int, Assignment]) -> None:
+        self.append({partition: each.owner.here for partition, each in assignments.items()})
+
+
+def offers(address: str = "h:1") -> Offers:
+    made = Offers("a")
+    made.address = address
+    return made
+
+
+def test_a_plan_says_which_partitions_are_here() -> None:
+    here, told = offers(), Told()
+    here.add("carts", 2, told, dict)
+    here.take(PLAN)
+    assert told == [{0: True, 1: False}]
+
+
+def test_a_late_offer_is_told_of_the_plan_that_is_known() -> None:
+    here, told = offers(), Told()
+    here.take(PLAN)
+    here.add("carts", 2, told, dict)
+    assert told == [{0: True, 1: False}]
+
+
+def test_an_earlier_life_at_another_address_is_not_here() -> None:
+    here, told = offers("h:9"), Told()
+    here.add("carts", 2, told, dict)
+    here.take(PLAN)
+    assert told == [{0: False, 1: False}]
+
+
+def test_what_was_withdrawn_is_told_of_no_plan() -> None:
+    here, told = offers(), Told()
+    here.add("carts", 2, told, dict)
+    here.withdraw("carts")
+    here.take(PLAN)
+    assert told == []
+    assert here.report() == Report()
+
+
+def test_after_the_end_of_the_membership_nothing_is_here() -> None:
+    here, told = offers(), Told()
+    here.add("carts", 2, told, dict)
+    here.take(PLAN)
+    here.end()
+    here.take(PLAN)
+    assert told == [{0: True, 1: False}, {0: False, 1: False}, {0: False, 1: False}]
+
+
+def test_a_table_that_fails_does_not_keep_the_plan_from_the_others() -> None:
+    def fail(_: Mapping[int, Assignment]) -> None:
+        raise KeyError("a defect")
+
+    here, told = offers(), Told()
+    here.add("users", 1, fail, dict)
+    here.add("carts", 2, told, dict)
+    here.take(PLAN)
+    assert told == [{0: True, 1: False}]
+
+
+def test_a_report_has_offers_and_lags() -> None:
+    here = offers()
+    here.add("carts", 2, Told(), lambda: {0: 5, 1: 0})
+    assert here.report() == Report({"carts": 2}, {"carts": {0: 5, 1: 0}})
+
+
+def test_a_member_that_does_not_report_keeps_what_the_plan_has_for_it() -> None:
+    described = describe_members({"a": "h:1", "b": "h:2"}, {"a": Report({"users": 1})}, PLAN)
+    assert described == {"a": PlanMember("h:1", {"users": 1}), "b": MEMBERS["b"]}
+
+
+def test_a_member_at_another_address_offers_nothing_until_it_reports() -> None:
+    described = describe_members({"b": "h:7"}, {}, PLAN)
+    assert described == {"b": PlanMember("h:7", {})}
