@@ -250,8 +250,10 @@ def test_the_environment_is_read_at_the_edge_only() -> None:
     )
 
 
-def test_importing_lastword_loads_no_heavy_library() -> None:
-    script = "import json, sys, lastword; print(json.dumps(sorted(sys.modules)))"
+@pytest.mark.parametrize("module", ["lastword", "lastword.table.table"])
+def test_importing_lastword_loads_no_heavy_library(module: str) -> None:
+    """Nor does a table: the libraries of snapshots and of the service are optional."""
+    script = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     loaded = set(json.loads(answer.stdout)) & set(HEAVY_LIBRARIES)
-    assert not loaded, f"`import lastword` loads {sorted(loaded)}: import them where they are used"
+    assert not loaded, f"`import {module}` loads {sorted(loaded)}: import them where they are used"

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lastword.kafka.connection import Connection
-from lastword.snapshots.catalog import Catalog
+from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.travel.history import History
 from tests.support.real_topic import RealTopic

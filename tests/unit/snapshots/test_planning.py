@@ -11,7 +11,7 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.snapshots.catalog import Catalog
+from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.planning import SnapshotPlan, plan_snapshot
 from lastword.snapshots.catalog.snapshot import (
     Snapshot,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 from deltalake import CommitProperties, DeltaTable
 
-from lastword.snapshots.catalog import delta_errors
+from lastword.snapshots.catalog.catalog import delta_errors
 from lastword.snapshots.catalog.snapshot import Confirmation
 from lastword.snapshots.travel.log_completeness import LogCompleteness
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from lastword.errors import SnapshotError
-from lastword.snapshots.catalog import delta_errors, unreadable
+from lastword.snapshots.catalog.catalog import delta_errors, unreadable
 from lastword.snapshots.catalog.layout import HEADERS, RAW_COLUMNS, TIMESTAMP
 from lastword.snapshots.catalog.merge import CHANGES
 
