@@ -6,6 +6,7 @@
 #include "murmur2.h"
 #include "rdkafka.h"
 #include "reader.h"
+#include "sorting.h"
 
 static int numbers_of(PyObject *const *args, Py_ssize_t *suffix, long *partitions) {
     *suffix = PyLong_AsSsize_t(args[1]);
@@ -80,6 +81,7 @@ static PyObject *load_librdkafka(PyObject *module, PyObject *path) {
 }
 
 static PyMethodDef functions[] = {
+    {"sorted_items", sorted_items, METH_O, "(dict with keys of bytes) -> its keys in order, and their values"},
     {"load_librdkafka", load_librdkafka, METH_O,
      "(path) -> version; finds librdkafka in a library that is linked with it, or raises ImportError"},
     {"partition_of", (PyCFunction)(void (*)(void))partition_of_key, METH_FASTCALL,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lastword import keyspace
 from lastword.keyspace import Keyspace
 from lastword.native import NATIVE
+from lastword.stores import rocksdb_ingest
 
 ROOT = Path(__file__).parent.parent.parent
 KEYS = st.lists(st.binary(max_size=40), max_size=30)
@@ -38,6 +39,27 @@ def test_keys_are_where_java_puts_them(
     for key, home in zip(keys, homes, strict=True):
         groups.setdefault(home, []).append(key)
     assert functions.by_partition(keys, suffix, partitions) == groups
+
+
+SORTING = [rocksdb_ingest, *NATIVE_ONLY]
+
+
+@pytest.mark.parametrize("functions", SORTING)
+@given(prefix=st.binary(max_size=9), ends=st.lists(st.binary(max_size=12) | st.binary(max_size=2)))
+def test_items_are_sorted_by_the_bytes_of_their_keys(
+    functions: ModuleType, prefix: bytes, ends: list[bytes]
+) -> None:
+    items = {prefix + end: number for number, end in enumerate(ends)}
+    keys, numbers = functions.sorted_items(items)
+    assert list(zip(keys, numbers, strict=True)) == sorted(items.items())
+
+
+def test_items_with_keys_that_are_not_bytes_are_refused() -> None:
+    for functions in NATIVE_ONLY:
+        for nonsense in ({"text": 1}, {b"a": 1, None: 2}, [b"a"], None):
+            with pytest.raises(TypeError):
+                functions.sorted_items(nonsense)
+    assert len(NATIVE_ONLY) == (NATIVE is not None)
 
 
 @pytest.mark.parametrize("arguments", [("text", 0, 3), (b"key", -1, 3), (b"key", 0, 0), (b"key",)])
