@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lastword.keyspace import Keyspace
 from lastword.records import FENCE_KEY
-from lastword.snapshots.catalog.catalog import merge
+from lastword.snapshots.catalog import merge
 from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, merged
 
 Change = tuple[bytes | None, bytes | None]
