@@ -19,16 +19,21 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(READY) $(SPARK_READY) ## Prepare .venv, the broker's and Spark's jars; instant the second time
-	@$(BIN)/lastword broker fetch > /dev/null
+setup: $(READY) ## Prepare .venv, the broker's and Spark's jars; instant the second time
+	@$(BIN)/lastword broker fetch > /dev/null & fetching=$$!; \
+	$(MAKE) --no-print-directory $(SPARK_READY); wait $$fetching
 
 $(SPARK_READY): $(READY)
 	@$(BIN)/lastword pipeline prepare
 	@touch $@
 
+# The table is served before Spark is prepared. Without its class archive Spark starts more slowly.
 .PHONY: up
-up: setup ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C
-	@exec $(BIN)/lastword up
+up: $(READY) ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C
+	@if [[ ! -e $(SPARK_READY) ]]; then \
+		echo "Spark is prepared in the background, once; $(VENV)/spark.log says how far it is"; \
+		nice $(MAKE) --no-print-directory $(SPARK_READY) > $(VENV)/spark.log 2>&1 & fi; \
+	exec $(BIN)/lastword up
 
 .PHONY: test
 test: setup browser ## Everything: format, lint, types and all tests against a real broker and browser
@@ -103,13 +108,14 @@ if [[ -z "$$python" ]]; then \
 	echo "or name yours: make setup PYTHON=/path/to/python3" >&2; exit 1; fi
 endef
 
-# The build tools come first and from their own lock: with build isolation, pip would fetch
-# unpinned ones for PySpark's source package.
+# The build tools come first and from their own lock: with build isolation, unpinned ones would be
+# fetched for PySpark's source package.
 $(READY): requirements/build.txt requirements/lock.txt pyproject.toml hatch_build.py $(wildcard native/*)
 	@if [[ ! -x $(BIN)/python ]]; then $(call find-python); \
-		echo "Preparing $(VENV) with $$("$$python" --version) (once, a few minutes: PySpark is 400 MB)"; \
+		echo "Preparing $(VENV) with $$("$$python" --version) (once, some minutes: PySpark is 400 MB)"; \
 		"$$python" -m venv $(VENV); fi
-	@$(PIP) install --require-hashes -r requirements/build.txt
-	@$(PIP) install --require-hashes --no-build-isolation -r requirements/lock.txt
-	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@echo "1 of 3: build tools"; $(PIP) install --require-hashes -r requirements/build.txt
+	@echo "2 of 3: packages"; $(BIN)/python scripts/install_locked.py requirements/lock.txt
+	@echo "3 of 3: Lastword itself, with its C module where there is a compiler"; \
+		$(PIP) install --no-deps --no-build-isolation --no-index --editable .
 	@touch $@

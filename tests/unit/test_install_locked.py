@@ -1,0 +1,47 @@
+"""What is configured for pip reaches uv, which reads none of it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "install_locked.py"
+INSTALL = runpy.run_path(str(SCRIPT), run_name="install_locked")
+
+LISTED = r"""
+:env:.find-links='/srv/wheels /srv/more'
+global.cert='/etc/ssl/corporate.pem'
+global.index-url='https://registry.example.com/simple'
+global.extra-index-url='\nhttps://one.example.com/simple\nhttps://two.example.com/simple'
+global.disable-pip-version-check='1'
+install.index-url='https://user:secret=1@install.example.com/simple'
+download.index-url='https://download.example.com/simple'
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_set_for_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in INSTALL["_SETTINGS"].values():
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_registries_certificates_and_wheels_are_handed_on() -> None:
+    settings = INSTALL["uv_settings"](INSTALL["parse_settings"](LISTED.splitlines()))
+    assert settings == {
+        "UV_DEFAULT_INDEX": "https://user:secret=1@install.example.com/simple",
+        "UV_INDEX": "https://one.example.com/simple https://two.example.com/simple",
+        "UV_FIND_LINKS": "/srv/wheels,/srv/more",
+        "SSL_CERT_FILE": "/etc/ssl/corporate.pem",
+    }
+
+
+def test_what_is_set_for_uv_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/simple")
+    settings = INSTALL["uv_settings"](INSTALL["parse_settings"](LISTED.splitlines()))
+    assert "UV_DEFAULT_INDEX" not in settings
+
+
+def test_nothing_configured_is_nothing_handed_on() -> None:
+    assert INSTALL["uv_settings"](INSTALL["parse_settings"](["no setting", ""])) == {}
