@@ -21,7 +21,7 @@ help: ## List the targets
 .PHONY: setup
 setup: $(READY) ## Prepare .venv, the broker's and Spark's jars; instant the second time
 	@$(BIN)/lastword broker fetch > /dev/null & fetching=$$!; \
-	$(MAKE) --no-print-directory $(SPARK_READY); wait $$fetching
+	$(MAKE) -s --no-print-directory $(SPARK_READY); wait $$fetching
 
 $(SPARK_READY): $(READY)
 	@$(BIN)/lastword pipeline prepare
