@@ -32,7 +32,8 @@ $(SPARK_READY): $(READY)
 up: $(READY) ## Run a broker, the user-profiles table, its dashboard and a pipeline on this machine until Ctrl-C
 	@if [[ ! -e $(SPARK_READY) ]]; then \
 		echo "Spark is prepared in the background, once; $(VENV)/spark.log says how far it is"; \
-		nice $(MAKE) --no-print-directory $(SPARK_READY) > $(VENV)/spark.log 2>&1 & fi; \
+		nice $$(command -v flock > /dev/null && echo flock --nonblock $(VENV)/.spark-lock) \
+			$(MAKE) --no-print-directory $(SPARK_READY) > $(VENV)/spark.log 2>&1 & fi; \
 	exec $(BIN)/lastword up
 
 .PHONY: test
