@@ -103,7 +103,7 @@ class KafkaProxy:
         for each in list(self._sockets):
             _break(each)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(60)
 
     def _run(self, target: object, *arguments: object) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)  # type: ignore[arg-type]

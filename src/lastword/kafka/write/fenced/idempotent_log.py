@@ -20,6 +20,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import (
     ConnectionFailedError,
     FencedError,
+    IndeterminateError,
     InvalidRecordError,
     WriteError,
 )
@@ -101,7 +102,11 @@ class IdempotentLog(HeldLog):
         self._held = msgspec.structs.replace(
             self._held, producer_id=holder.producer_id, epoch=holder.epoch
         )
-        (offset,) = self._send_proving([fence_write(self._held)], deadline)
+        try:
+            (offset,) = self._send_proving([fence_write(self._held)], deadline)
+        except (IndeterminateError, InvalidRecordError) as error:
+            self._drop()
+            raise not_written(self._place, f"the fence could not be renewed: {error}") from error
         self._fence = Fence(offset, *holder)
 
     # -- taking over -------------------------------------------------------------------------

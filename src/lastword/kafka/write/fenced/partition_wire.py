@@ -37,6 +37,8 @@ _TRANSACTION = 1  # the kind of coordinator
 _TRANSACTION_TIMEOUT_MS = 60_000  # of transactions that are never begun
 _AGAIN_S = 0.01
 _IDLE_S = 1.0
+_GRACE_MS = 1_000
+_LARGEST_ANSWER_BYTES = 100 << 20
 NO_HOLDER = Holder(-1, -1)
 
 
@@ -62,6 +64,7 @@ class PartitionWire:
             "request_timeout_ms": SOCKET_TIMEOUT_MS,
             "reconnect_backoff_ms": RECONNECT_BACKOFF_MS,
             "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MS_MAX,
+            "receive_message_max_bytes": _LARGEST_ANSWER_BYTES,
         }
         self._net = NetworkSelector(**settings)
         self._manager = KafkaConnectionManager(self._net, **settings)
@@ -76,7 +79,7 @@ class PartitionWire:
         try:
             self._manager.bootstrap(self._left_ms(deadline))
             self._cluster.add_topic(topic)
-            self._net.run(self._cluster.refresh_metadata)
+            self._run(self._cluster.refresh_metadata, deadline)
         except errors.KafkaError as error:
             raise self._failure(error) from error
         if partition not in (self._cluster.partitions_for_topic(topic) or ()):
@@ -96,11 +99,12 @@ class PartitionWire:
             except (errors.ProducerFencedError, errors.InvalidProducerEpochError) as error:
                 raise FencedError(str(error)) from error
             except errors.KafkaError as error:
-                if not error.retriable or not self._left_ms(deadline):
-                    raise self._failure(error) from error
-                if not isinstance(error, errors.ConcurrentTransactionsError):
+                self._raise_unless_another_try(error, deadline)
+                if isinstance(error, errors.ConcurrentTransactionsError):
+                    self._clock.sleep(_AGAIN_S)
+                else:
                     self._coordinator = None
-            self._clock.sleep(_AGAIN_S)
+                    self.find_leader(deadline)  # which shows new brokers, too
 
     def knows(self, producer_id: int, deadline: float) -> bool:
         """Whether the leader knows this producer id in this partition."""
@@ -114,8 +118,7 @@ class PartitionWire:
                 (found,) = response.topics[0].partitions
                 _raise_for(found.error_code)
             except errors.KafkaError as error:
-                if not error.retriable or not self._left_ms(deadline):
-                    raise self._failure(error) from error
+                self._raise_unless_another_try(error, deadline)
                 self.find_leader(deadline)
             else:
                 return any(each.producer_id == producer_id for each in found.active_producers)
@@ -133,8 +136,11 @@ class PartitionWire:
             _produce_request(self._place, batch, waits_ms), request_timeout_ms=waits_ms
         )
         # The request's own timer closes the connection, so that nothing is answered later.
-        self._net.poll(future=answer)
+        self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
         self._used_at = self._clock.monotonic()
+        if not answer.is_done:
+            leader.close()
+            raise NoAnswerError("no answer in time")
         if isinstance(answer.exception, errors.NodeNotReadyError):
             raise NotSentError(str(answer.exception))
         if answer.exception is not None:
@@ -210,6 +216,12 @@ class PartitionWire:
         if not found.connected:
             raise NotSentError(f"no connection to the leader: {found.init_future.exception}")
         return found
+
+    def _raise_unless_another_try(self, error: Any, deadline: float) -> None:
+        """A broker that the client does not know yet is found by asking again, too."""
+        hopeful = error.retriable or isinstance(error, errors.UnknownBrokerIdError)
+        if not hopeful or not self._left_ms(deadline):
+            raise self._failure(error) from error
 
     def _failure(self, error: Any) -> LastwordError:
         topic, partition = self._place
