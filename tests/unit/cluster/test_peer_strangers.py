@@ -35,8 +35,10 @@ def pair() -> Iterator[PeerPair]:
 
 
 @pytest.fixture
-def stranger(pair: PeerPair) -> Iterator[Stranger]:
-    """Connected to the endpoint of ``a``."""
+def stranger(pair: PeerPair, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    """Connected to the endpoint of ``a``, which is patient: no time limit cuts it off."""
+    monkeypatch.setattr(frames, "HANDSHAKE_S", 600)
+    monkeypatch.setattr(frames, "FRAME_S", 600)
     with Stranger(pair.start("a").address) as connected:
         yield connected
 
