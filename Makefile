@@ -119,4 +119,6 @@ $(READY): requirements/build.txt requirements/lock.txt pyproject.toml hatch_buil
 	@echo "2 of 3: packages"; $(BIN)/python scripts/install_locked.py requirements/lock.txt
 	@echo "3 of 3: Lastword itself, with its C module where there is a compiler"; \
 		$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@[[ -e src/lastword/_native.abi3.so ]] || \
+		echo "no C compiler, or no headers of Python (python3-dev): Lastword works without its C module, more slowly"
 	@touch $@
