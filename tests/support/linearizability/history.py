@@ -70,7 +70,7 @@ class Recorder:
     """Writes the history of one process. Safe to use from any thread."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._name = name
         self._numbers = itertools.count()
         self._lock = threading.Lock()

@@ -1,0 +1,194 @@
+"""An instance of an owned table whose threads put, compare, add, append, delete and read.
+
+Runs until its standard input is closed, then leaves in order; or until it is killed. Started with
+``python -m tests.support.linearizability.worker OPTIONS``, where the options are JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lastword.errors import (
+    ConflictError,
+    IndeterminateError,
+    LastwordError,
+    NotOwnerError,
+    NotReadyError,
+    NotUpToPositionError,
+    OverloadedError,
+    PartitionNotHereError,
+    TableClosedError,
+    WriteFailedError,
+)
+from lastword.records import ABSENT, Version
+from lastword.table.entry import Entry
+from lastword.table.table import Table
+from tests.support.linearizability.history import Operation, Recorder
+
+# What these say is checked: a write that failed with one of them must not be in the log.
+NOT_WRITTEN = (
+    NotOwnerError,
+    NotReadyError,
+    OverloadedError,
+    PartitionNotHereError,
+    TableClosedError,
+    WriteFailedError,
+)
+KEYS_PER_EPOCH = 4
+EPOCH_S = 10.0
+_PAUSE_AFTER_FAILURE_S = 0.05
+
+
+class Client:
+    """One thread's operations, each recorded."""
+
+    def __init__(self, table: Table, recorder: Recorder, dice: random.Random, name: str) -> None:
+        self._table = table
+        self._recorder = recorder
+        self._dice = dice
+        self._name = name
+        self._written = 0
+        self._seen: dict[str, tuple[Version | None, Any]] = {}
+
+    def step(self) -> None:
+        """One operation of any kind on a key that others use, too."""
+        kind = self._dice.choices(
+            [self._put, self._cas, self._delete, self._read, self._increment, self._append],
+            [10, 25, 4, 30, 25, 6],
+        )[0]
+        kind()
+
+    def _key(self, family: str) -> str:
+        """Keys change every now and then, so that the history of each stays short."""
+        epoch = int(time.monotonic() / EPOCH_S)
+        return f"{family}-{epoch}-{self._dice.randrange(KEYS_PER_EPOCH)}"
+
+    def _value(self) -> str:
+        self._written += 1
+        return f"{self._name}:{self._written}"
+
+    def _put(self) -> None:
+        key, value = self._key("r"), self._value()
+        self._run(
+            self._recorder.begin("put", key, value=value),
+            lambda: {"version": str(self._table.put(key, value))},
+        )
+
+    def _delete(self) -> None:
+        key = self._key("r")
+        self._run(
+            self._recorder.begin("delete", key),
+            lambda: {"version": str(self._table.delete(key))},
+        )
+
+    def _read(self) -> None:
+        key = self._key(self._dice.choice("rrrca"))
+
+        def read() -> dict[str, Any]:
+            entry = self._table.entry(key, consistency="linearizable")
+            self._seen[key] = (None, None) if entry is None else (entry.version, entry.value)
+            return described(entry)
+
+        self._run(self._recorder.begin("read", key), read)
+
+    def _cas(self) -> None:
+        key, value = self._key("r"), self._value()
+        version, seen = self._seen.get(key, (None, None))
+        text = None if version is None else str(version)
+        operation = self._recorder.begin(
+            "cas", key, value=value, expected=text, expected_value=seen
+        )
+
+        def write() -> dict[str, Any]:
+            written = self._table.put(key, value, if_version=version or ABSENT)
+            self._seen[key] = written, value
+            return {"version": str(written)}
+
+        self._run(operation, write)
+
+    def _increment(self) -> None:
+        key, by = self._key("c"), self._dice.randrange(1, 4)
+        self._run(
+            self._recorder.begin("increment", key, value=by),
+            lambda: described(self._table.increment(key, by)),
+        )
+
+    def _append(self) -> None:
+        key, value = self._key("a"), self._value()
+        self._run(
+            self._recorder.begin("append", key, value=value),
+            lambda: described(self._table.append(key, value)),
+        )
+
+    def _run(self, operation: Operation, call: Callable[[], dict[str, Any]]) -> None:
+        try:
+            told = call()
+        except ConflictError as error:
+            entry: Entry | None = error.current
+            self._seen[operation.key] = (
+                (None, None) if entry is None else (entry.version, entry.value)
+            )
+            self._recorder.end(operation, "conflict", **described(entry))
+        except NotUpToPositionError as error:
+            self._end_unread(operation, error)
+        except NOT_WRITTEN as error:
+            self._recorder.end(operation, "failed", error=type(error).__name__)
+            time.sleep(_PAUSE_AFTER_FAILURE_S)
+        except LastwordError as error:
+            self._recorder.end(operation, "unknown", error=named(error))
+            if not isinstance(error, IndeterminateError):
+                time.sleep(_PAUSE_AFTER_FAILURE_S)
+        else:
+            self._recorder.end(operation, "ok", **told)
+
+    def _end_unread(self, operation: Operation, error: NotUpToPositionError) -> None:
+        """Acknowledged, but not read back here: of a plain write the version is enough."""
+        if error.version is not None and operation.kind in ("put", "cas", "delete"):
+            self._recorder.end(operation, "ok", version=str(Version(*error.version)))
+        else:
+            self._recorder.end(operation, "unknown", error=named(error))
+
+
+def described(entry: Entry | None) -> dict[str, Any]:
+    """What an answer with an entry says."""
+    return {} if entry is None else {"version": str(entry.version), "result": entry.value}
+
+
+def named(error: LastwordError) -> str:
+    """The error for people."""
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    name, seed = options.pop("name"), options.pop("seed")
+    recorder = Recorder(Path(options.pop("history")), name)
+    threads, topic = options.pop("threads"), options.pop("topic")
+    stopping = threading.Event()
+    with Table(topic, writes="owned", **options) as table:
+
+        def work(number: int) -> None:
+            dice = random.Random(f"{seed}-{number}")
+            client = Client(table, recorder, dice, f"{name}.{number}")
+            while not stopping.is_set():
+                client.step()
+
+        working = [threading.Thread(target=work, args=(n,)) for n in range(threads)]
+        for thread in working:
+            thread.start()
+        print("ready", flush=True)  # noqa: T201 - the parent waits for it
+        sys.stdin.read()
+        stopping.set()
+        for thread in working:
+            thread.join()
+
+
+if __name__ == "__main__":
+    main()
