@@ -12,7 +12,7 @@ from lastword.codecs.structured import StructuredCodec
 from lastword.errors import FencedError, IndeterminateError, NotUpToPositionError
 from lastword.kafka.write.fenced import Fence, FenceNote, FenceRecord
 from lastword.kafka.write.fenced.fence import fence_write
-from lastword.records import FENCE_KEY, Record, Write
+from lastword.records import FENCE_KEY, REQUEST_HEADER, Record, Write
 from lastword.rows import encode_row
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.decide import Result
@@ -133,7 +133,8 @@ class Followed:
         found = [r for r in self._log.records[: self.position()] if r.key == key]
         if not found or found[-1].value is None:
             return None
-        return encode_row(found[-1].offset, found[-1].timestamp_ms, (), found[-1].value)
+        headers = tuple(each for each in found[-1].headers if each[0] != REQUEST_HEADER)
+        return encode_row(found[-1].offset, found[-1].timestamp_ms, headers, found[-1].value)
 
     def rows(self) -> Iterable[tuple[bytes, bytes]]:
         keys = {record.key for record in self._log.records if record.key not in (None, FENCE_KEY)}

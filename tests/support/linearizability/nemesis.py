@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from lastword.testing import wait_until
 from tests.support.harmed_cluster import HarmedCluster
 from tests.support.kafka_proxy import END_TXN, PRODUCE
 from tests.support.linearizability.instances import Instance, Instances
+
+log = logging.getLogger(__name__)
 
 BEYOND_THE_SESSION_S = 8.0
 """Longer than the group's session, the detector's patience and every lease."""
@@ -32,7 +35,6 @@ class Nemesis:
         self._cluster = cluster
         self._topic = topic
         self._dice = dice
-        self.struck: list[str] = []
 
     @property
     def faults(self) -> list[Callable[[], None]]:
@@ -50,11 +52,23 @@ class Nemesis:
             self.delay_acknowledgements,
         ]
 
+    @property
+    def worst(self) -> list[Callable[[], None]]:
+        """Those that are most likely to find something."""
+        return [
+            self.delay_requests_of_a_dead_instance,
+            self.freeze_beyond_the_session,
+            self.delay_acknowledgements,
+            self.kill_broker,
+            self.delay_requests_of_a_frozen_instance,
+        ]
+
     def strike(self, fault: Callable[[], None]) -> None:
         """Let one fault happen, and wait until writes go on."""
-        self.struck.append(fault.__name__)
+        began = time.monotonic()
         fault()
-        self.wait_until_recovered()
+        self._wait_until_recovered(fault.__name__)
+        log.info("%s: writes go on after %.1f s", fault.__name__, time.monotonic() - began)
 
     def kill(self) -> None:
         """Kill an instance and start another one."""
@@ -124,15 +138,18 @@ class Nemesis:
             self._wait_for_successors(victim)
         victim.go_on()
 
-    def wait_until_recovered(self) -> None:
-        """Until every instance has written again."""
+    def wait_until_all_write(self) -> None:
+        """Until every instance has begun to write."""
+        self._wait_until_recovered("the start")
+
+    def _wait_until_recovered(self, what: str) -> None:
         before = {each.name: each.acknowledged() for each in self._instances.running}
         wait_until(
             lambda: all(
                 each.acknowledged() >= before.get(each.name, 0) + RECOVERED_WRITES
                 for each in self._instances.running
             ),
-            f"writes after {self.struck[-1:]}",
+            f"writes after {what}",
             timeout=RECOVERED_S,
         )
 

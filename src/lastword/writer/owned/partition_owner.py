@@ -28,6 +28,7 @@ from lastword.records import Write
 from lastword.rows import is_due
 from lastword.writer.owned.decide import Decided, decide
 from lastword.writer.owned.draft import Draft
+from lastword.writer.owned.expiring import ExpiringKeys
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.operations import Operations
 from lastword.writer.owned.owned_rows import LocalRows, OwnedRows
@@ -91,6 +92,7 @@ class PartitionOwner:
         self._serving = False
         self._stopping = threading.Event()
         name = f"lastword-owner-{owned.topic}-{owned.partition}"
+        self._expiring = ExpiringKeys(name, owned.batch_bytes)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     # -- for everybody ---------------------------------------------------------------------
@@ -178,6 +180,7 @@ class PartitionOwner:
                 renewed_at = self._clock.monotonic()
             if tickets or self._leases_ended():
                 self._commit(claimed(tickets, self._clock.monotonic()))
+            self._delete_due()
 
     def _step_down(self) -> None:
         """Somebody else owns the partition: let the requests go there."""
@@ -185,6 +188,7 @@ class PartitionOwner:
         deliver_error(self._queue.drain(), self._moved())
 
     def _end(self) -> None:
+        self._expiring.stop()
         if self._log is not None:
             with suppress(LastwordError):  # then the successor waits out the read lease
                 self._log.release()
@@ -212,6 +216,7 @@ class PartitionOwner:
                 break
             except (NotUpToPositionError, NotReadyError):
                 continue
+        self._expiring.begin(self._owned.local.rows())
         if mine is None or (fence.producer_id, fence.epoch) != (mine.producer_id, mine.epoch + 1):
             self._wait_for_readers(fence, done_at)
             if self._owned.leases is not None:
@@ -233,6 +238,21 @@ class PartitionOwner:
         decided = decide(requests, draft, self._owned.operations, self._owned.leases)
         if self._owned.leases is not None:
             self._owned.leases.drop_ended(draft)
+        self._write(tickets, decided)
+
+    def _delete_due(self) -> None:
+        """Write the tombstones of keys whose time to live is over, those that nobody asked for."""
+        due = self._expiring.take(self._clock.now_ms())
+        if not due:
+            return
+        draft = Draft(self._owned.partition, self._rows.row, self._clock.now_ms())
+        for each in due:
+            draft.cell(each.key)  # adds the tombstone, unless the key was written since
+        if draft.records and not self._write((), Decided(draft, ())):
+            self._expiring.give_back(due)
+
+    def _write(self, tickets: Sequence[Ticket], decided: Decided) -> bool:
+        """Append what was decided and answer; whether it is acknowledged."""
         try:
             offsets = self._append(decided.records)
         except InvalidRecordError as error:
@@ -247,6 +267,8 @@ class PartitionOwner:
                 raise
         else:
             self._settle(tickets, decided, offsets)
+            return True
+        return False
 
     def _append(self, records: Sequence[Write]) -> list[int]:
         """Append, or prove that the partition is still owned here if there is nothing to append."""
@@ -260,7 +282,9 @@ class PartitionOwner:
 
     def _settle(self, tickets: Sequence[Ticket], decided: Decided, offsets: Sequence[int]) -> None:
         # Readable before anybody is told: whoever asks after that must see it.
-        self._rows.add(decided.draft.rows(offsets))
+        rows = decided.draft.rows(offsets)
+        self._rows.add(rows)
+        self._expiring.note(rows)
         deliver(tickets, decided.answers(offsets))
 
     def _commit_apart(self, tickets: Sequence[Ticket], error: InvalidRecordError) -> None:
