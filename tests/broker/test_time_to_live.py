@@ -11,6 +11,7 @@ from lastword.kafka.connection import Connection
 from lastword.records import EXPIRES_HEADER
 from lastword.snapshots.catalog.location import Location
 from lastword.table.writing.writes import TOMBSTONE
+from lastword.testing import wait_until
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.snapshots import keep_history_without_spark, take_without_spark
 from tests.support.tables import Tables, read_raw
@@ -114,3 +115,18 @@ def test_time_travel_asks_what_was_due_at_that_time(
     later = table.as_of(written_ms + 2 * HOUR_MS)
     assert (dict(later.items()), len(later), later.get("session")) == ({"lasting": 2}, 1, None)
     assert table.as_of(version).get("session") == 1  # offsets have no time
+
+
+def test_the_owner_deletes_a_key_whose_time_is_over_and_every_copy_agrees(
+    topic: str, tables: Tables, connection: Connection, clock: ShiftedClock
+) -> None:
+    owned = tables.open(topic, writes="owned", application_id=topic, clock=clock)
+    reader = tables.open(topic, name="reader")
+    owned.put("session", 1, ttl="10m")
+    owned.put("lasting", 2)
+    wait_until(lambda: reader.get("lasting") == 2, "the reader to follow")
+    clock.set_back_s = -11 * 60.0  # wall time moves on; brokers refuse records an hour ahead
+    wait_until(lambda: len(owned) == 1, "the tombstone")
+    wait_until(lambda: reader.get("session") is None, "the reader, whose clock is behind")
+    log = [record for record in read_raw(connection, topic) if record.key == b"session"]
+    assert [record.value for record in log] == [b"1", None]
