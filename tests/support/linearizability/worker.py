@@ -43,17 +43,27 @@ NOT_WRITTEN = (
 )
 KEYS_PER_EPOCH = 4
 EPOCH_S = 10.0
+LOOK_EVERY_S = 0.02
+READERS = 2
 _PAUSE_AFTER_FAILURE_S = 0.05
 
 
 class Client:
     """One thread's operations, each recorded."""
 
-    def __init__(self, table: Table, recorder: Recorder, dice: random.Random, name: str) -> None:
+    def __init__(
+        self,
+        table: Table,
+        recorder: Recorder,
+        dice: random.Random,
+        name: str,
+        pause: Callable[[float], object],
+    ) -> None:
         self._table = table
         self._recorder = recorder
         self._dice = dice
         self._name = name
+        self._pause = pause
         self._written = 0
         self._seen: dict[str, tuple[Version | None, Any]] = {}
 
@@ -64,6 +74,11 @@ class Client:
             [10, 25, 4, 30, 25, 6],
         )[0]
         kind()
+
+    def look(self) -> None:
+        """Only reads, at short intervals: a zombie that wakes up answers with what it knew."""
+        self._read()
+        self._pause(LOOK_EVERY_S)
 
     def _key(self, family: str) -> str:
         """Keys change every now and then, so that the history of each stays short."""
@@ -140,11 +155,11 @@ class Client:
             self._end_unread(operation, error)
         except NOT_WRITTEN as error:
             self._recorder.end(operation, "failed", error=type(error).__name__)
-            time.sleep(_PAUSE_AFTER_FAILURE_S)
+            self._pause(_PAUSE_AFTER_FAILURE_S)
         except LastwordError as error:
             self._recorder.end(operation, "unknown", error=named(error))
             if not isinstance(error, IndeterminateError):
-                time.sleep(_PAUSE_AFTER_FAILURE_S)
+                self._pause(_PAUSE_AFTER_FAILURE_S)
         else:
             self._recorder.end(operation, "ok", **told)
 
@@ -176,11 +191,12 @@ def main() -> None:
 
         def work(number: int) -> None:
             dice = random.Random(f"{seed}-{number}")
-            client = Client(table, recorder, dice, f"{name}.{number}")
+            client = Client(table, recorder, dice, f"{name}.{number}", stopping.wait)
+            step = client.look if number >= threads else client.step
             while not stopping.is_set():
-                client.step()
+                step()
 
-        working = [threading.Thread(target=work, args=(n,)) for n in range(threads)]
+        working = [threading.Thread(target=work, args=(n,)) for n in range(threads + READERS)]
         for thread in working:
             thread.start()
         print("ready", flush=True)  # noqa: T201 - the parent waits for it

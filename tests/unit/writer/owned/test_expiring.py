@@ -60,6 +60,7 @@ def test_a_successor_finds_what_expires_among_the_rows_that_it_takes_over(
     lab.named["old"] = None
     old.stop()
     lab.own("new")
+    assert None not in lab.log.values()
     later(clock)
     wait_for_tombstones(lab, 20)
 
