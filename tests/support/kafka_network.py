@@ -50,7 +50,7 @@ class _Gate:
             self.waiting -= 1
 
 
-class KafkaProxies:
+class KafkaNetwork:
     """Proxies of several brokers under one control: all that one client has of a network."""
 
     def __init__(self, routes: dict[int, tuple[str, int]]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.jvm.ports import free_ports
-from tests.support.kafka_proxy import KafkaProxies
+from tests.support.kafka_network import KafkaNetwork
 
 LOOPBACK = "127.0.0.1"
 
@@ -41,7 +41,7 @@ class ProxiedCluster:
             advertised += [f"{name}://{LOOPBACK}:{self._ports[name][place]}" for name in names]
             # The brokers tell clients of a listener to connect to its proxies.
             node._settings = {**node._settings, "advertised.listeners": ",".join(advertised)}
-        self.networks = [KafkaProxies(self._routes(name)) for name in names]
+        self.networks = [KafkaNetwork(self._routes(name)) for name in names]
 
     def bootstrap_servers(self, network: int) -> str:
         """Where a client of that network connects."""

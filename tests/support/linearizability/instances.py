@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lastword.testing import wait_until
-from tests.support.kafka_proxy import KafkaProxies
+from tests.support.kafka_network import KafkaNetwork
 from tests.support.proxied_cluster import ProxiedCluster
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -110,7 +110,7 @@ class Instances(ExitStack):
         """Those that have not ended."""
         return [each for each in self.all if each.running]
 
-    def network_of(self, instance: Instance) -> KafkaProxies:
+    def network_of(self, instance: Instance) -> KafkaNetwork:
         """What an instance has of a network."""
         return self._cluster.networks[self._networks[instance.name]]
 

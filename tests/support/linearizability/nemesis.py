@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from lastword.testing import wait_until
 from tests.support.harmed_cluster import HarmedCluster
-from tests.support.kafka_proxy import END_TXN, PRODUCE
+from tests.support.kafka_network import END_TXN, PRODUCE
 from tests.support.linearizability.instances import Instance, Instances
 
 log = logging.getLogger(__name__)
