@@ -43,7 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
     frozenset({"broker", "kafka"}),
-    frozenset({"topics"}),
+    frozenset({"topics", "catalog"}),
     frozenset({"cluster", "replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),

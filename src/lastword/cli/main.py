@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "count": ("count", "Count the keys."),
     "watch": ("watch", "Print every change as it happens."),
     "log": ("log", "Print every record still in the log, superseded ones and tombstones included."),
+    "tables": ("tables", "List the tables that the catalog and lastword.toml know."),
+    "describe": ("describe", "Describe a table: codecs, who writes it, settings, sizes."),
     "history": ("history", "Print every known change of a key, from its history and the log."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),

@@ -60,6 +60,10 @@ class Codec(Protocol[T]):
         """What it is called in errors and ``describe``."""
 
     @property
+    def wire(self) -> str | None:
+        """The named codec that reads the same bytes; None where only this one does."""
+
+    @property
     def column(self) -> Column | None:
         """The type of its values as a column; None where a column would say nothing."""
 

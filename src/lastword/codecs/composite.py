@@ -62,6 +62,8 @@ class StartsWith:
 class CompositeCodec(WholeKey):
     """Text fields with names; keys are given as tuples and come back as named tuples."""
 
+    wire = "string"
+
     def __init__(self, fields: tuple[str, ...]) -> None:
         if len(fields) < 2:
             raise ConfigError(

@@ -27,6 +27,7 @@ class ValueCodec(ABC):
     """A codec whose bytes are its text where they are UTF-8, shown as JSON of its values."""
 
     name: str
+    wire: str | None = None
     column: Column | None = None
 
     @abstractmethod

@@ -23,7 +23,7 @@ _NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")
 class StringCodec(WholeKey):
     """UTF-8, as Java's StringSerializer writes it."""
 
-    name = "string"
+    name = wire = "string"
     column = Column("string", verbatim=True)
 
     def encode(self, value: str) -> bytes:
@@ -63,7 +63,7 @@ class StringCodec(WholeKey):
 class BytesCodec(WholeKey):
     """The bytes themselves; base64 in JSON."""
 
-    name = "bytes"
+    name = wire = "bytes"
 
     def encode(self, value: bytes) -> bytes:
         """The same bytes; a bytearray or a memoryview is copied, for stores keep what they get."""
@@ -104,7 +104,7 @@ class Int64Codec(WholeKey):
     As keys, the numbers from 0 up are in order and every negative number sorts above them.
     """
 
-    name = "int64"
+    name = wire = "int64"
     column = Column("int64")
 
     def encode(self, value: int) -> bytes:

@@ -31,6 +31,7 @@ class DocumentCodec(WholeKey):
 
     def __init__(self, name: str, format: Format, kind: Any, *, decodes_to_check: bool) -> None:
         self.name = name
+        self.wire = format
         self._is_json = format == "json"
         self._decodes_to_check = decodes_to_check
         self._read_json: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode

@@ -14,7 +14,7 @@ from lastword.cli.settings.snapshot_locations import require_deltalake, snapshot
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_time
 from lastword.cli.support.progress_bar import progress_bar
-from lastword.cli.support.table_options import TableSpec, with_table
+from lastword.cli.support.table_options import TableSpec, with_table, with_table_offline
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
 from lastword.errors import SnapshotError
@@ -128,7 +128,7 @@ def create(
 
 
 @snapshot.command("list")
-@with_table
+@with_table_offline
 @_location
 def list_(app: AppContext, spec: TableSpec, location: str | None) -> None:
     """List the snapshots of TABLE, the newest first."""
@@ -140,7 +140,7 @@ def list_(app: AppContext, spec: TableSpec, location: str | None) -> None:
 
 
 @snapshot.command()
-@with_table
+@with_table_offline
 @click.argument("number", type=int, required=False)
 @_location
 def show(app: AppContext, spec: TableSpec, number: int | None, location: str | None) -> None:

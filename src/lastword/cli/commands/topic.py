@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from lastword.catalog.entry import CatalogEntry
 from lastword.cli.subcommands.topic_compaction import compaction
 from lastword.cli.subcommands.topic_partition import partition
 from lastword.cli.support.app_context import (
@@ -15,6 +16,8 @@ from lastword.cli.support.app_context import (
     with_cluster,
     with_cluster_and_own_config,
 )
+from lastword.cli.support.cataloging import put_into_catalog, take_out_of_catalog
+from lastword.cli.support.table_options import CODEC_NAMES
 from lastword.errors import ConfigError, TopicNotFoundError
 from lastword.kafka.admin import Admin
 from lastword.topics.check import check_topic
@@ -64,6 +67,9 @@ _PROFILE_HELP = "; ".join(f"{profile.name}: {profile.purpose}" for profile in PR
     metavar="KEY=VALUE",
     help="A setting of the topic, over the profile's; repeatable.",
 )
+@click.option("--key-codec", type=click.Choice(CODEC_NAMES), help="For the catalog: of keys.")
+@click.option("--value-codec", type=click.Choice(CODEC_NAMES), help="For the catalog: of values.")
+@click.option("--description", metavar="TEXT", help="For the catalog: what it is for.")
 def create(
     app: AppContext,
     name: str,
@@ -72,10 +78,15 @@ def create(
     replication: int,
     profile: str,
     settings: tuple[str, ...],
+    key_codec: str | None,
+    value_codec: str | None,
+    description: str | None,
 ) -> None:
     """Create the compacted topic NAME.
 
     For example: lastword topic create user-profiles --config delete.retention.ms=86400000
+
+    Codecs and a description are written into the catalog, from where every command reads them.
     """
     with Admin(app.connection) as admin:
         info = create_topic(
@@ -96,6 +107,9 @@ def create(
     }
     listed = "".join(f"\n  {key}={value}" for key, value in own.items())
     app.output.line(f"created {name} with {info.partitions} partitions{listed}", shown)
+    entry = CatalogEntry(key=key_codec, value=value_codec, description=description)
+    if entry != CatalogEntry():
+        put_into_catalog(app, name, entry)
 
 
 @topic.command("list")
@@ -230,6 +244,7 @@ def delete(app: AppContext, name: str, yes: bool) -> None:
         admin.describe(name)
         confirm(f"Delete the topic {name} with all its records?", assume_yes=yes)
         admin.delete(name)
+    take_out_of_catalog(app, name)
     app.output.line(f"deleted {name}", {"topic": name, "deleted": True})
 
 

@@ -49,12 +49,15 @@ def up(app: AppContext, port: int | None) -> None:
     stopping = threading.Event()
     watchers: list[_Watcher] = []
     pipelines = pipelines_of(app)
-    specs = _specs(app, pipelines)
-    runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
+    mounts = _mounts(app, pipelines)
+    runner: SparkRunner | None = None
     with _killed_as_by_ctrl_c(), ExitStack() as running:
         try:
             _ensure_broker(app, running)
-            _create_missing_topics(app, specs, pipelines)
+            _create_missing_topics(app, list(mounts), pipelines)
+            # Not before: what the pipelines write, the catalog knows by now.
+            specs = [table_spec(app, name, flags) for name, flags in mounts.items()]
+            runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
             tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
             for spec, table in zip(specs, tables, strict=True):
                 watchers.append(_Watcher(app, spec, table, stopping))
@@ -69,7 +72,8 @@ def up(app: AppContext, port: int | None) -> None:
             app.output.info("stopping")
     for watcher in watchers:
         watcher.raise_failure()
-    runner.raise_failure()
+    if runner is not None:
+        runner.raise_failure()
 
 
 def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
@@ -111,16 +115,15 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     running.enter_context(broker)
 
 
-def _specs(app: AppContext, pipelines: Sequence[Pipeline]) -> list[TableSpec]:
-    """The tables of the settings, or those of the demo: what it computes only if it runs."""
+def _mounts(app: AppContext, pipelines: Sequence[Pipeline]) -> dict[str, dict[str, str]]:
+    """The tables of the settings, or those of the demo: what it computes only if it runs.
+
+    With what goes over their settings: the mounts of the demo.
+    """
     if app.settings.tables or app.settings.free.get("pipelines"):
-        return [table_spec(app, name) for name in app.settings.tables]
+        return {name: {} for name in app.settings.tables}
     there = {PROFILES}.union(*(pipeline.topics for pipeline in pipelines))
-    return [
-        table_spec(app, name, {"mount": mount})
-        for name, mount in DEMO_MOUNTS.items()
-        if name in there
-    ]
+    return {name: {"mount": mount} for name, mount in DEMO_MOUNTS.items() if name in there}
 
 
 def _serve(
@@ -143,20 +146,21 @@ def _serve(
 
 
 def _create_missing_topics(
-    app: AppContext, specs: Sequence[TableSpec], pipelines: Sequence[Pipeline]
+    app: AppContext, tables: Sequence[str], pipelines: Sequence[Pipeline]
 ) -> None:
     """Pipelines come second: theirs have as many partitions as their sources."""
     theirs = frozenset[str]().union(*(pipeline.topics for pipeline in pipelines))
     with Admin(app.connection) as admin:
-        for spec in specs:
-            if spec.topic in theirs:
+        for name in tables:
+            topic = str(app.settings.table(name)["topic"])
+            if topic in theirs:
                 continue
             try:
-                admin.describe(spec.topic)
+                admin.describe(topic)
             except TopicNotFoundError:
-                profile = DEMO_PROFILE if spec.name == PROFILES else DEFAULT_PROFILE
-                create_topic(admin, spec.topic, profile=profile)
-                app.output.info(f"created the topic {spec.topic}, profile {profile}")
+                profile = DEMO_PROFILE if name == PROFILES else DEFAULT_PROFILE
+                create_topic(admin, topic, profile=profile)
+                app.output.info(f"created the topic {topic}, profile {profile}")
     for pipeline in pipelines:
         pipeline.create_topics(app.connection)
 

@@ -25,8 +25,6 @@ def demo_pipeline() -> Pipeline:
     app = Pipeline("demo")
     profiles = app.stream(PROFILES, value="bytes")
     profiles.group_by_key().count(
-        "updates-per-user",
-        changelog=profile_named(DEMO_PROFILE).settings,
-        value="json",  # so that every command shows it without being told how it is written
+        "updates-per-user", changelog=profile_named(DEMO_PROFILE).settings
     )
     return app

@@ -10,11 +10,12 @@ from lastword.table.table import Table
 
 def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
     """The table of ``spec``, not started yet; ``store`` says where its rows live."""
+    key, value = spec.codecs
     return Table(
         spec.topic,
         connection=app.connection,
-        key=spec.key_codec,
-        value=spec.value,
+        key=key,
+        value=value,
         store=store,
         name=spec.name,
         state_dir=app.state_dir,

@@ -16,6 +16,7 @@ from lastword.cli.support.output import CommandOutput
 from lastword.errors import ConfigError
 
 if TYPE_CHECKING:
+    from lastword.catalog.catalog import Entries
     from lastword.cli.settings import SettingValue
     from lastword.cli.settings.settings_file import Settings
     from lastword.kafka.connection import Connection
@@ -89,6 +90,23 @@ class AppContext:
         from lastword.cli.settings.connecting import connection_from
 
         return connection_from(self.settings, self.home)
+
+    @cached_property
+    def catalog(self) -> Entries:
+        """What the cluster's catalog says about its topics, read once.
+
+        Where it cannot be read, settings and flags decide alone, and a note says so.
+        """
+        from lastword.catalog.catalog import read_catalog
+        from lastword.errors import LastwordError
+        from lastword.kafka.admin import Admin
+
+        try:
+            with Admin(self.connection) as admin:
+                return read_catalog(admin, self.log_source)
+        except LastwordError as error:
+            self.output.info(f"the catalog cannot be read and is left aside: {error}")
+            return {}
 
     @property
     def log_source(self) -> LogSource:

@@ -13,19 +13,26 @@ from lastword.cli.support.app_context import AppContext, SharedOption, with_clus
 from lastword.cli.support.window_keys import windowed_codec
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codecs_for, key_codec
+from lastword.errors import CodecError, ConfigError, LastwordError
 
 if TYPE_CHECKING:
     from lastword.table.decoder import BadRecordPolicy
 
 P = ParamSpec("P")
 R = TypeVar("R")
+E = TypeVar("E", bound=LastwordError)
 
 CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
+_CODECS = ("key", "value")
+_FROM_CATALOG = ("key", "value", "window", "mount")
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top."""
+    """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top.
+
+    ``by_catalog`` names the fields on which both are silent and that the catalog knows.
+    """
 
     name: str
     topic: str
@@ -39,6 +46,7 @@ class TableSpec:
     versions: str | None = None
     snapshot_every: str | None = None
     ttl: str | None = None
+    by_catalog: frozenset[str] = frozenset()
 
     @property
     def key_codec(self) -> CodecSpec:
@@ -47,8 +55,11 @@ class TableSpec:
 
     @functools.cached_property
     def codecs(self) -> tuple[KeyCodec[Any], Codec[Any]]:
-        """Those of whole keys and of values."""
-        return codecs_for(self.topic, self.key_codec, self.value)
+        """Those of whole keys and of values; raises ConfigError for a codec unknown here."""
+        try:
+            return codecs_for(self.topic, self.key_codec, self.value)
+        except ConfigError as error:
+            raise self.explained(error) from error
 
     def parse_key(self, text: str) -> Any:
         """A key from the command line; with windows, ``KEY@START``."""
@@ -60,16 +71,40 @@ class TableSpec:
         keys = key_codec(self.key)
         return keys.decode(keys.parse(typed(text)))
 
+    def explained(self, error: E) -> E:
+        """The error, or where the catalog may be wrong, the same with the way out."""
+        said = [f"{part}s are {getattr(self, part)}" for part in _CODECS if part in self.by_catalog]
+        if not said:
+            return error
+        error.args = (f"{error}; the catalog says of {self.topic} that {' and '.join(said)}",)
+        error.hint = (
+            "if the catalog is wrong, give --key-codec or --value-codec; to correct it: "
+            f"lastword describe {self.name} --value-codec NAME --save"
+        )
+        return error
+
 
 def typed(text: str) -> bytes:
     """The bytes of an argument, as the terminal gave them."""
     return text.encode("utf-8", errors="surrogateescape")
 
 
-def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = None) -> TableSpec:
-    """The table of that name in the settings, else the topic of that name; flags win."""
+def table_spec(
+    app: AppContext,
+    name: str,
+    flags: Mapping[str, object] | None = None,
+    *,
+    catalog: bool = True,
+) -> TableSpec:
+    """The table of that name in the settings, else the topic of that name; flags win.
+
+    On what neither says, the catalog is asked, unless ``catalog`` is False.
+    """
     given = {each: value for each, value in (flags or {}).items() if value is not None}
     values = app.settings.table(name) | given
+    said = {**app.settings.tables.get(name, {}), **given}
+    known = _cataloged(app, str(values["topic"]), said) if catalog else {}
+    values |= known
     return TableSpec(
         name=name,
         topic=str(values["topic"]),
@@ -84,7 +119,18 @@ def table_spec(app: AppContext, name: str, flags: Mapping[str, object] | None = 
         versions=_text(values["versions"]),
         snapshot_every=_text(values["snapshot_every"]),
         ttl=_text(values["ttl"]),
+        by_catalog=frozenset(known),
     )
+
+
+def _cataloged(app: AppContext, topic: str, said: Mapping[str, object]) -> dict[str, str]:
+    """What the catalog adds to what was said; a key that was said keeps its lack of windows."""
+    if set(_FROM_CATALOG) <= said.keys() or (entry := app.catalog.get(topic)) is None:
+        return {}
+    known = {name: getattr(entry, name) for name in _FROM_CATALOG if name not in said}
+    if "key" in said:
+        known.pop("window", None)
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _text(value: object) -> str | None:
@@ -126,13 +172,28 @@ _TABLE_OPTIONS = (
 
 def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> Callable[P, R]:
     """``with_cluster``, and the TABLE to work on."""
+    return _with_table(command, catalog=True)
 
+
+def with_table_offline(
+    command: Callable[Concatenate[AppContext, TableSpec, P], R],
+) -> Callable[P, R]:
+    """The same for a command that reads no records, and asks no cluster."""
+    return _with_table(command, catalog=False)
+
+
+def _with_table(
+    command: Callable[Concatenate[AppContext, TableSpec, P], R], *, catalog: bool
+) -> Callable[P, R]:
     @with_cluster
     @functools.wraps(command)
     def run(app: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
         flags = {each: kwargs.pop(f"{each}_flag") for each in ("key", "window", "value", "on_bad")}
-        spec = table_spec(app, str(kwargs.pop("table")), flags)
-        return command(app, spec, *args, **kwargs)
+        spec = table_spec(app, str(kwargs.pop("table")), flags, catalog=catalog)
+        try:
+            return command(app, spec, *args, **kwargs)
+        except CodecError as error:
+            raise spec.explained(error) from error
 
     for option in reversed(_TABLE_OPTIONS):
         run = option(run)

@@ -137,9 +137,10 @@ class GroupedStream:
             node = through_topic(self.topology, store, node, self.value)
         stores = (StorePlan(store, changelog, make.every_update),)
         self.topology.add_stateful(self._named(kind), (node,), stores, make, is_result=True)
+        key = self.key if self.windows is None else self.windows.key_codec(self.key)
+        self.topology.catalog(changelog, key=key, value=value, store=store)
         if self.windows is None:
-            return Result(store, changelog, self.key, value)
-        key = self.windows.key_codec(self.key)
+            return Result(store, changelog, key, value)
         return Result(store, changelog, key, value, self.topology)
 
     def _named(self, kind: str) -> str:

@@ -52,6 +52,7 @@ class Result:
                 f"{max_windows} windows cannot be held back", hint="give max_windows above 0"
             )
         topic = _emit_final(topology, self.store, max_windows, settings)
+        topology.catalog(topic, key=self.key, value=self.value, store=self.store)
         return replace(self, topic=topic, windowed_in=None)
 
 

@@ -214,6 +214,7 @@ class Stream:
         """
         encoded = self._with("encode_values", EncodeValues(value))
         self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))
+        self.topology.catalog(topic, key=self.key, value=value)
 
     def _with(self, kind: str, step: Step) -> Stream:
         return replace(self, node=self.topology.add_step(kind, self.node, step))

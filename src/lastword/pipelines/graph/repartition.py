@@ -16,6 +16,7 @@ def through_topic(topology: Topology, store: str, node: str, value: CodecSpec | 
     topic = topology.topic_of(store, "repartition")
     # msgpack takes whatever a function made of the values, bytes included.
     value = value or "msgpack"
+    topology.catalog(topic, value=value, store=store)
     encoded = topology.add_step("encode_values", node, EncodeValues(value))
     topology.add_sink(encoded, OwnTopic(topic, "repartition"), takes_empty_keys=True)
     return topology.add_source(SourcePlan(topic, value))

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lastword.catalog.entry import CatalogEntry, entry_of
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.pipelines.graph.node import (
     MakeOperator,
@@ -53,6 +55,8 @@ class Topology:
         self.sources: dict[str, SourcePlan] = {}
         self.nodes: dict[str, Node] = {}
         self.own_topics: dict[str, OwnTopic] = {}
+        self.entries: dict[str, CatalogEntry] = {}
+        """What the catalog is told of the topics that others may want to read."""
         self.control = OwnTopic(f"{application_id}-control", "control")
         self.quarantine = OwnTopic(f"{application_id}-quarantine", "quarantine")
         self._routes: dict[str, Route] = {}
@@ -139,6 +143,23 @@ class Topology:
                 f"{topic.name} is written twice", hint="give each store a name of its own"
             )
         self.own_topics[topic.name] = topic
+
+    def catalog(
+        self,
+        topic: str | None,
+        *,
+        value: CodecSpec,
+        key: CodecSpec | None = None,
+        store: str | None = None,
+    ) -> None:
+        """Have the catalog know how ``topic`` is written; None is a store without one."""
+        if topic is not None:
+            self.entries[topic] = entry_of(
+                None if key is None else key_codec(key),
+                codec(value),
+                written_by=f"pipeline {self.application_id}"
+                + ("" if store is None else f", store {store}"),
+            )
 
     def topic_of(self, store: str, purpose: Purpose) -> str:
         """``<application-id>-<store>-changelog`` and the like, as Kafka Streams names them."""

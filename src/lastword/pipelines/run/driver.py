@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lastword.catalog.catalog import try_write_entries
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.driver_lock import DriverLock
@@ -69,6 +70,7 @@ class Driver:
             self._ensure(admin, self._quarantine, 1)
             for part in self._topology.parts():
                 self._plan(admin, part)
+        self._write_catalog()
 
     def run(self, spark: SparkSession, stop: threading.Event) -> None:
         """Process until ``stop`` is set, or once; raises FencedError when replaced."""
@@ -87,6 +89,7 @@ class Driver:
                 held.callback(driver_lock.leave)
                 self._ensure(admin, self._quarantine, 1)
                 plans = [self._plan(admin, part) for part in parts]
+                self._write_catalog()
                 meter = self._meter(plans)
                 held.callback(meter.close)
                 queries = [self._query(spark, plan, driver_lock, meter) for plan in plans]
@@ -126,6 +129,10 @@ class Driver:
         for changelog in plan.changelogs.values():
             self._ensure(admin, self._topology.own_topics[changelog], partitions)
         return plan
+
+    def _write_catalog(self) -> None:
+        connection = self._settings.connection
+        try_write_entries(connection, KafkaLog(connection), self._topology.entries)
 
     def _made(self, topic: str) -> bool:
         """Whether it is no topic, but what Spark makes of one."""

@@ -1,0 +1,75 @@
+"""What the catalog says about one topic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.windowed import SessionCodec, WindowedCodec
+
+SESSION = "session"
+
+
+class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the records of a topic are written, by whom and what for; what is unknown is None.
+
+    ``key`` and ``value`` name codecs. ``window`` is the length of the keys' windows in
+    milliseconds, or ``session``. ``written_by`` is text for people, such as
+    ``pipeline demo, store updates-per-user``. Fields that a newer version added are ignored.
+    """
+
+    key: str | None = None
+    value: str | None = None
+    window: str | None = None
+    mount: str | None = None
+    written_by: str | None = None
+    description: str | None = None
+
+    def updated(self, newer: CatalogEntry) -> CatalogEntry:
+        """This entry with what ``newer`` knows; a mount or a description that it lacks stays.
+
+        Key, value and window belong together: a newer codec replaces all three.
+        """
+        known = {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(newer, name)) is not None
+        }
+        if newer.key is not None or newer.value is not None:
+            known["window"] = newer.window
+        return msgspec.structs.replace(self, **known)
+
+
+_decoder = msgspec.json.Decoder(CatalogEntry)
+
+
+def encode_entry(entry: CatalogEntry) -> bytes:
+    """The value of the entry's record."""
+    return msgspec.json.encode(entry)
+
+
+def decode_entry(value: bytes) -> CatalogEntry | None:
+    """The entry, or None where somebody wrote something else into the catalog."""
+    try:
+        return _decoder.decode(value)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+
+
+def entry_of(
+    key: KeyCodec[Any] | None, value: Codec[Any] | None, **more: str | None
+) -> CatalogEntry:
+    """The entry of a topic with these codecs; a codec that has no name for others stays out."""
+    window, inner = None, key
+    if isinstance(key, WindowedCodec):
+        window, inner = str(key.size_ms), key.inner
+    elif isinstance(key, SessionCodec):
+        window, inner = SESSION, key.inner
+    return CatalogEntry(
+        key=None if inner is None else inner.wire,
+        value=None if value is None else value.wire,
+        window=window,
+        **more,
+    )

@@ -1,0 +1,25 @@
+"""Changes of the catalog by commands that do something else first."""
+
+from __future__ import annotations
+
+from lastword.catalog.catalog import write_entries
+from lastword.catalog.entry import CatalogEntry
+from lastword.cli.support.app_context import AppContext
+from lastword.errors import LastwordError
+
+
+def put_into_catalog(app: AppContext, topic: str, entry: CatalogEntry) -> None:
+    """Have the catalog know of a topic; where that cannot be, a note says so."""
+    try:
+        write_entries(app.connection, app.log_source, {topic: entry})
+    except LastwordError as error:
+        app.output.info(f"the catalog does not know of {topic}: {error}")
+
+
+def take_out_of_catalog(app: AppContext, topic: str) -> None:
+    """Have the catalog forget a topic that is gone."""
+    try:
+        if topic in app.catalog:
+            write_entries(app.connection, app.log_source, {topic: None})
+    except LastwordError as error:
+        app.output.info(f"the catalog still knows {topic}: {error}")

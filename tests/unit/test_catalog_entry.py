@@ -1,0 +1,73 @@
+"""Entries of the catalog: what they say of codecs, and how a newer one changes an older one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from lastword.catalog.entry import CatalogEntry, decode_entry, encode_entry, entry_of
+from lastword.codecs import TypedCodec, ValueCodec, codec, composite, key_codec, session, windowed
+
+
+class User(msgspec.Struct):
+    name: str
+
+
+class Own(ValueCodec):
+    name = "own"
+
+    def encode(self, value: bytes) -> bytes:
+        return value
+
+    def decode(self, data: bytes) -> bytes:
+        return data
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (key_codec("int64"), ("int64", None)),
+        (composite("region", "user"), ("string", None)),
+        (windowed("string", 60_000), ("string", "60000")),
+        (session("int64"), ("int64", "session")),
+    ],
+)
+def test_keys_are_described_so_that_every_command_can_read_them(
+    key: Any, said: tuple[str, str | None]
+) -> None:
+    entry = entry_of(key, codec("json"))
+    assert (entry.key, entry.window) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(codec(User), "json"), (TypedCodec("msgpack", User), "msgpack"), (Own(), None)],
+)
+def test_typed_values_are_described_by_their_format(value: Any, said: str | None) -> None:
+    assert entry_of(key_codec("string"), value).value == said
+
+
+def test_an_entry_survives_its_record_and_a_field_from_the_future() -> None:
+    entry = CatalogEntry(key="string", value="int64", window="60000", description="counts")
+    assert decode_entry(encode_entry(entry)) == entry
+    assert decode_entry(b'{"key":"string","sealed":true}') == CatalogEntry(key="string")
+
+
+@pytest.mark.parametrize("value", [b"", b"nope", b"[]", b'{"key":1}', b"\xff"])
+def test_what_is_no_entry_is_none(value: bytes) -> None:
+    assert decode_entry(value) is None
+
+
+def test_a_newer_entry_replaces_codecs_and_keeps_what_it_does_not_know() -> None:
+    old = CatalogEntry(key="string", value="json", window="60000", mount="/n", description="d")
+    new = old.updated(CatalogEntry(key="int64", value="int64", written_by="pipeline p"))
+    assert new == CatalogEntry(
+        key="int64", value="int64", mount="/n", written_by="pipeline p", description="d"
+    )
+
+
+def test_a_description_alone_leaves_codecs_and_windows_as_they_are() -> None:
+    old = CatalogEntry(key="string", value="json", window="session")
+    assert old.updated(CatalogEntry(description="d")).window == "session"
