@@ -16,7 +16,8 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """How the records of a topic are written, by whom and what for; what is unknown is None.
 
     ``key`` and ``value`` name codecs. ``window`` is the length of the keys' windows in
-    milliseconds, or ``session``. ``written_by`` is text for people, such as
+    milliseconds, or ``session``. ``ttl`` is the time to live that writes get by default, such as
+    ``30d``. ``written_by`` is text for people, such as
     ``pipeline demo, store updates-per-user``. Fields that a newer version added are ignored.
     """
 
@@ -24,6 +25,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     value: str | None = None
     window: str | None = None
     mount: str | None = None
+    ttl: str | None = None
     written_by: str | None = None
     description: str | None = None
 

@@ -23,6 +23,8 @@ COMMANDS = {
     "lastword watch": "watch {topic} --from beginning --limit 1",
     "lastword log": "log {topic}",
     "lastword history": "history {topic} key",
+    "lastword tables": "tables",
+    "lastword describe": "describe {topic} --save",
     "lastword topic list": "topic list",
     "lastword topic create": "topic create {topic}-new",
     "lastword topic delete": "topic delete {topic} --yes",
@@ -53,6 +55,7 @@ def test_the_json_of_a_command_is_what_is_documented(
     lastword: Lastword, topic: str, command: str
 ) -> None:
     lastword.ok("put", topic, "key", "1")
+    lastword.ok("describe", topic, "--save")
     objects = lastword.json(*COMMANDS[command].format(topic=topic).split())
     assert objects
     named = documented_fields(command)

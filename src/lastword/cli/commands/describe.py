@@ -37,6 +37,7 @@ def describe(
                 value=spec.value,
                 window=spec.window,
                 mount=mount or spec.mount,
+                ttl=spec.ttl,
                 description=description,
             )
         )
@@ -60,6 +61,7 @@ def _described(app: AppContext, spec: TableSpec, entry: CatalogEntry) -> dict[st
         "value": spec.value,
         "window": spec.window,
         "mount": entry.mount or spec.mount,
+        "ttl": spec.ttl,
         "written_by": entry.written_by,
         "description": entry.description,
         "by_catalog": ", ".join(sorted(spec.by_catalog)) or None,

@@ -95,18 +95,20 @@ class AppContext:
     def catalog(self) -> Entries:
         """What the cluster's catalog says about its topics, read once.
 
-        Where it cannot be read, settings and flags decide alone, and a note says so.
+        Where it cannot be read, settings and flags decide alone, and a note says so. A cluster
+        that does not answer at all raises ConnectionFailedError, as it would a moment later.
         """
         from lastword.catalog.catalog import read_catalog
         from lastword.errors import LastwordError
         from lastword.kafka.admin import Admin
 
-        try:
-            with Admin(self.connection) as admin:
+        with Admin(self.connection) as admin:
+            admin.cluster_id()
+            try:
                 return read_catalog(admin, self.log_source)
-        except LastwordError as error:
-            self.output.info(f"the catalog cannot be read and is left aside: {error}")
-            return {}
+            except LastwordError as error:
+                self.output.info(f"the catalog cannot be read and is left aside: {error}")
+                return {}
 
     @property
     def log_source(self) -> LogSource:

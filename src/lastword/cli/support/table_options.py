@@ -24,7 +24,7 @@ E = TypeVar("E", bound=LastwordError)
 
 CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
 _CODECS = ("key", "value")
-_FROM_CATALOG = ("key", "value", "window", "mount")
+_FROM_CATALOG = ("key", "value", "window", "mount", "ttl")
 
 
 @dataclass(frozen=True)
