@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lastword.testing.logs import read_log
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.catalog.catalog import CATALOG_TOPIC, read_catalog, write_entries
@@ -12,6 +11,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines import Pipeline, tumbling
+from lastword.testing.read_log import read_log
 from lastword.topics.creation import create_topic
 
 pytestmark = pytest.mark.broker
