@@ -1,4 +1,4 @@
-"""``lastword ls``: keys and values in key order."""
+"""``lastword ls`` and ``lastword count``: keys and values in key order, or how many there are."""
 
 from __future__ import annotations
 
@@ -46,3 +46,19 @@ def ls(  # noqa: PLR0917 - click passes them by name
             for entry in islice(scan, limit):
                 line = f"{key_text(entry.key)}  {as_text(entry.value)}"
                 app.output.line(line, describe_entry(entry))
+
+
+@click.command()
+@with_table
+def count(app: AppContext, spec: TableSpec) -> None:
+    """Count the keys of TABLE."""
+    with open_table(app, spec) as table:
+        answer = table.query.count()
+    warn_if_stale(app, stale=answer.stale, contact_age_s=answer.contact_age_s)
+    values = {
+        "count": answer.value,
+        "position": str(answer.position),
+        "stale": answer.stale,
+        "contact_age_seconds": round(answer.contact_age_s, 3),
+    }
+    app.output.line(str(answer.value), values)
