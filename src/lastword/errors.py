@@ -6,6 +6,7 @@ LastwordError                      .retriable  .hint
   JavaError                        no usable Java, or a jar that is missing or not the one expected
   ServerProcessError               a server that Lastword starts does not start, run or stop
     BrokerError                    the embedded broker does not
+    RegistryServerError            the registry of this machine does not
     PortTakenError                 something else listens on the port it was to have
   TopicError
     TopicNotFoundError             there is no such topic
@@ -15,6 +16,7 @@ LastwordError                      .retriable  .hint
   CodecError
     EncodeError                    a value cannot be turned into bytes
     DecodeError                    bytes of (topic, partition, offset) cannot be read
+    RegistryError*                 the schema registry does not answer, or refuses
   StoreError
     StoreLockedError*              another process holds the state directory
     StoreCorruptedError            the local files cannot be read
@@ -86,6 +88,10 @@ class BrokerError(ServerProcessError):
     """The embedded broker does not start, run or stop as asked."""
 
 
+class RegistryServerError(ServerProcessError):
+    """The registry of this machine does not start, run or stop as asked."""
+
+
 class PortTakenError(ServerProcessError):
     """Something else listens on the port that a server was to have."""
 
@@ -134,6 +140,12 @@ class DecodeError(CodecError):
         super().__init__(where + message, hint=hint)
         self.reason = message
         self.topic, self.partition, self.offset = topic, partition, offset
+
+
+class RegistryError(CodecError):
+    """The schema registry does not answer, or refuses; the record itself may be good."""
+
+    retriable = True
 
 
 class StoreError(LastwordError):

@@ -22,6 +22,7 @@ class HomeFolder(StrEnum):
     CLUSTER = "cluster"
     JARS = "jars"
     LOGS = "logs"
+    REGISTRY = "registry"
     SERVICE = "service"
     SNAPSHOTS = "snapshots"
     SPARK_CLASSES = "spark-classes"

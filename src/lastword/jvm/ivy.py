@@ -20,12 +20,17 @@ _LINES_OF_ERROR_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """A module of a Maven repository; ``transitive`` asks for what it needs as well."""
+    """A module of a Maven repository; ``transitive`` asks for what it needs as well.
+
+    ``classifier`` and ``extension`` name another file of it than its jar.
+    """
 
     organisation: str
     name: str
     revision: str
     transitive: bool = True
+    classifier: str | None = None
+    extension: str = "jar"
 
 
 def find_ivy() -> Path:
@@ -67,7 +72,7 @@ def retrieve(
     command += ["-ivy", str(module), "-confs", "default"]
     # Some libraries publish their jar as an OSGi "bundle"; without that type it would be left
     # out silently, and with no -types at all sources and documentation would come along.
-    command += ["-types", "jar", "bundle"]
+    command += ["-types", "jar", "bundle", *{each.extension for each in roots} - {"jar"}]
     command += ["-retrieve", str(into / "[artifact]-[revision].[ext]")]
     status, last_lines = _run(command, on_line)
     if status != 0:
@@ -106,10 +111,10 @@ def _module_descriptor(roots: Sequence[Coordinate]) -> str:
     dependencies = "\n".join(
         f"    <dependency org={quoteattr(root.organisation)} name={quoteattr(root.name)} "
         f"rev={quoteattr(root.revision)} conf='default->default' "
-        f"transitive='{str(root.transitive).lower()}'/>"
+        f"transitive='{str(root.transitive).lower()}'>{_artifact(root)}</dependency>"
         for root in roots
     )
-    return f"""<ivy-module version="2.0">
+    return f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="lastword" module="jars"/>
   <configurations><conf name="default"/></configurations>
   <dependencies>
@@ -117,3 +122,14 @@ def _module_descriptor(roots: Sequence[Coordinate]) -> str:
   </dependencies>
 </ivy-module>
 """
+
+
+def _artifact(root: Coordinate) -> str:
+    """What of the module is wanted, where that is not its jar."""
+    if root.classifier is None:
+        return ""
+    kind = quoteattr(root.extension)
+    return (
+        f"<artifact name={quoteattr(root.name)} type={kind} ext={kind} "
+        f"m:classifier={quoteattr(root.classifier)}/>"
+    )

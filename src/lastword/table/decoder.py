@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from lastword.codecs.base import Codec, KeyCodec
-from lastword.errors import ConfigError, DecodeError
+from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.metrics import Counter
 from lastword.records import Record, Validate, Version
 from lastword.rows import decode_row, encode_row, offset_of, value_of
@@ -114,6 +114,8 @@ class Decoder:
             self.value.decode(raw_value)
         except DecodeError as error:
             return str(error)
+        except RegistryError:
+            return None  # nobody can tell now; the row is decoded, and judged, when it is read
         return None
 
     def handle_bad(self, error: DecodeError, partition: int, offset: int) -> None:

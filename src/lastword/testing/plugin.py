@@ -4,6 +4,7 @@
     cluster         three brokers that form a cluster, for the whole test run
     secure_broker   a broker that asks for TLS and a login, for the whole test run
     kafka_runtime   Java and the broker's jars, for a test that starts a broker of its own
+    registry        a schema registry for the whole test run; its archive of 159 MB is fetched once
     topic_name      a topic name no other test uses
 
 Each is started when the first test asks for it and stopped when the tests end. A test that
@@ -27,6 +28,8 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.home import default_home
+from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.runtime import RegistryRuntime
 
 if TYPE_CHECKING:
     from lastword.testing.secure_broker import SecureBroker
@@ -104,6 +107,21 @@ def secure_broker(
     secure = make_secure_broker(tmp_path_factory.mktemp("secure-broker"), kafka_runtime)
     for _ in _run(secure.broker):
         yield secure
+
+
+@pytest.fixture(scope="session")
+def registry(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedRegistry]:
+    """One running schema registry, shared: use subjects of your own and leave it running."""
+    home = request.config.getoption("--lastword-home") or default_home()
+    runtime = RegistryRuntime.prepare(home, os.environ)
+    found = EmbeddedRegistry(tmp_path_factory.mktemp("registry"), runtime)
+    found.start()
+    try:
+        yield found
+    finally:
+        found.kill()  # its schemas are in memory
 
 
 @pytest.fixture

@@ -55,8 +55,12 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     up.run("put", "user-profiles", "user-1", '{"name": "Alice Smith"}')
     up.run("delete", "user-profiles", "user-1")
     assert up.next_with("state") == {"pipeline": "demo", "state": "RUNNING"}
-    batch = up.next_with("sources")
-    assert (batch["sources"], batch["records"]) == (["user-profiles"], 3)
+    records = 0
+    while records < 3:  # in one batch or in several, as fast as this machine is
+        batch = up.next_with("sources")
+        assert batch["sources"] == ["user-profiles"]
+        records += batch["records"]
+    assert records == 3
     assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
     assert httpx.get(f"{up.service}/updates/user-1", timeout=60).json() == 2
     assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics", timeout=60).text

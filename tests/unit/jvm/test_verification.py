@@ -57,5 +57,5 @@ def test_every_committed_list_is_well_formed() -> None:
     for path in lists:
         checksums = read_checksums(path)
         assert checksums
-        assert all(name.endswith(".jar") and "/" not in name for name in checksums)
+        assert all(name.endswith((".jar", ".tar.gz")) and "/" not in name for name in checksums)
         assert all(len(bytes.fromhex(digest)) == 32 for digest in checksums.values())

@@ -112,8 +112,8 @@ def create(
             spark,
             app.connection,
             where,
-            key=spec.key_codec,
-            value=spec.value,
+            key=spec.codecs[0],
+            value=spec.codecs[1],
             keep_ms=milliseconds(keep_text, what="the time to keep snapshots"),
             keeps_history=bool(app.settings["snapshots.history"] if history is None else history),
         )

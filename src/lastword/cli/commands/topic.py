@@ -17,7 +17,7 @@ from lastword.cli.support.app_context import (
     with_cluster_and_own_config,
 )
 from lastword.cli.support.cataloging import put_into_catalog, take_out_of_catalog
-from lastword.cli.support.table_options import CODEC_NAMES
+from lastword.cli.support.table_options import CODEC_NAMES, WITH_SCHEMA
 from lastword.errors import ConfigError, TopicNotFoundError
 from lastword.kafka.admin import Admin
 from lastword.topics.check import check_topic
@@ -67,8 +67,14 @@ _PROFILE_HELP = "; ".join(f"{profile.name}: {profile.purpose}" for profile in PR
     metavar="KEY=VALUE",
     help="A setting of the topic, over the profile's; repeatable.",
 )
-@click.option("--key-codec", type=click.Choice(CODEC_NAMES), help="For the catalog: of keys.")
-@click.option("--value-codec", type=click.Choice(CODEC_NAMES), help="For the catalog: of values.")
+@click.option(
+    "--key-codec", type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]), help="For the catalog: of keys."
+)
+@click.option(
+    "--value-codec",
+    type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
+    help="For the catalog: of values.",
+)
 @click.option("--description", metavar="TEXT", help="For the catalog: what it is for.")
 def create(
     app: AppContext,

@@ -14,11 +14,13 @@ import click
 from lastword.cli.commands.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
+from lastword.cli.settings.local_registry import local_registry
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.table_options import TableSpec, table_spec
 from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
 from lastword.cli.support.up_snapshots import snapshots_of
+from lastword.codecs.registry import Registry
 from lastword.errors import DecodeError, LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
 from lastword.pipelines import Pipeline
@@ -33,7 +35,8 @@ _POLL_S = 0.2
 @click.command()
 @with_cluster
 @click.option("--port", type=click.IntRange(1, 65535), help="The broker's port.  [default: 9092]")
-def up(app: AppContext, port: int | None) -> None:
+@click.option("--registry", is_flag=True, help="Run a schema registry, too (159 MB, fetched once).")
+def up(app: AppContext, port: int | None, registry: bool) -> None:
     """Run everything in lastword.toml on this machine until Ctrl-C.
 
     Starts the local broker unless a cluster is named or one runs already, creates the topics of
@@ -54,6 +57,8 @@ def up(app: AppContext, port: int | None) -> None:
     with _killed_as_by_ctrl_c(), ExitStack() as running:
         try:
             _ensure_broker(app, running)
+            if registry:
+                _start_registry(app, running)
             _create_missing_topics(app, list(mounts), pipelines)
             # Not before: what the pipelines write, the catalog knows by now.
             specs = [table_spec(app, name, flags) for name, flags in mounts.items()]
@@ -113,6 +118,16 @@ def _ensure_broker(app: AppContext, running: ExitStack) -> None:
     broker = local_broker(app, detached=False)
     app.output.info(f"starting Kafka at {broker.bootstrap_servers}")
     running.enter_context(broker)
+
+
+def _start_registry(app: AppContext, running: ExitStack) -> None:
+    """Start a registry that keeps its schemas in the cluster; it ends with this command."""
+    registry = local_registry(app)
+    app.output.info(f"starting a schema registry at {registry.url}")
+    running.enter_context(registry)
+    app.registry = Registry(registry.url)
+    text = f"schema registry; elsewhere: export LASTWORD_REGISTRY_URL={registry.url}"
+    app.output.line(text, {"registry": registry.url})
 
 
 def _mounts(app: AppContext, pipelines: Sequence[Pipeline]) -> dict[str, dict[str, str]]:

@@ -98,6 +98,19 @@ SETTINGS: tuple[Setting, ...] = (
         False,
         "whether every change is kept, too, in a Delta table beside the snapshots",
     ),
+    Setting(
+        "registry.url",
+        str,
+        None,
+        "the schema registry, as in http://localhost:8081; default: none",
+    ),
+    Setting("registry.username", str, None, "the user of the registry"),
+    Setting("registry.password", str, None, "the password of that user", secret=True),
+    Setting(
+        "registry.token", str, None, "a bearer token instead of user and password", secret=True
+    ),
+    Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
+    Setting("registry.port", int, 8081, "the port of the registry that `lastword up` starts"),
     Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
     Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
     Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),

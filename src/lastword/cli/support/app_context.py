@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lastword.catalog.catalog import Entries
     from lastword.cli.settings import SettingValue
     from lastword.cli.settings.settings_file import Settings
+    from lastword.codecs.registry import Registry
     from lastword.kafka.connection import Connection
     from lastword.kafka.log.source import LogSource
 
@@ -109,6 +110,23 @@ class AppContext:
             except LastwordError as error:
                 self.output.info(f"the catalog cannot be read and is left aside: {error}")
                 return {}
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The schema registry of the settings; raises ConfigError when none is named."""
+        from lastword.codecs.registry import Registry
+
+        given = self.settings.section("registry")
+        if given["url"] is None:
+            raise ConfigError(
+                "values with a schema need a registry, and none is named",
+                hint="set registry.url in lastword.toml, or LASTWORD_REGISTRY_URL",
+            )
+        username, password, token, ca = (
+            None if given[name] is None else str(given[name])
+            for name in ("username", "password", "token", "ca")
+        )
+        return Registry(str(given["url"]), username=username, password=password, token=token, ca=ca)
 
     @property
     def log_source(self) -> LogSource:

@@ -13,9 +13,10 @@ from lastword.cli.support.app_context import AppContext, SharedOption, with_clus
 from lastword.cli.support.window_keys import windowed_codec
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codecs_for, key_codec
-from lastword.errors import CodecError, ConfigError, LastwordError
+from lastword.errors import ConfigError, DecodeError, EncodeError, LastwordError
 
 if TYPE_CHECKING:
+    from lastword.codecs.registry import Registry
     from lastword.table.decoder import BadRecordPolicy
 
 P = ParamSpec("P")
@@ -23,6 +24,7 @@ R = TypeVar("R")
 E = TypeVar("E", bound=LastwordError)
 
 CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
+WITH_SCHEMA = ("avro", "json-schema")
 _CODECS = ("key", "value")
 _FROM_CATALOG = ("key", "value", "window", "mount", "ttl")
 
@@ -47,17 +49,24 @@ class TableSpec:
     snapshot_every: str | None = None
     ttl: str | None = None
     by_catalog: frozenset[str] = frozenset()
+    registry: Callable[[], Registry] | None = None
 
     @property
     def key_codec(self) -> CodecSpec:
         """The codec of whole keys, their windows included."""
-        return self.key if self.window is None else windowed_codec(self.key, self.window)
+        key = self._resolved(self.key)
+        return key if self.window is None else windowed_codec(key, self.window)
+
+    def _resolved(self, name: str) -> CodecSpec:
+        if name in WITH_SCHEMA and self.registry is not None:
+            return self.registry().named(name)
+        return name
 
     @functools.cached_property
     def codecs(self) -> tuple[KeyCodec[Any], Codec[Any]]:
         """Those of whole keys and of values; raises ConfigError for a codec unknown here."""
         try:
-            return codecs_for(self.topic, self.key_codec, self.value)
+            return codecs_for(self.topic, self.key_codec, self._resolved(self.value))
         except ConfigError as error:
             raise self.explained(error) from error
 
@@ -68,7 +77,7 @@ class TableSpec:
 
     def parse_prefix(self, text: str) -> Any:
         """The beginning of a key from the command line; windows come after it."""
-        keys = key_codec(self.key)
+        keys = key_codec(self._resolved(self.key))
         return keys.decode(keys.parse(typed(text)))
 
     def explained(self, error: E) -> E:
@@ -120,6 +129,7 @@ def table_spec(
         snapshot_every=_text(values["snapshot_every"]),
         ttl=_text(values["ttl"]),
         by_catalog=frozenset(known),
+        registry=lambda: app.registry,
     )
 
 
@@ -142,7 +152,7 @@ _TABLE_OPTIONS = (
         "--key-codec",
         "key_flag",
         cls=SharedOption,
-        type=click.Choice(CODEC_NAMES),
+        type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
         help="How keys are written.  [default: string]",
     ),
     click.option(
@@ -157,7 +167,7 @@ _TABLE_OPTIONS = (
         "--value-codec",
         "value_flag",
         cls=SharedOption,
-        type=click.Choice(CODEC_NAMES),
+        type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
         help="How values are written.  [default: json]",
     ),
     click.option(
@@ -192,7 +202,7 @@ def _with_table(
         spec = table_spec(app, str(kwargs.pop("table")), flags, catalog=catalog)
         try:
             return command(app, spec, *args, **kwargs)
-        except CodecError as error:
+        except (DecodeError, EncodeError) as error:
             raise spec.explained(error) from error
 
     for option in reversed(_TABLE_OPTIONS):

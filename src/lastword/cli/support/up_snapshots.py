@@ -44,8 +44,8 @@ class ContinuousSnapshots:
             spark,
             self._app.connection,
             snapshot_location(self._app, self._spec),
-            key=self._spec.key_codec,
-            value=self._spec.value,
+            key=self._spec.codecs[0],
+            value=self._spec.codecs[1],
             keep_ms=self._keep_ms,
             keeps_history=bool(self._app.settings["snapshots.history"]),
         )

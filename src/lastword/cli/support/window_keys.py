@@ -12,7 +12,7 @@ from lastword.errors import ConfigError
 SESSION = "session"
 
 
-def windowed_codec(key: str, window: str) -> CodecSpec:
+def windowed_codec(key: CodecSpec, window: str) -> CodecSpec:
     """The codec of keys in windows that long, in milliseconds, or in sessions."""
     if window == SESSION:
         return session(key)

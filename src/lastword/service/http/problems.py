@@ -24,6 +24,7 @@ _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
     (errors.QueryError, 503),
     (errors.TableClosedError, 503),
     (errors.ConnectionFailedError, 503),
+    (errors.RegistryError, 503),
     (errors.TopicError, 503),
     (errors.SnapshotError, 503),
 )

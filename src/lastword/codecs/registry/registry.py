@@ -1,0 +1,86 @@
+"""A registry by its address: the value from which codecs of its schemas are made."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from lastword.codecs.registry.client import RegistryClient, RegistrySettings
+from lastword.codecs.registry.known_schemas import KnownSchemas
+from lastword.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lastword.codecs.registry.avro import AvroCodec
+    from lastword.codecs.registry.json_schema import JsonSchemaCodec
+
+SubjectStrategy = Literal["topic", "record", "topic-record"]
+
+CODEC_NAMES = ("avro", "json-schema")
+
+
+@dataclass(frozen=True)
+class WriteRules:
+    """Under which subject a schema is looked up for writing, and whether it may be registered."""
+
+    subject: SubjectStrategy = "topic"
+    auto_register: bool = False
+
+
+class Registry:
+    """A schema registry with Confluent's REST interface, by its URL.
+
+    It connects when a schema is needed that is not known in this process yet. Codecs of one
+    registry share what they know.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        username: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        ca: str | None = None,
+        subject: SubjectStrategy = "topic",
+        auto_register: bool = False,
+    ) -> None:
+        self.settings = RegistrySettings(
+            url=url, username=username, password=password, token=token, ca=ca
+        )
+        self._rules = WriteRules(subject, auto_register)
+
+    def avro(self, schema: Any = None, **rules: Any) -> AvroCodec:
+        """Avro. Without a ``schema`` (text or a dict) the subject's newest one writes.
+
+        With one, records are read as that schema sees them, whichever wrote them.
+        """
+        from lastword.codecs.registry.avro import AvroCodec  # noqa: PLC0415 - loads fastavro
+
+        return AvroCodec(self.settings, schema, replace(self._rules, **rules))
+
+    def json_schema(self, schema: Any = None, **rules: Any) -> JsonSchemaCodec:
+        """JSON that is checked against the schema it was written with."""
+        from lastword.codecs.registry.json_schema import JsonSchemaCodec  # noqa: PLC0415 - loads jsonschema-rs
+
+        return JsonSchemaCodec(self.settings, schema, replace(self._rules, **rules))
+
+    def named(self, name: str) -> AvroCodec | JsonSchemaCodec:
+        """The codec that settings call ``name``."""
+        if name == "avro":
+            return self.avro()
+        if name == "json-schema":
+            return self.json_schema()
+        raise ConfigError(f"{name!r} is no codec of a registry", hint="use avro or json-schema")
+
+
+_known: dict[RegistrySettings, KnownSchemas] = {}
+_lock = threading.Lock()
+
+
+def known_schemas(settings: RegistrySettings) -> KnownSchemas:
+    """What this process knows of a registry; one for all codecs of it."""
+    with _lock:
+        if settings not in _known:
+            _known[settings] = KnownSchemas(RegistryClient(settings))
+        return _known[settings]

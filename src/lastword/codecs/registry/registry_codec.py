@@ -1,0 +1,184 @@
+"""What the codecs of a registry share: the id before the document, and the schema that writes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import abstractmethod
+from copy import copy
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import msgspec
+
+from lastword.codecs.base import Column, Context
+from lastword.codecs.defaults import DECODING_FAILED, WholeKey
+from lastword.codecs.registry.client import RegistrySettings, Schema
+from lastword.codecs.registry.known_schemas import KnownSchemas
+from lastword.codecs.registry.registry import WriteRules, known_schemas
+from lastword.codecs.registry.wire import HEADER_BYTES, schema_id_of, with_id
+from lastword.errors import ConfigError, EncodeError
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R", bound="RegistryCodec")
+
+
+class WriteSchema(NamedTuple):
+    """The schema that writes: its id in the registry, and what the codec made of it."""
+
+    schema_id: int
+    parsed: Any
+
+
+class RegistryCodec(WholeKey):
+    """Documents with the id of their schema in front.
+
+    Reading needs the registry once per id. A registry that does not answer raises RegistryError
+    for an id that is not known yet, and never DecodeError: the record may be good.
+    """
+
+    kind: ClassVar[str]
+    column = Column("string")
+
+    def __init__(self, settings: RegistrySettings, schema: Any, rules: WriteRules) -> None:
+        self._settings = settings
+        self._schema = None if schema is None else self._given(schema)
+        self._rules = rules
+        self._context: Context | None = None
+        self._known: KnownSchemas = known_schemas(settings)
+        self._writing: WriteSchema | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        schema = None if self._schema is None else self._schema.schema
+        return _again, (type(self), self._settings, schema, self._rules, self._context)
+
+    def bound(self: R, context: Context) -> R:
+        """The codec that writes under the subject of this topic."""
+        bound = copy(self)
+        bound._context, bound._writing, bound._lock = context, None, threading.Lock()
+        return bound
+
+    def parse(self, text: bytes) -> bytes:
+        """A value typed as JSON."""
+        return self.from_json(text)
+
+    def text(self, data: bytes) -> str | None:
+        """None: the schema's id is no part of a text that a person could type."""
+        return None
+
+    @property
+    def subject(self) -> str:
+        """Under which name the schema that writes is in the registry."""
+        if self._context is None:
+            raise ConfigError(
+                f"a {self.name} codec that is not bound to a topic cannot write",
+                hint="give it to a Table, an EventLog or a Pipeline",
+            )
+        if self._rules.subject == "topic":
+            return f"{self._context.topic}-{self._context.part}"
+        if self._schema is None:
+            raise ConfigError(
+                f"the subject strategy {self._rules.subject} needs the schema that writes",
+                hint="give a schema, or use the strategy topic",
+            )
+        record = self._record_name(self._schema)
+        by_topic = self._rules.subject == "topic-record"
+        return f"{self._context.topic}-{record}" if by_topic else record
+
+    def writing(self) -> WriteSchema:
+        """The schema that writes, from the registry; registered there if that is allowed."""
+        if self._writing is None:
+            with self._lock:
+                if self._writing is None:
+                    self._writing = self._find_writing()
+        return self._writing
+
+    def _document(self, data: bytes) -> tuple[Any, bytes]:
+        """What was made of the schema that wrote ``data``, and the document."""
+        parsed = self._known.parsed(self.kind, schema_id_of(data), self._parsed)
+        return parsed, data[HEADER_BYTES:]
+
+    def _framed(self, document: bytes) -> bytes:
+        return with_id(self.writing().schema_id, document)
+
+    def _find_writing(self) -> WriteSchema:
+        client, subject = self._known.client, self.subject
+        if self._schema is None:
+            newest = client.version(subject)
+            if newest is None:
+                raise _no_subject(subject)
+            return self._with_parsed(newest.id, newest.content)
+        schema_id = client.find(subject, self._schema)
+        if schema_id is None:
+            schema_id = self._register(subject, self._schema)
+        return self._with_parsed(schema_id, self._schema)
+
+    def _register(self, subject: str, schema: Schema) -> int:
+        client = self._known.client
+        if not self._rules.auto_register:
+            raise EncodeError(
+                f"the schema is not registered under {subject}",
+                hint="register it first, or allow it with auto_register=True",
+            )
+        if (why := client.why_incompatible(subject, schema)) is not None:
+            raise EncodeError(
+                f"the schema is incompatible with the newest one of {subject}: {why}",
+                hint="give new fields a default, or write to another topic",
+            )
+        if self._context is not None and self._context.part == "key" and client.versions(subject):
+            log.warning(
+                "%s: the id of a schema is a part of every key: keys that are written with the new "
+                "schema are other keys, in other partitions, than those that are there",
+                subject,
+            )
+        return client.register(subject, schema)
+
+    def _with_parsed(self, schema_id: int, schema: Schema) -> WriteSchema:
+        try:
+            return WriteSchema(schema_id, self._parsed(schema, self._known.references(schema)))
+        except ValueError as error:
+            raise EncodeError(f"the schema of {self.subject} cannot be used: {error}") from error
+
+    def _given(self, schema: Any) -> Schema:
+        text = schema if isinstance(schema, str) else msgspec.json.encode(schema).decode()
+        found = Schema(text, self.kind)
+        try:
+            self._parsed(found, {})
+        except ValueError as error:
+            raise ConfigError(f"the schema cannot be used: {error}") from error
+        return found
+
+    @abstractmethod
+    def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
+        """What to read and write with; raises ValueError for what is no schema."""
+
+    @abstractmethod
+    def _record_name(self, schema: Schema) -> str:
+        """The name of the record that the schema describes."""
+
+
+def json_of(text: str) -> Any:
+    """The schema's text as JSON; raises ValueError."""
+    try:
+        return msgspec.json.decode(text.encode())
+    except DECODING_FAILED as error:
+        raise ValueError(f"it is not JSON: {error}") from error
+
+
+def _again(
+    codec: type[R],
+    settings: RegistrySettings,
+    schema: str | None,
+    rules: WriteRules,
+    context: Context | None,
+) -> R:
+    made = codec(settings, schema, rules)
+    return made if context is None else made.bound(context)
+
+
+def _no_subject(subject: str) -> EncodeError:
+    return EncodeError(
+        f"the registry has no subject {subject}, so nothing says how to write",
+        hint="register a schema first, or give one",
+    )

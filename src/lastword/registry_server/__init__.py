@@ -1,0 +1,1 @@
+"""A schema registry on this machine: Apicurio, with Confluent's REST interface."""

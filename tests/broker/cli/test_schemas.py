@@ -1,0 +1,47 @@
+"""Commands on a table whose values have a schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.codecs.base import Context
+from lastword.codecs.registry import Registry
+from lastword.registry_server.embedded import EmbeddedRegistry
+from tests.broker.cli.conftest import Lastword
+
+pytestmark = pytest.mark.broker
+
+USER = {
+    "type": "record",
+    "name": "User",
+    "fields": [
+        {"name": "name", "type": "string"},
+        {"name": "age", "type": "int", "default": -1},
+    ],
+}
+
+
+@pytest.fixture
+def topic(lastword: Lastword, topic_name: str) -> str:
+    lastword.ok("topic", "create", topic_name, "--partitions", "1")
+    return topic_name
+
+
+def test_commands_read_and_write_with_the_registry_that_the_settings_name(
+    lastword: Lastword, registry: EmbeddedRegistry, topic: str
+) -> None:
+    coder = Registry(registry.url, auto_register=True).avro(USER)
+    coder.bound(Context(topic, "value")).writing()
+    lastword.environ["LASTWORD_REGISTRY_URL"] = registry.url
+    lastword.ok("describe", topic, "--value-codec", "avro", "--save")
+    lastword.ok("put", topic, "user-1", '{"name": "Alice", "age": 3}')
+    assert lastword.ok("get", topic, "user-1") == '{"name":"Alice","age":3}\n'
+    refused = lastword("put", topic, "user-1", '{"nom": "Alice"}')
+    assert refused.exit_code == 2
+    assert "no field 'nom'" in refused.stderr
+
+
+def test_values_with_a_schema_need_a_registry(lastword: Lastword, topic: str) -> None:
+    answer = lastword("get", topic, "user-1", "--value-codec", "avro")
+    assert answer.exit_code == 2
+    assert "registry.url" in answer.stderr

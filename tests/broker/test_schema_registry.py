@@ -1,0 +1,174 @@
+"""Tables of a real schema registry: evolution, refusals, references, a registry that is down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.codecs.base import Context
+from lastword.codecs.registry import Registry
+from lastword.codecs.registry.client import Reference, RegistryClient, RegistrySettings, Schema
+from lastword.codecs.registry.json_schema import JsonSchemaCodec
+from lastword.codecs.resolve import codec
+from lastword.errors import DecodeError, EncodeError, RegistryError
+from lastword.jvm.ports import free_ports
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.table.table import Table
+from lastword.topics.creation import create_topic
+
+pytestmark = pytest.mark.broker
+
+
+def user(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "record",
+        "name": "User",
+        "fields": [{"name": "name", "type": "string"}, *fields],
+    }
+
+
+AGE = '{"$schema":"http://json-schema.org/draft-07/schema#","type":"integer"}'
+V1 = user()
+V2 = user({"name": "age", "type": "int", "default": -1})
+INCOMPATIBLE = user({"name": "age", "type": "int"})
+
+
+@pytest.fixture
+def connection(broker: EmbeddedBroker) -> Connection:
+    return Connection(bootstrap_servers=broker.bootstrap_servers)
+
+
+@pytest.fixture
+def topic(connection: Connection, topic_name: str) -> str:
+    with Admin(connection) as admin:
+        create_topic(admin, topic_name, partitions=1)
+    return topic_name
+
+
+@pytest.fixture
+def schemas(registry: EmbeddedRegistry) -> Registry:
+    return Registry(registry.url, auto_register=True)
+
+
+def avro(schemas: Registry, topic: str, schema: Any = None, **rules: Any) -> Any:
+    return schemas.avro(schema, **rules).bound(Context(topic, "value"))
+
+
+def test_records_of_two_versions_are_read_as_either(
+    connection: Connection, topic: str, schemas: Registry
+) -> None:
+    with Table(topic, connection=connection, value=schemas.avro(V1)) as old:
+        old.put("user-1", {"name": "Alice"})
+        with Table(topic, connection=connection, value=schemas.avro(V2), name="new") as new:
+            new.put("user-2", {"name": "Bob", "age": 7})
+            assert new["user-1"] == {"name": "Alice", "age": -1}
+            assert new["user-2"] == {"name": "Bob", "age": 7}
+            assert old.query.get("user-2", at_least=new.query.count().position).value.value == {
+                "name": "Bob"
+            }
+
+
+def test_the_wire_format_is_confluents(schemas: Registry, topic_name: str) -> None:
+    coder = avro(schemas, topic_name, V1)
+    data = coder.encode({"name": "\u00e9"})
+    schema_id = coder.writing().schema_id
+    assert data == b"\x00" + schema_id.to_bytes(4, "big") + b"\x04\xc3\xa9"
+
+
+def test_a_schema_that_is_not_registered_does_not_write(
+    registry: EmbeddedRegistry, topic_name: str
+) -> None:
+    strict = Registry(registry.url)
+    with pytest.raises(EncodeError, match=f"not registered under {topic_name}-value"):
+        avro(strict, topic_name, V1).encode({"name": "Alice"})
+    with pytest.raises(EncodeError, match="no subject"):
+        avro(strict, topic_name).encode({"name": "Alice"})
+
+
+def test_an_incompatible_schema_is_refused_before_it_writes(
+    schemas: Registry, topic_name: str
+) -> None:
+    avro(schemas, topic_name, V1).encode({"name": "Alice"})
+    with pytest.raises(EncodeError, match="incompatible"):
+        avro(schemas, topic_name, INCOMPATIBLE).encode({"name": "Alice", "age": 1})
+
+
+def test_subjects_follow_the_strategy(schemas: Registry, topic_name: str) -> None:
+    assert avro(schemas, topic_name, V1).subject == f"{topic_name}-value"
+    assert avro(schemas, topic_name, V1, subject="record").subject == "User"
+    assert avro(schemas, topic_name, V1, subject="topic-record").subject == f"{topic_name}-User"
+
+
+def test_a_schema_may_refer_to_another(
+    registry: EmbeddedRegistry, schemas: Registry, topic_name: str
+) -> None:
+    client = RegistryClient(RegistrySettings(url=registry.url))
+    client.register(f"{topic_name}-user", Schema(_json(V1)))
+    team = {
+        "type": "record",
+        "name": "Team",
+        "fields": [{"name": "lead", "type": "User"}],
+    }
+    references = (Reference("User", f"{topic_name}-user", 1),)
+    client.register(f"{topic_name}-value", Schema(_json(team), "AVRO", references))
+    coder = avro(schemas, topic_name)
+    value = {"lead": {"name": "Alice"}}
+    assert coder.decode(coder.encode(value)) == value
+
+
+def test_a_json_schema_may_refer_to_another_and_to_nothing_else(
+    registry: EmbeddedRegistry, schemas: Registry, topic_name: str
+) -> None:
+    client = RegistryClient(RegistrySettings(url=registry.url))
+    client.register(f"{topic_name}-age", Schema(AGE, "JSON"))
+    whole = {"type": "object", "properties": {"age": {"$ref": "age.json"}}}
+    references = (Reference("age.json", f"{topic_name}-age", 1),)
+    client.register(f"{topic_name}-value", Schema(_json(whole), "JSON", references))
+    coder = schemas.json_schema().bound(Context(topic_name, "value"))
+    assert coder.decode(coder.encode({"age": 3})) == {"age": 3}
+    with pytest.raises(EncodeError, match="integer"):
+        coder.encode({"age": "old"})
+    foreign = {"$ref": "http://127.0.0.1:1/schema.json"}
+    with pytest.raises(ValueError, match="not among its references"):
+        JsonSchemaCodec._parsed(coder, Schema(_json(foreign), "JSON"), {})
+
+
+def test_the_codec_must_be_that_of_the_schema(schemas: Registry, topic_name: str) -> None:
+    data = avro(schemas, topic_name, V1).encode({"name": "Alice"})
+    with pytest.raises(DecodeError, match="is AVRO, not JSON"):
+        schemas.json_schema().decode(data)
+
+
+def test_a_registry_that_is_down_stops_neither_a_restore_nor_reads_of_known_schemas(
+    connection: Connection, topic: str, schemas: Registry
+) -> None:
+    nowhere = Registry(f"http://127.0.0.1:{free_ports(1)[0]}")
+    with Table(topic, connection=connection, value=schemas.avro(V1)) as users:
+        users.put("user-1", {"name": "Alice"})
+    blind = Table(
+        topic, connection=connection, value=nowhere.avro(), on_bad="quarantine", name="blind"
+    )
+    with blind:
+        assert len(blind) == 1
+        for _ in range(2):
+            with pytest.raises(RegistryError, match="does not answer"):
+                blind.get("user-1")
+        assert blind.raw.get(b"user-1").value is not None
+
+
+def test_an_error_holds_no_secret() -> None:
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    secret = Registry(url, username="me", password="hunter-two", token="t0k3n")  # noqa: S106
+    with pytest.raises(RegistryError) as caught:
+        secret.avro().decode(b"\x00\x00\x00\x00\x07x")
+    shown = f"{caught.value} {caught.value.hint} {secret.settings!r}"
+    assert "hunter-two" not in shown
+    assert "t0k3n" not in shown
+
+
+def _json(schema: Any) -> str:
+    return codec("json").encode(schema).decode()

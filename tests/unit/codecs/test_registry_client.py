@@ -1,0 +1,131 @@
+"""What the registry's client makes of answers that are no good; the server here is a few lines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from lastword.codecs.registry.client import (
+    REST_AFTER_FAILURE_S,
+    SCHEMA_BYTES_MAX,
+    RegistryClient,
+    RegistrySettings,
+)
+from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, UNKNOWN_FOR_S, KnownSchemas
+from lastword.errors import ConfigError, DecodeError, RegistryError
+from lastword.jvm.ports import free_ports
+from lastword.testing.fake_clock import FakeClock
+
+
+class Canned(HTTPServer):
+    """Answers every request with the same."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.status, self.body, self.asked = 200, b"{}", list[tuple[str, str | None]]()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Canned
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, format: str, *_args: object) -> None:
+        """Nothing: the tests' output is pytest's."""
+
+
+@pytest.fixture
+def server() -> Iterator[Canned]:
+    server = Canned()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said", "retriable"),
+    [
+        (200, b"<html>", "makes no sense", True),
+        (200, b'{"schema": 7}', "makes no sense", True),
+        (500, b'{"message":"out of space"}', "out of space", True),
+        (401, b"", "status 401", False),
+        (422, b"[]", "status 422", False),
+        (200, b"x" * (SCHEMA_BYTES_MAX + 1), "more than 4 MiB", True),
+    ],
+)
+def test_an_answer_that_is_no_good_is_a_registry_error(
+    server: Canned, status: int, body: bytes, said: str, retriable: bool
+) -> None:
+    server.status, server.body = status, body
+    with pytest.raises(RegistryError, match=said) as caught:
+        RegistryClient(RegistrySettings(url=server.url)).schema(1)
+    assert caught.value.retriable is retriable
+
+
+def test_the_login_is_sent_and_the_path_of_the_url_is_kept(server: Canned) -> None:
+    settings = RegistrySettings(url=f"{server.url}/apis/ccompat/v7/", token="secret")  # noqa: S106
+    server.body = b'{"schema":"\\"string\\""}'
+    assert RegistryClient(settings).schema(7) is not None
+    assert server.asked == [("/apis/ccompat/v7/schemas/ids/7", "Bearer secret")]
+
+
+def test_a_registry_that_is_down_is_asked_again_only_after_a_while(server: Canned) -> None:
+    clock = FakeClock()
+    nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
+    client = RegistryClient(RegistrySettings(url=nowhere), clock)
+    with pytest.raises(RegistryError, match="does not answer"):
+        client.schema(1)
+    client._url = RegistryClient(RegistrySettings(url=server.url))._url
+    server.body = b'{"schema":"\\"string\\""}'
+    with pytest.raises(RegistryError, match="does not answer"):
+        client.schema(1)
+    assert not server.asked
+    clock.advance(seconds=REST_AFTER_FAILURE_S)
+    assert client.schema(1) is not None
+
+
+def test_an_id_is_asked_for_once_and_an_unknown_one_again_after_a_while(server: Canned) -> None:
+    clock = FakeClock()
+    known = KnownSchemas(RegistryClient(RegistrySettings(url=server.url), clock), clock)
+    server.body = b'{"schema":"\\"string\\""}'
+    for _ in range(3):
+        assert known.parsed("AVRO", 1, lambda schema, _references: schema.schema) == '"string"'
+    assert len(server.asked) == 1
+    server.status = 404
+    for _ in range(3):
+        with pytest.raises(DecodeError, match="no schema 2"):
+            known.parsed("AVRO", 2, lambda schema, _references: schema)
+    assert len(server.asked) == 2
+    clock.advance(seconds=UNKNOWN_FOR_S)
+    server.status = 200
+    assert known.parsed("AVRO", 2, lambda schema, _references: schema) is not None
+
+
+def test_the_number_of_schemas_that_are_kept_is_bounded(server: Canned) -> None:
+    known = KnownSchemas(RegistryClient(RegistrySettings(url=server.url)))
+    server.body = b'{"schema":"\\"string\\""}'
+    for schema_id in range(SCHEMAS_MAX + 5):
+        known.parsed("AVRO", schema_id, lambda schema, _references: schema)
+    assert len(known._parsed) == SCHEMAS_MAX
+
+
+@pytest.mark.parametrize("url", ["localhost:8081", "ftp://x", "http://", "http://me:pw@host:1"])
+def test_a_url_that_is_none_or_holds_a_login_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        RegistrySettings(url=url)
+    assert "pw" not in str(caught.value)
