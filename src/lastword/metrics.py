@@ -98,7 +98,7 @@ class Metrics:
         return self._latencies.setdefault((name, operation), Latency())
 
     def gauge(self, name: str, read: Callable[[], float], **labels: str) -> None:
-        """Register a figure that is asked for when somebody looks."""
+        """Register a figure that is computed when the metrics are read."""
         self._gauges[name, tuple(sorted(labels.items()))] = read
 
     def samples(self) -> Iterator[Sample]:

@@ -184,7 +184,7 @@ class Batch(ABC):
     def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
         """What the batch does to the store of a table.
 
-        A record that ``validate`` refuses is left out, and the last good one of its key counts.
+        A record that ``validate`` refuses is dropped, and the last good one of its key counts.
         """
 
     @abstractmethod
@@ -223,7 +223,7 @@ class TableRules:
 
     Null keys never belong, and empty ones only with ``takes_empty_keys``: tables have none,
     pipelines may. Nor does a key in a partition that is not its own by ``keyspace``. Fence records
-    do not belong either, and are not counted among what was left out.
+    do not belong either, and are not counted as dropped.
     ``sole_writer`` is the header by which an evicting table marks its records. Their rows have
     neither this mark nor that of the instance, and come in the order of their records: that of use.
     """
@@ -243,7 +243,7 @@ class Refused(NamedTuple):
 
 @dataclass(slots=True)
 class TableRows:
-    """What a batch does to a store, by the last record of each key; and what was left out.
+    """What a batch does to a store, by the last record of each key, and what was dropped.
 
     ``puts`` are rows as ``lastword.rows`` packs them, ``deletes`` other keys. ``keyless`` and
     ``misplaced`` count records, not keys. ``bad_expiries`` counts rows whose header names no

@@ -221,7 +221,7 @@ def test_a_note_that_is_too_long_for_the_brokers_is_named(worker: Worker) -> Non
         writer.write({}, lambda _: positions, worker.driver_lock.metadata)
 
     commit(4_000)
-    with pytest.raises(ConfigError, match="more than the brokers take"):
+    with pytest.raises(ConfigError, match="larger than the brokers accept"):
         commit(4_097)
     assert len(worker.committed[place].metadata) == 4_000
 

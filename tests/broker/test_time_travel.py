@@ -57,7 +57,7 @@ def ask(table: Table, moments: list[Noted]) -> tuple[list[Noted], list[Noted]]:
             try:
                 found = dict(table.as_of(moment).items())
             except MomentGoneError as error:
-                assert "the earliest moment that can be is" in str(error)
+                assert "the earliest moment that can be answered is" in str(error)
                 refused.append(noted)
             else:
                 assert found == noted.state, f"at {moment}"
@@ -174,7 +174,7 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
     assert table.as_of(Position({0: end + 1}))[b"b"] == b"1"
     assert table.as_of(SYSTEM_CLOCK.now_ms())[b"b"] == b"2"
     for gone in (at_ms, Position({0: 2})):
-        with pytest.raises(MomentGoneError, match="the earliest moment that can be is"):
+        with pytest.raises(MomentGoneError, match="the earliest moment that can be answered is"):
             table.as_of(gone)
     for rows in Path(location.snapshots).rglob("*.parquet"):
         rows.unlink()

@@ -63,7 +63,7 @@ def test_a_moment_that_compaction_took_is_gone_for_good(
     with serve().client() as client:
         answer = past(client, "/table", Position({0: 1, 1: 0, 2: 0}))
     assert (answer.status_code, answer.json()["name"]) == (410, "MomentGoneError")
-    assert "the earliest moment that can be is" in answer.json()["message"]
+    assert "the earliest moment that can be answered is" in answer.json()["message"]
 
 
 def test_a_past_state_that_is_too_large_or_too_slow_is_refused(serve: Serve) -> None:

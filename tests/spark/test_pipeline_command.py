@@ -93,8 +93,8 @@ def test_events_are_folded_again_and_compared(
     [
         ("app", "names no pipeline"),
         ("no_such_module:app", "there is no module"),
-        ("{module}:missing", "is no Pipeline"),
-        ("{module}:nothing", "is no Pipeline"),
+        ("{module}:missing", "is not a Pipeline"),
+        ("{module}:nothing", "is not a Pipeline"),
     ],
 )
 def test_what_is_no_pipeline_is_refused(

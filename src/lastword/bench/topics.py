@@ -23,7 +23,7 @@ from lastword.writer.direct import DirectWriter
 POLICIES = ("compact", "compact,delete", "delete")
 SAMPLE_S = 1.0
 QUIET_S = 20.0
-"""Cleaners look for work every 15 seconds: sizes that stay the same for longer are final."""
+"""Cleaners look for work every 15 seconds: sizes that do not change for longer are final."""
 
 _SEGMENTS = 32
 _SEGMENT_BYTES_MIN = 1 << 20
@@ -36,7 +36,7 @@ BenchProgress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to write and for how long to look on."""
+    """What to write and for how long to observe."""
 
     stream: ChangeStream
     partitions: int
@@ -95,7 +95,7 @@ class TopicResult:
 
 
 class TopicsBench:
-    """Creates three topics, writes, looks on, restores, and deletes the topics again."""
+    """Creates three topics, writes, observes, restores, and deletes the topics again."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class TopicsBench:
                 self._keep_pace(results, written / plan.stream.records)
 
     def _keep_pace(self, results: Sequence[TopicResult], share: float) -> None:
-        """Spread the writing over its time, and look at the sizes meanwhile."""
+        """Spread the writes over their time, and sample the sizes meanwhile."""
         due = self._began + share * self._plan.write_s
         while True:
             if self._elapsed() - self._last_sample_s(results) >= SAMPLE_S:

@@ -36,7 +36,7 @@ def cleaner_checkpoint(data_dir: Path) -> dict[tuple[str, int], int]:
     except ValueError:
         return {}  # created, and nothing written yet
     if version != "0":
-        raise BrokerError(f"{path} has version {version}; only version 0 is known")
+        raise BrokerError(f"{path} has format {version}; only format 0 is supported")
     clean_until = {}
     for entry in entries:
         topic, partition, offset = entry.split(" ")

@@ -88,7 +88,7 @@ class EmbeddedBroker:
         except TimeoutError as error:
             raise BrokerError(
                 f"another process is starting a broker in {self._directory}",
-                hint="Wait for it, then look: lastword broker status",
+                hint="Wait for it, then check: lastword broker status",
             ) from error
 
     def stop(self, timeout: float = 30.0) -> None:
@@ -190,7 +190,7 @@ def _check_size(directory: Path, brokers: int) -> None:
     if there not in (0, brokers):
         raise BrokerError(
             f"{directory} holds the data of {there} broker(s), not of {brokers}",
-            hint=f"Start it with --brokers {there}, or delete {directory} to start anew.",
+            hint=f"Start it with --brokers {there}, or delete {directory} to start over.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The secret of a broker that lets in nobody but the user who started it.
+"""The secret of a broker that lets in only the user who started it.
 
 It is in ``client.properties`` in the broker's directory, which only that user can read, in the
 form that Kafka's own tools and ``Connection.from_properties`` take.
@@ -51,7 +51,7 @@ def read_login(directory: Path) -> BrokerLogin | None:
     except (KeyError, ConfigError) as error:
         raise BrokerError(
             f"{client_properties(directory)} holds no login",
-            hint="delete it, and start the broker anew with --secure",
+            hint="delete it and start the broker again with --secure",
         ) from error
 
 

@@ -1,6 +1,6 @@
 """The agent in a broker's Java that answers for its metrics, to whoever has the password.
 
-It cannot be told which ``Host`` to answer to, so a page of any site could have its visitor's
+It cannot be configured to check the ``Host``, so a page of any site could have its visitor's
 browser read it (DNS rebinding), and any user of this machine can reach the port. So each start
 makes a password, in a file that only the broker's user can read; Prometheus takes it as
 ``password_file``.

@@ -60,7 +60,7 @@ class BrokerNode:
         return self._server.pid
 
     def format(self, cluster_id: str, scram_users: Mapping[str, str]) -> None:
-        """Prepare an empty data directory for the cluster; one that has data is left as it is."""
+        """Prepare an empty data directory for the cluster; one that has data is left alone."""
         if (self.info.data_dir / "meta.properties").exists():
             return
         self._write_properties()
@@ -77,7 +77,7 @@ class BrokerNode:
                 umask=0o077,
             )
         except subprocess.TimeoutExpired as error:
-            raise BrokerError(f"formatting {self.info.data_dir} does not end") from error
+            raise BrokerError(f"formatting {self.info.data_dir} did not finish in time") from error
         if done.returncode != 0:
             raise BrokerError(
                 f"{self.info.data_dir} could not be formatted:\n{done.stdout}{done.stderr}"
@@ -97,7 +97,7 @@ class BrokerNode:
 
     def start(self, timeout: float = START_SECONDS) -> None:
         """Start the process and return once it answers and is a member of its cluster."""
-        self.require_startable()  # before the files of one that runs are written anew
+        self.require_startable()  # before the files of a running one are overwritten
         alone = frozenset({self.info.id})
         self._server.start(self._broker_program(), lambda: self._sees(alone), timeout)
 

@@ -98,7 +98,8 @@ def check_settings(settings: Mapping[str, str]) -> None:
     for name in settings:
         if name in _DECIDED_HERE:
             raise ConfigError(
-                f"the broker setting {name} is decided by Lastword", hint=_DECIDED_HERE[name]
+                f"the broker setting {name} is set by Lastword and cannot be changed",
+                hint=_DECIDED_HERE[name],
             )
 
 

@@ -112,7 +112,7 @@ class CompositeCodec(WholeKey):
         given = value if isinstance(value, tuple) else (value,)
         if not 0 < len(given) <= len(self.fields):
             raise ConfigError(
-                f"{value!r} is no prefix of a {self.name} key",
+                f"{value!r} is not a prefix of a {self.name} key",
                 hint=f"give the first of the fields {', '.join(self.fields)}",
             )
         reaches_last_field = len(given) == len(self.fields)
@@ -121,7 +121,7 @@ class CompositeCodec(WholeKey):
             return _join(given[:-1], text if reaches_last_field else _beginning(text))
         if reaches_last_field:
             raise ConfigError(
-                f"{value!r} names every field: that is one key and no prefix",
+                f"{value!r} names every field, so it is a key and not a prefix",
                 hint="get() it, or wrap the last field in StartsWith",
             )
         return _join(given, "")

@@ -268,6 +268,6 @@ def _not_a_time(ms: object) -> EncodeError:
 
 def _not_windowed(name: str, data: bytes) -> DecodeError:
     return DecodeError(
-        f"{len(data)} bytes are no {name} key: they do not end in the times of a window",
+        f"{len(data)} bytes are not a {name} key: they do not end in the times of a window",
         hint="the topic holds keys of another kind; the bytes codec shows what is there",
     )

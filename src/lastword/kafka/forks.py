@@ -2,7 +2,7 @@
 
 A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
 RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client
-would wait for them for ever. So whoever holds a client is told in the child, keeps what it cannot
+would wait for them forever. So holders of a client are notified in the child, keeps what it cannot
 free, and makes a new client or says that it cannot go on.
 """
 
@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 
 class ForkAware(Protocol):
-    """Something that has to know when it finds itself in a child."""
+    """Something that must be notified in a forked child."""
 
     def after_fork(self) -> None:
         """Called in the child, before anything else, while no other thread exists.

@@ -62,7 +62,7 @@ class HeldReplicas:
             self.now = dict(sorted({**self.now, replica.partition: replica}.items()))
 
     def remove(self, replica: Replica) -> None:
-        """From now on it is not here; watchers are told."""
+        """Remove it, and announce that to watchers."""
         with self._membership, replica.lock:
             was_ready, replica.ready, replica.lost = replica.ready, False, True
             self.now = {p: each for p, each in self.now.items() if each is not replica}

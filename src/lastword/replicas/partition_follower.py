@@ -1,6 +1,6 @@
 """The life of one partition's store: begin, restore to the captured end, live, swept when due.
 
-No threads and no Kafka in here: whoever owns a follower feeds it batches and looks at the topic,
+No threads and no Kafka in here: whoever owns a follower feeds it batches and topic states,
 on one thread.
 """
 
@@ -205,7 +205,7 @@ class PartitionFollower:
     # -- what is known of the topic --------------------------------------------------------
 
     def on_topic_state(self, topic_state: TopicState) -> None:
-        """A new look at the topic; when live, it proves until when nothing was missed."""
+        """A new topic state; when live, it proves until when nothing was missed."""
         self._topic_state = topic_state
         sound, retention_ms = self.soundness, topic_state.delete_retention_ms
         sound.retention_ms = min(sound.retention_ms, retention_ms)
@@ -226,7 +226,7 @@ class PartitionFollower:
             self.recorder.confirm_end(end, at_ms, self.offsets.next_offset)
 
     def check_lag(self) -> None:
-        """Notice that a live store has been behind for too long, also when nobody answers."""
+        """Detect that a live store has lagged for too long, even if no broker answers."""
         if self.live:
             self.soundness.check_lag()
 

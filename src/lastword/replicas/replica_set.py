@@ -80,13 +80,13 @@ class ReplicaSet:
 
         It is in ``held`` when this returns, and ready some time later. Raises StoreLockedError
         while another process has its directory, and ConnectionFailedError when its leader is
-        silent. A partition that is here already is left as it is.
+        silent. Does nothing for a partition that is here already.
         """
         with self._changing:
             if partition in self._replicas.now:
                 return self._replicas.now[partition]
             self._refuse_unknown(partition)
-            # A fresh look: what was acknowledged before this call is read before it is ready.
+            # Ask again: what was acknowledged before this call is read before it is ready.
             if partition in self._following.refresh().unanswered:
                 raise ConnectionFailedError(
                     f"the leader of partition {partition} of {self.topic} does not answer",
@@ -104,7 +104,7 @@ class ReplicaSet:
     def lose(self, partition: int) -> None:
         """Hold a partition no longer: stop following it and close its store.
 
-        Reads, scans and waits that are under way end with PartitionNotHereError; watchers are told.
+        Reads, scans and waits in progress end with PartitionNotHereError; watches end too.
         Raises PartitionNotHereError when it is not here.
         """
         with self._changing:
@@ -144,7 +144,7 @@ class ReplicaSet:
 
     @property
     def topic_state(self) -> TopicState:
-        """The last look at the topic."""
+        """The last known state of the topic."""
         return self._following.topic_state
 
     def one_moment(self, partitions: Collection[int] | None = None) -> OneMoment:
@@ -170,7 +170,7 @@ class ReplicaSet:
         return [replica.progress(blocked=blocked(p)) for p, replica in self.held.items()]
 
     def lag(self) -> dict[int, int]:
-        """Offsets between what was read and the end of the log at the last look."""
+        """Offsets between what was read and the last known end of the log."""
         ends = self.topic_state.ends
         return {
             p: max(0, ends.get(p, 0) - replica.follower.offsets.next_offset)

@@ -77,7 +77,7 @@ class StateDirectory:
 
 
 def holder_of(partition_directory: Path) -> LockHolder | None:
-    """Who holds the directory now, or None when nobody does."""
+    """The holder of the directory, or None."""
     path = partition_directory / LOCK_FILE
     if not path.exists():
         return None

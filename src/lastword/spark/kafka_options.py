@@ -1,4 +1,4 @@
-"""How Spark is told where the cluster is, without anybody overhearing it."""
+"""The options that tell Spark where the cluster is, without exposing secrets."""
 
 from __future__ import annotations
 

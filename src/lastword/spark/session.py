@@ -130,7 +130,7 @@ def session_for(
     """The active session, which is left running, or else one of our own, stopped at the end.
 
     With ``delta_at`` it can write Delta tables there: a directory, or an address as s3a://bucket.
-    A file that was handed to spark-submit runs where, and as, that was told to.
+    A file started by spark-submit uses the master and settings given to it.
     """
     active = SparkSession.getActiveSession()
     if active is not None:

@@ -2,7 +2,7 @@
 
 Two things of rocksdict are worked around here. ``ReadOptions.set_iterate_lower_bound`` sets the
 upper bound, so a reverse scan is stopped by hand. And an iterator that meets a damaged block
-just ends, as if there were no more rows, so every end is looked at a second time.
+just ends, as if there were no more rows, so every end is checked a second time.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class SortedKeys:
         self._added -= vanishing
 
     def current(self) -> list[bytes]:
-        """The keys of this moment; the list stays as it is whatever changes later."""
+        """The keys at this moment; later changes do not affect the list."""
         if self._order is None:
             self._order = sorted(self._rows)
         elif self._added or self._removed:

@@ -165,7 +165,8 @@ class Lifecycle:
             return
         what = f"the table {self._config.name} was opened before this process was forked"
         self._failure = TableClosedError(
-            f"{what}: nothing keeps it up to date here", hint="open the table after the fork"
+            f"{what}: no thread follows its topic in this process",
+            hint="open the table after the fork",
         )
         self._parts.replicas.feed.after_fork(
             WatchLostError(what, hint="watch in the parent process")

@@ -14,7 +14,7 @@ class PartitionView:
     """One partition that is held here, at the moment it was asked for.
 
     ``position`` is the offset after the last record that reads reflect. ``log_start``,
-    ``log_end`` and ``stable_end`` are those of the last look at the topic; transactions that are
+    ``log_end`` and ``stable_end`` are those of the last topic state; transactions that are
     still open keep the last one back. ``lag`` is the number of offsets to ``log_end``, ``lag_s``
     for how long there has been any.
 

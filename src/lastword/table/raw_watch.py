@@ -80,7 +80,7 @@ class RawWatch:
             with self._reading:
                 return next(self._missed, None)
         except LastwordError:
-            self.close()  # what was not read would be left out in silence
+            self.close()  # unread changes would be skipped silently
             raise
 
     def _live(self, timeout_s: float) -> FeedItem | Position:

@@ -89,15 +89,15 @@ class Serving:
         )
 
     def require_own_position(self, position: Position) -> None:
-        """Raise ConfigError unless ``position`` is one of this topic as it is now."""
+        """Raise ConfigError unless ``position`` belongs to the current topic."""
         topic, topic_id = self._replicas.topic, self._replicas.topic_state.topic_id
         if any(partition not in self._everything for partition in position.offsets):
             raise ConfigError(
-                f"the position {position} names partitions that {topic} has not",
+                f"the position {position} names partitions that {topic} does not have",
                 hint="a position comes from an answer, or from the version of a write",
             )
         if position.is_foreign_to(topic_id):
             raise ConfigError(
-                f"the position {position} is of a topic that {topic} replaced",
-                hint="read without at_least, and go on from the position of that answer",
+                f"the position {position} belongs to an earlier topic with the name {topic}",
+                hint="read without at_least, and continue from the position of that answer",
             )

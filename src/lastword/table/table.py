@@ -173,7 +173,7 @@ class Table(TableWrites):
         return self._lifecycle.parts.replicas.position()
 
     def lag(self) -> dict[int, int]:
-        """Offsets between each partition and the end of the log at the last look."""
+        """Offsets between each partition and the last known end of the log."""
         return self._lifecycle.parts.replicas.lag()
 
     def partitions(self) -> list[PartitionView]:
@@ -283,7 +283,7 @@ class Table(TableWrites):
         """The table as it was: at a time (milliseconds or a datetime), a position, or a version.
 
         Answered exactly, from snapshots, history and the log, or refused with MomentGoneError.
-        ``progress`` is told how many bytes there are so far, and may raise to give up.
+        ``progress`` is called with the bytes so far, and may raise to give up.
         """
         return self._lifecycle.as_of(moment, progress)
 

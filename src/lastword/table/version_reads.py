@@ -117,7 +117,7 @@ class VersionReads:
         time_ms = as_milliseconds(moment)
         if time_ms > self._clock.now_ms():
             raise ConfigError(
-                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
+                f"{time_ms} ms is in the future", hint="give milliseconds since 1970, not seconds"
             )
         if time_ms >= replica.at_end_ms:
             end = self._admin.stable_offsets(self._replicas.topic, [partition])
@@ -130,7 +130,7 @@ class VersionReads:
         if 0 < unknown.since_ms <= self._clock.now_ms():
             earliest += f" or {datetime.fromtimestamp(unknown.since_ms / 1000, UTC).isoformat()}"
         return MomentGoneError(
-            f"what the key was at {moment} is no longer known here; the earliest moment that is: "
+            f"the value of the key at {moment} is no longer known here; the earliest known one is "
             f"{earliest}",
             hint="keep more with versions=, set min.compaction.lag.ms, or ask as_of(moment)",
         )

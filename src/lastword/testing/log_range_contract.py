@@ -45,7 +45,7 @@ class LogRangeContract(LogSourceFixtures):
     def test_a_range_beyond_the_log_says_that_the_place_is_gone(
         self, topic: str, source: LogSource
     ) -> None:
-        with pytest.raises(TopicNotFoundError, match="partition 0: the place is gone") as lost:
+        with pytest.raises(TopicNotFoundError, match="partition 0: the offset is gone") as lost:
             list(source.read(topic, {0: (10, 20)}))
         assert lost.value.hint
 

@@ -36,7 +36,7 @@ class CleanerRun(NamedTuple):
 
 
 def last_run(log_file: Path, topic: str, partition: int) -> CleanerRun | None:
-    """The newest run on the partition that the log still tells of."""
+    """The newest run on the partition that the log still has."""
     for path in _newest_first(log_file):
         runs = [m for m in _RUN.finditer(_read(path)) if m["log"] == f"{topic}-{partition}"]
         if runs:
@@ -45,7 +45,7 @@ def last_run(log_file: Path, topic: str, partition: int) -> CleanerRun | None:
 
 
 def all_runs(log_file: Path, topic: str, partition: int) -> list[CleanerRun]:
-    """Every run on the partition that the log still tells of, the oldest first."""
+    """Every run on the partition that the log still has, the oldest first."""
     found = [
         _run(run)
         for path in _newest_first(log_file)

@@ -136,7 +136,7 @@ def estimate_bloom(items: int, false_positive_rate: float) -> BloomEstimate:
     _at_least(1, items=items)
     if not 0 < false_positive_rate < 1:
         raise ConfigError(
-            f"a false-positive rate of {false_positive_rate} cannot be had",
+            f"a false-positive rate of {false_positive_rate} is not possible",
             hint="give a rate between 0 and 1, both excluded, such as 0.01",
         )
     bits = max(1, int(-items * math.log(false_positive_rate) / math.log(2) ** 2))
@@ -167,7 +167,7 @@ def estimate_restore(
     _positive(records_per_second=records_per_second)
     if (record_bytes is None) != (bytes_per_second is None):
         raise ConfigError(
-            "record_bytes and bytes_per_second say something only together",
+            "record_bytes and bytes_per_second must be given together",
             hint="give both or none",
         )
     seconds = records / records_per_second

@@ -61,7 +61,7 @@ def survey_topic(
 ) -> Survey:
     """Read the topic up to its end as of now, or up to the first open transaction.
 
-    Keeps every key in memory while it reads. ``report`` is told how far it has come.
+    Keeps every key in memory while it reads. ``report`` is called with its progress.
     ``key_suffix_bytes`` at the end of a key (the times of a window) do not choose its partition.
     """
     partitions = range(admin.describe(topic).partitions)

@@ -35,7 +35,7 @@ def test_ids_carry_topic_and_time_and_resume(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda text: text.partition("@")[0], "does not say which topic"),
+        (lambda text: text.partition("@")[0], "does not name its topic"),
         (lambda text: re.sub("@[^@]*@", "@another@", text), "a topic that was deleted"),
         (lambda text: re.sub("@[0-9]+$", "@1700000000000", text), "may have left the log"),
     ],

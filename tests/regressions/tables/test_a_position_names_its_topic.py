@@ -44,6 +44,6 @@ def test_a_position_without_a_topic_is_refused_by_a_watch(
     make_topic: MakeTopic, tables: Tables
 ) -> None:
     table = tables.open(make_topic().name, **RAW)
-    with pytest.raises(WatchLostError, match="does not say which topic") as lost:
+    with pytest.raises(WatchLostError, match="does not name its topic") as lost:
         table.watch(Position.parse("0:0"))
     assert "position of an answer" in (lost.value.hint or "")

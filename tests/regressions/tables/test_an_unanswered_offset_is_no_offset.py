@@ -51,7 +51,9 @@ def test_the_partitions_of_a_silent_leader_have_no_offsets_and_the_others_have_t
     led = dict.fromkeys(set(range(3)) - silent, 2)
     with brokers.harmed(victim, "hung", [topic.name]):
         for question in QUESTIONS:
-            with pytest.raises(ConnectionFailedError, match="no word from the leader of partition"):
+            with pytest.raises(
+                ConnectionFailedError, match="no answer from the leader of partition"
+            ):
                 question(Admin(brokers.connection, timeout_seconds=2), topic.name)
         assert admin.offsets_since(topic.name, led, IN_YEAR_2200_MS) == led
         assert admin.bounds_answered(topic.name, range(3)).keys() == led.keys()

@@ -24,7 +24,7 @@ def test_before_the_first_cleaning_nothing_is_clean(tmp_path: Path) -> None:
 
 def test_a_format_of_the_future_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cleaner-offset-checkpoint").write_text("1\n0\n")
-    with pytest.raises(BrokerError, match="version 1"):
+    with pytest.raises(BrokerError, match="format 1"):
         cleaner_checkpoint(tmp_path)
 
 

@@ -93,7 +93,7 @@ def test_metrics_are_served_on_the_loopback_address() -> None:
         text = httpx.get(url, timeout=60).text
         assert httpx.get(url.removesuffix("metrics"), timeout=60).status_code == 404
         with (
-            pytest.raises(ServiceError, match="cannot be listened on"),
+            pytest.raises(ServiceError, match="cannot listen on"),
             metrics_endpoint(observer.metrics, port),
         ):
             pass

@@ -87,8 +87,8 @@ def test_a_read_waits_for_the_position_it_asks_for(table: OfflineTable) -> None:
 @pytest.mark.parametrize(
     ("position", "message"),
     [
-        (Position({3: 0}), "names partitions that topic has not"),
-        (Position({0: 0}, "topic-b"), "is of a topic that topic replaced"),
+        (Position({3: 0}), "names partitions that topic does not have"),
+        (Position({0: 0}, "topic-b"), "belongs to an earlier topic with the name topic"),
     ],
 )
 def test_a_position_of_another_topic_is_refused_at_once(

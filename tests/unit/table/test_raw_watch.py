@@ -80,7 +80,7 @@ def test_a_position_that_is_too_old_is_refused(table: OfflineTable, clock: FakeC
     old = Position({0: 0}, TOPIC_ID, clock.now_ms() - DAY_MS)
     with pytest.raises(WatchLostError, match="may have left the log"):
         table.raw.missed(old)
-    with pytest.raises(WatchLostError, match="does not say which topic"):
+    with pytest.raises(WatchLostError, match="does not name its topic"):
         table.raw.missed(Position({0: 0}))
 
 

@@ -85,7 +85,7 @@ def topics(  # noqa: PLR0917 - click passes them by name
     if plot is not None:
         title = f"{records:,} changes of {keys:,} keys, the same in each topic"
         plot.write_text(svg(title, results), encoding="utf-8")
-        app.output.info(f"drawn into {plot}")
+        app.output.info(f"plot written to {plot}")
 
 
 def _as_row(each: TopicResult, everything: TopicResult) -> dict[str, object]:

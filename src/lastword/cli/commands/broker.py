@@ -91,7 +91,7 @@ def start(
     ):
         raise BrokerError(
             f"a broker runs at {running.bootstrap_servers} already",
-            hint="to start it anew with other settings: lastword broker stop",
+            hint="to restart it with other settings, stop it first: lastword broker stop",
         )
     _show(app, running)
 

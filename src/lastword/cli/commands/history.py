@@ -48,7 +48,7 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
         found = reader.read(raw)
     if not found.changes:
         raise QueryError(
-            f"nothing is known of a key {key!r} in {spec.name}",
+            f"no change of the key {key!r} in {spec.name} is known",
             hint=f"see its keys: lastword ls {spec.name}",
         )
     first = max(0, len(found.changes) - limit)
@@ -63,7 +63,7 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
 
 def _say_what_is_left_out(app: AppContext, found: KeyHistory, older: int) -> None:
     if older:
-        app.output.info(f"{older} older changes are left out; see more with --limit")
+        app.output.info(f"{older} older changes are not shown; see more with --limit")
     if found.complete_from:
         app.output.info(
             f"of what was written to partition {found.partition} before offset "

@@ -99,7 +99,7 @@ def _own_name() -> str:
 def _killed_as_by_ctrl_c() -> Iterator[None]:
     """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped.
 
-    A script that starts it in the background has it ignore SIGINT; it is heeded all the same.
+    A script that starts it in the background makes it ignore SIGINT; it is handled anyway.
     """
     asked_to_stop = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(each, signal.default_int_handler) for each in asked_to_stop]
@@ -221,7 +221,7 @@ class _Watcher:
             self._stopping.set()
 
     def _print_until_lost(self) -> None:
-        """A recreated topic or a lost place ends one watch; the table rebuilds, and so do we."""
+        """A recreated topic or a lost position ends one watch; the table rebuilds, and so do we."""
         self._table.wait_ready()
         try:
             with self._table.watch() as changes:

@@ -25,7 +25,7 @@ def wipe(app: AppContext, table: str, yes: bool) -> None:
     if not directory.path.is_dir():
         raise ConfigError(
             f"there is no local state of {table} in {directory.path.parent}",
-            hint="see what there is: lastword state",
+            hint="list it with: lastword state",
         )
     partitions = [int(each.name) for each in directory.path.iterdir() if each.name.isdecimal()]
     confirm(f"Delete {directory.path}?", assume_yes=yes)

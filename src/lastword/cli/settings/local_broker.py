@@ -51,6 +51,6 @@ def running_broker(app: AppContext) -> BrokerInfo | None:
         raise BrokerError(
             f"the broker at {running.bootstrap_servers} lets in every user of this machine, "
             "and a secure one was asked for",
-            hint="start it anew: lastword broker stop, then lastword broker start --secure",
+            hint="restart it: lastword broker stop, then lastword broker start --secure",
         )
     return running

@@ -40,9 +40,8 @@ def read_trusted(path: Path) -> bytes:
 
 def _refused(path: Path, why: str) -> ConfigError:
     return ConfigError(
-        f"{path.absolute()} {why}, so it is not taken for your settings",
-        hint=f"if it is meant to be: --config {path}; to make it yours: chmod go-w {path}, or "
-        "chown it",
+        f"{path.absolute()} {why}, so it is not used as your settings file",
+        hint=f"to use it anyway: --config {path}; to make it yours: chmod go-w {path}, or chown it",
     )
 
 

@@ -66,7 +66,7 @@ def _log_file(directory: Path, number: int) -> Path:
 
 
 def _new_lines(path: Path, start: int) -> Iterator[bytes]:
-    """Complete lines from byte ``start`` on, for ever; when the file is rolled, of the next one."""
+    """Complete lines from byte ``start`` on, forever; continues in the next file after a roll."""
     while True:
         with path.open("rb") as file:
             file.seek(start)

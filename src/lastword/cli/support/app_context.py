@@ -259,5 +259,5 @@ def confirm(question: str, *, assume_yes: bool) -> None:
     if assume_yes:
         return
     if not sys.stdin.isatty():
-        raise ConfigError(f"{question} Nobody is here to ask.", hint="pass --yes")
+        raise ConfigError(f"{question} There is no terminal to ask on.", hint="pass --yes")
     click.confirm(question, abort=True, err=True)

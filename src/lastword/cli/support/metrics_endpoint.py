@@ -44,8 +44,8 @@ def metrics_endpoint(metrics: Metrics, port: int) -> Iterator[str]:
         server = ThreadingHTTPServer((_HOST, port), Handler)
     except OSError as error:
         raise ServiceError(
-            f"{_HOST}:{port} cannot be listened on: {error.strerror}",
-            hint="stop what listens there, or take another one: --metrics-port",
+            f"cannot listen on {_HOST}:{port}: {error.strerror}",
+            hint="stop the program that listens there, or choose another port: --metrics-port",
         ) from error
     with server:
         thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)

@@ -35,7 +35,7 @@ def load_pipeline(target: str) -> Pipeline:
     found = getattr(module, name, None)
     if not isinstance(found, Pipeline):
         raise ConfigError(
-            f"{name!r} of {module_name} is no Pipeline",
+            f"{name!r} of {module_name} is not a Pipeline",
             hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
         )
     return found

@@ -37,7 +37,7 @@ def pipelines_of(app: AppContext) -> list[Pipeline]:
 class SparkRunner:
     """Starts Spark and runs everything on threads: the rest of ``up`` is there meanwhile.
 
-    One that fails is told at once and leaves the others alone; ``raise_failure`` is for the end.
+    A failed one is reported at once, and the others run on; ``raise_failure`` is for the end.
     """
 
     def __init__(

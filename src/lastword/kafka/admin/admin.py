@@ -68,7 +68,7 @@ class AdvertisedBroker(NamedTuple):
 
 
 class Admin:
-    """What a cluster can be asked and told about topics; usable from any thread.
+    """Reads and changes the topics of a cluster; usable from any thread.
 
     Every call takes at most ``timeout_seconds``. A cluster that does not answer raises
     ConnectionFailedError, which never means that a topic is gone.

@@ -90,7 +90,7 @@ def raised_error(raised: BaseException) -> KafkaError | None:
 
 
 def is_unanswered(error: KafkaError) -> bool:
-    """Whether nobody answered, so that nothing is known and another try may succeed."""
+    """Whether no broker answered, so that another try may succeed."""
     return error.code() in _UNANSWERED
 
 
@@ -111,7 +111,7 @@ def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> 
     if is_no_such_topic(error):
         found = TopicNotFoundError(
             f"there is no topic {topic!r} with the partitions asked for at {servers}",
-            hint=f"see what there is: lastword topic list; or: lastword topic create {topic}",
+            hint=f"list the topics: lastword topic list; or: lastword topic create {topic}",
         )
     elif code == KafkaError.TOPIC_ALREADY_EXISTS:
         found = TopicExistsError(
@@ -124,7 +124,7 @@ def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> 
         )
     elif code in _FORBIDDEN:
         found = ConfigError(
-            f"not allowed: {doing}: {reason}", hint="ask for the right in the cluster's ACLs"
+            f"not allowed: {doing}: {reason}", hint="grant the operation in the cluster's ACLs"
         )
     elif code in _REFUSED_SETTING:
         found = ConfigError(f"refused while {doing}: {reason}", hint="correct it and try again")

@@ -102,8 +102,8 @@ class OffsetQueries:
             left = deadline - self._clock.monotonic()
             if left <= 0:
                 raise ConnectionFailedError(
-                    f"{self._calls.servers} did not answer within {self._timeout:g} s where the "
-                    f"log of {topic!r} starts and ends: no word from the leader of partition "
+                    f"{self._calls.servers} did not say within {self._timeout:g} s where the "
+                    f"log of {topic!r} starts and ends: no answer from the leader of partition "
                     f"{min(missing)}",
                     hint=f"see which broker leads it: lastword topic describe {topic}",
                 )

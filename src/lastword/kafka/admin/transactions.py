@@ -88,7 +88,7 @@ def holder_of(
         active = admin.describe_producers([place])[place].active_producers
     if found.producer_id < 0 or found.producer_epoch < 0:
         raise ConnectionFailedError(
-            f"the cluster does not say who holds {transactional_id!r}", hint="try again"
+            f"the cluster did not say who holds {transactional_id!r}", hint="try again"
         )
     known = any(each.producer_id == found.producer_id for each in active)
     return found.producer_id, found.producer_epoch, known

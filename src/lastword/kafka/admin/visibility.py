@@ -1,7 +1,7 @@
 """Waiting until a change of a topic has reached the brokers.
 
 The controller answers a create, an alter or a delete before the brokers have heard of it; who asks
-one of them right away is told the opposite.
+one of them right away gets the opposite answer.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Visibility:
             if self._clock.monotonic() > deadline:
                 raise ConnectionFailedError(
                     f"the change was accepted, but not within {self._timeout:.0f} s: {what}",
-                    hint="look again in a while: lastword topic list",
+                    hint="check again later: lastword topic list",
                 )
             self._clock.sleep(_PAUSE_SECONDS)
 

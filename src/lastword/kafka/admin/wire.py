@@ -99,7 +99,7 @@ def wire_failure(error: Any, doing: str, servers: str) -> LastwordError:
 
     if isinstance(error, errors.UnknownTopicOrPartitionError):
         return TopicNotFoundError(
-            f"no such topic while {doing}: {error}", hint="see what there is: lastword topic list"
+            f"no such topic while {doing}: {error}", hint="list the topics: lastword topic list"
         )
     refused = (
         errors.SaslAuthenticationFailedError,

@@ -41,7 +41,7 @@ def fields_from_client_properties(given: Mapping[str, str], *, source: str) -> d
     """The arguments for ``Connection``; an unknown security setting is an error, never ignored.
 
     Other settings that say nothing about a connection (a deserializer, a group id) are named in
-    the log and left out, as Kafka's own tools do.
+    the log and ignored, as Kafka's own tools do.
     """
     left = dict(given)
     found: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Libraries that write what they are told into their logs, secrets included."""
+"""Libraries that log their configuration, secrets included."""
 
 from __future__ import annotations
 

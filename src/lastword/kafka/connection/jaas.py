@@ -1,4 +1,4 @@
-"""JAAS login lines, the form in which Java clients are told a user name and a password."""
+"""JAAS login lines, the form in which Java clients take a user name and a password."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from lastword.kafka.groups import Groups, Member
 log = logging.getLogger(__name__)
 
 SESSION_TIMEOUT_MS = 6_000
-"""The least a broker accepts unless told otherwise; a killed driver is forgotten after it."""
+"""The minimum of a broker's default settings; a killed driver leaves the group after it."""
 
 _HEARTBEAT_MS = 1_500
 _POLL_S = 0.1

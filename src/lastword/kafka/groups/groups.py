@@ -67,7 +67,7 @@ class Groups:
         self._consumers: dict[str, Consumer] = {}
 
     def close(self) -> None:
-        """Let go of the connections; idempotent."""
+        """Close the connections; idempotent."""
         while self._consumers:
             self._consumers.popitem()[1].close()
 
@@ -100,7 +100,7 @@ class Groups:
         return self._until_answered(ask, doing=f"asking for the positions of {group!r}")
 
     def everything_committed(self, group: str) -> dict[TopicPartition, Committed]:
-        """Every position the group has, also of topics that nobody names."""
+        """Every committed position of the group, for all topics."""
         with self._wire(f"asking for the positions of {group!r}") as admin:
             answer = admin.list_group_offsets({group: None})[group]
         return {

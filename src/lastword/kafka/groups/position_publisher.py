@@ -1,4 +1,4 @@
-"""Shows positions under a consumer group, where tools that watch lag look for them."""
+"""Commits positions under a consumer group, where lag tools look for them."""
 
 from __future__ import annotations
 

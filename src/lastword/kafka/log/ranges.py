@@ -42,8 +42,8 @@ def read_ranges(
             for item in news:
                 if isinstance(item, PositionLost):
                     raise TopicNotFoundError(
-                        f"{topic}, partition {item.partition}: the place is gone: {item.reason}",
-                        hint="the log moved on or the topic was recreated; start again",
+                        f"{topic}, partition {item.partition}: the offset is gone: {item.reason}",
+                        hint="the log was truncated or the topic was recreated; start again",
                     )
                 if not isinstance(item, Unreadable):
                     yield from _within(item, ends, reader)

@@ -184,7 +184,7 @@ class LiveProducer:
             self._wind_up(self.failure)
 
     def _wind_up(self, failure: str) -> None:
-        """Let partitions without trouble answer; of the rest nobody will ever hear."""
+        """Wait for the healthy partitions to answer; the others never will."""
         log.warning("%s: the producer has failed and is replaced: %s", self._topic, failure)
         self._last_answers(_LAST_ANSWERS_S)
         self._producer.purge()

@@ -127,7 +127,7 @@ class TransactionWriter:
         records: Sequence[Output],
         on_delivery: Callable[..., None] | None,
     ) -> None:
-        """By position and with nothing looked up anew: this runs once for every update."""
+        """Positional arguments and no repeated lookups: this runs once for every update."""
         produce, (topic, partition) = self._producer.produce, each
         for key, value, timestamp_ms, headers in records:
             given = list(headers) if headers else None
@@ -164,20 +164,19 @@ class TransactionWriter:
     def _failure(self, error: KafkaError) -> LastwordError:
         if error.code() in _NOT_A_MEMBER:
             return FencedError(
-                f"the membership that {self.transactional_id!r} writes for has ended: "
-                f"{error.str()}",
+                f"the group membership of {self.transactional_id!r} has ended: {error.str()}",
                 hint="another driver runs this application now; stop this one",
             )
         if error.code() == KafkaError.OFFSET_METADATA_TOO_LARGE:
             return ConfigError(
-                f"what {self.transactional_id!r} notes beside its positions is more than the "
-                "brokers take",
+                f"the metadata that {self.transactional_id!r} commits with its positions is "
+                "larger than the brokers accept",
                 hint="raise offset.metadata.max.bytes on the brokers (4096 by default), give "
                 "stores shorter names, or spread them over several applications",
             )
         if error.fatal():
             return TakenOverError(f"{self.transactional_id!r} has a new holder: {error.str()}")
-        return ConnectionFailedError(f"the transaction did not go through: {error.str()}")
+        return ConnectionFailedError(f"the transaction failed: {error.str()}")
 
 
 def _report_into(ends: dict[TopicPartition, int], each: TopicPartition) -> Callable[..., None]:

@@ -39,7 +39,7 @@ def write_error(error: KafkaError, topic: str) -> WriteError:
 
 
 def no_answer(topic: str, reason: str) -> IndeterminateError:
-    """The record was handed over, and nobody says what became of it."""
+    """The record was sent, and its outcome is unknown."""
     return IndeterminateError(
         f"{topic}: {reason}: the record may or may not have been written",
         hint="read the key to find out, or write the same value again",

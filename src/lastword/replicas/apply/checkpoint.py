@@ -25,7 +25,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     ``caught_up_at_ms`` is the last moment up to which every record, tombstones included, is
     known to have been seen. It stands still while the store is behind or waits for a sweep, so
     that its age is exactly how long tombstones may have been missed. ``rows`` is how many the
-    store has, where that is kept: a pipeline's task opens a store anew for each batch, and
+    store has, where that is kept: a pipeline's task opens a store again for each batch, and
     counting means reading all of it.
 
     ``key_suffix_bytes`` is how much of a key's end had no say in its partition: with another

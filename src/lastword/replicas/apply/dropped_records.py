@@ -11,9 +11,9 @@ from lastword.replicas.apply.record_filter import FilteredBatch
 log = logging.getLogger(__name__)
 
 _WHY = {
-    "keyless_records_total": "without a key are left out",
-    "misplaced_records_total": "in a partition that their key does not belong to are left out",
-    "quarantined_records_total": "that cannot be read are left out",
+    "keyless_records_total": "without a key are dropped",
+    "misplaced_records_total": "in a partition that their key does not belong to are dropped",
+    "quarantined_records_total": "that cannot be decoded are dropped",
     "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
     "bad_expiries_total": "with an expiry that makes no sense are kept as if they had none",
 }

@@ -1,6 +1,6 @@
 """What a table takes of a batch: the policy; the batch itself has the loops.
 
-Records that cannot belong to a table (no key, wrong partition) are left out and counted, never
+Records that cannot belong to a table (no key, wrong partition) are dropped and counted, never
 applied and never fatal. So are those that cannot be read, where the table quarantines them.
 """
 
@@ -17,7 +17,7 @@ from lastword.replicas.apply.checkpoint import Quarantined
 
 @dataclass(slots=True)
 class FilteredBatch:
-    """What a batch comes to: disjoint puts and deletes, and what was left out."""
+    """What a batch comes to: disjoint puts and deletes, and what was dropped."""
 
     puts: Mapping[bytes, bytes]
     deletes: Sequence[bytes]

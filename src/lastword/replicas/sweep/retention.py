@@ -9,7 +9,7 @@ from __future__ import annotations
 
 LIVE_FLOOR_MS = 3_000
 """A live table learns where the end of its log is about once a second; a retention shorter than
-a few of those looks cannot be told from being caught up."""
+a few of those states cannot be distinguished from being caught up."""
 
 SWEEP_INTERVAL_MS = 60_000
 """Sweeps of one partition are at least this far apart, however short the retention."""

@@ -143,7 +143,7 @@ class SweepSchedule:
             self._submit(sweep, self._collect if in_time else self._capture)
 
     def forget(self, partition: int, start: int | None = None) -> None:
-        """The partition begins anew: what a sweep under way finds is no longer about it.
+        """The partition restarts: the result of a running sweep no longer applies to it.
 
         ``start`` is where its log starts if the store begins with nothing.
         """

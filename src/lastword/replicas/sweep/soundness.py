@@ -16,8 +16,8 @@ from lastword.replicas.sweep.retention import (
 )
 
 CONTACT_MAX_S = 10.0
-"""Reads are stale once the cluster has not answered for this long: nobody knows what was written
-since. A look at the topic is taken about once a second."""
+"""Reads are stale once the cluster has not answered for this long: newer writes may
+exist. The topic's state is asked for about once a second."""
 
 
 class Freshness(NamedTuple):
@@ -76,7 +76,7 @@ class Soundness:
         self._contact_s = max(self._contact_s, self._clock.monotonic() - age_s)
 
     def go_live(self, retention_ms: int) -> None:
-        """The captured end is reached: judge how long that took."""
+        """The captured end is reached: check how long that took."""
         behind_for_ms = self._clock.now_ms() - self.caught_up_at_ms
         self.sweep_due = may_have_missed_deletes(behind_for_ms, self.retention_ms)
         if not self.sweep_due:
@@ -100,7 +100,7 @@ class Soundness:
         elif ahead is None:
             self._unreached = (end, at_ms)
         elif read_up_to >= ahead[0]:
-            # A busy table is behind this look and still at the end of an earlier one.
+            # A busy table is behind this end and yet past an earlier one.
             self.reach(ahead[1], retention_ms)
             self._unreached = (end, at_ms)
 
@@ -117,7 +117,7 @@ class Soundness:
         return gone or at_ms < self._expired_at_ms
 
     def check_lag(self) -> None:
-        """Notice that a live store has been behind for too long, also when nobody answers."""
+        """Detect that a live store has lagged for too long, even if no broker answers."""
         behind_for_ms = self._clock.now_ms() - self.caught_up_at_ms
         self.sweep_due = self.sweep_due or live_lag_too_long(behind_for_ms, self.retention_ms)
 

@@ -1,4 +1,4 @@
-"""Puts together what follows one topic: the reader, the threads and the parts between them."""
+"""Assembles what follows one topic: the reader, the threads and the parts between them."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ class Following:
         )
 
     def start(self) -> None:
-        """Look at the topic, begin every replica, and follow in the background."""
+        """Read the state of the topic, start every replica, and follow in the background."""
         topic_state = read_topic_state(self._admin, self.topic, self._clock.now_ms())
         self.monitor.protection.record(topic_state, self._clock.now_ms())
-        # What may take long is not waited for; otherwise an error is the caller's.
+        # A start that may take long is not awaited; otherwise errors go to the caller.
         starter = self._starter
         begin = starter.begin if starter.may_take_long else starter.begin_at_once
         self.reaction.begin_all(topic_state, begin)
@@ -130,11 +130,11 @@ class Following:
 
     @property
     def topic_state(self) -> TopicState:
-        """The last look at the topic."""
+        """The last known state of the topic."""
         return self.reaction.topic_state
 
     def refresh(self) -> TopicState:
-        """A look at the topic of this moment, which the tailing thread also gets."""
+        """Ask for the state of the topic now; the tailing thread gets it too."""
         return self.monitor.refresh()
 
     def gain(self, replica: Replica, timeout_s: float) -> None:

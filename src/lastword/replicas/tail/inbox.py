@@ -59,7 +59,7 @@ class Inbox:
             if not answer.cancel():
                 return answer.result()  # it has begun, and a task is short
             raise NotReadyError(
-                f"{self._topic} was too busy for {timeout_s:.0f} s to take this on",
+                f"{self._topic} was too busy for {timeout_s:.0f} s to accept this request",
                 hint="try again",
             ) from None
 
@@ -70,7 +70,7 @@ class Inbox:
             task()
 
     def close(self) -> None:
-        """The thread has ended: whoever waits for it is told."""
+        """The thread has ended: fail the calls that wait for it."""
         self._closed = True
         self._cancel_all()
 

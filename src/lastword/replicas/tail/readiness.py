@@ -24,7 +24,7 @@ HighWatermarkOf = Callable[[int], int]
 class Readiness:
     """Takes replicas live and ready, one by one. On the tailing thread.
 
-    The table is ready while every replica is. One that begins again is not, while the others are.
+    The table is ready while every replica is. One that restarts is not, while the others are.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class Readiness:
         self._held.make_ready(replica)
 
     def _confirm_end(self, replica: Replica) -> None:
-        """Ask once where the log ends, so that the past of its keys is known from here on.
+        """Ask once where the log ends, so that the past of its keys is complete from there on.
 
-        Without an answer the next look at the topic will do.
+        Without an answer, the next topic state serves instead.
         """
         if replica.versions is None or replica.versions.coverage.gap_at_ms is None:
             return

@@ -41,8 +41,8 @@ class _Suspicion:
 class BlockedEnds:
     """Decides for each blocked partition when to read again, and when its log ends in a gap.
 
-    A look counts only if the reader came back empty-handed since the one before: looks pile up
-    while a slow store keeps the tailing thread, and prove nothing then.
+    A topic state counts only if the reader returned nothing since the one before: states pile up
+    while a slow store blocks the tailing thread, and prove nothing then.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class BlockedEnds:
     def on_topic_state(
         self, topic_state: TopicState, followers: Mapping[int, PartitionFollower], reader: LogReader
     ) -> None:
-        """Take note of a new look at the topic, and do what follows from it."""
+        """Act on a new topic state."""
         targets = {p: follower.offsets.target for p, follower in followers.items()}
         for partition in self.tail_gaps(topic_state, targets):
             followers[partition].offsets.end_in_gap()
@@ -81,7 +81,7 @@ class BlockedEnds:
     def suspects(self, topic_state: TopicState, targets: Mapping[int, int]) -> Iterator[int]:
         """The partitions to be assigned again.
 
-        Nothing has come from them for several looks, although no transaction blocks them.
+        They sent nothing during several topic states, although no transaction blocks them.
         """
         idle, self._idle = self._idle, False
         for partition, known in self._suspicions.items():
@@ -96,10 +96,10 @@ class BlockedEnds:
                     yield partition
 
     def tail_gaps(self, topic_state: TopicState, targets: Mapping[int, int]) -> list[int]:
-        """The partitions that are proven to end in a gap, by a look after a fresh end of log.
+        """The partitions that are proven to end in a gap, by a state after a fresh end of log.
 
         A new leader may not know how much of its log is settled and end it early. If it came
-        between the two looks, everything starts over.
+        between the two states, everything starts over.
         """
         found = []
         for partition, known in list(self._suspicions.items()):

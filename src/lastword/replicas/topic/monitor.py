@@ -1,7 +1,7 @@
-"""Looks at the topic about once a second: is it still the same one, where does it end?
+"""Asks for the state of the topic about once a second: its id, its ends and its settings.
 
-librdkafka does not notice a topic that was deleted and created again, and an idle consumer does
-not know that it is cut off. This thread asks, and posts what it learns.
+librdkafka does not detect a topic that was deleted and created again, and an idle consumer does
+not know that its connection is gone. This thread asks, and posts each answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
 GONE_ANSWERS = 3
-"""So many looks in a row must find no such topic before it counts as deleted."""
+"""This many answers in a row must say that there is no such topic before it counts as deleted."""
 
 _SETTINGS_EVERY = 10  # settings change rarely; identity and ends are asked each time
 _WARN_EVERY = 60
@@ -29,7 +29,7 @@ _WARN_EVERY = 60
 class TopicMonitor:
     """Posts a ``TopicState`` each interval, or None when the cluster could not be asked.
 
-    A failed look is never taken for a deleted topic: it only proves nothing. ``topic_gone`` is
+    A failed request never counts as a deleted topic: it proves nothing. ``topic_gone`` is
     True once brokers have said several times in a row that there is no such topic.
     """
 
@@ -53,14 +53,14 @@ class TopicMonitor:
         return self._not_found >= GONE_ANSWERS
 
     def start(self, known: TopicState) -> None:
-        """Begin looking; ``known`` is the look that was taken before."""
+        """Start asking; ``known`` is the state that was read before."""
         self._last = known
         self._thread.start()
 
     def refresh(self) -> TopicState:
-        """Look at once and post it; raises ConnectionFailedError or TopicNotFoundError.
+        """Ask now and post the answer; raises ConnectionFailedError or TopicNotFoundError.
 
-        Looks are posted in their order: an older one never undoes what a newer one has shown.
+        States are posted in order: an older one never replaces a newer one.
         """
         with self._polling:
             topic_state = self._read(settings=False)
@@ -68,26 +68,26 @@ class TopicMonitor:
         return topic_state
 
     def stop(self) -> None:
-        """Stop looking; returns within one request."""
+        """Stop asking; returns within one request."""
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        failures = looks = 0
+        failures = polls = 0
         while not self._stopping.wait(INTERVAL_S):
-            looks += 1
+            polls += 1
             with self._polling:
-                settings = failures > 0 or looks % _SETTINGS_EVERY == 1
+                settings = failures > 0 or polls % _SETTINGS_EVERY == 1
                 topic_state, problem = self._poll(settings=settings)
                 if not self._stopping.is_set():
                     self._post(topic_state)
             failures = failures + 1 if problem else 0
             if problem and failures % _WARN_EVERY == 1:
-                log.warning("%s cannot be looked at: %s", self._topic, problem)
+                log.warning("the state of %s cannot be read: %s", self._topic, problem)
 
     def _poll(self, *, settings: bool) -> tuple[TopicState | None, object]:
-        """What was seen, and what could not be."""
+        """The state, and the problem if it is incomplete or missing."""
         try:
             topic_state = self._read(settings=settings)
         except LastwordError as error:

@@ -1,7 +1,7 @@
-"""What was seen of a topic's protection from compaction, and when.
+"""The observed protection of a topic from compaction, with times.
 
 Kafka does not record when a setting was changed. So a setting counts only for the time between two
-looks at it, and what a log lost before the first look is not known.
+observations, and what a log lost before the first one is unknown.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def protection_seen(topic_state: TopicState, answered_at_ms: int) -> ObservedPro
 
 
 class ProtectionLog:
-    """The looks of one process, one after the other; of a long time with one setting, two.
+    """The observations of one process, in order; for a long time with one setting, two.
 
     Written by one thread at a time, read from any.
     """
 
     def __init__(self) -> None:
-        # In one piece, so that nobody takes the looks at one log for those at another.
+        # One tuple, so that no reader mixes the observations of two logs.
         self._at: tuple[TopicState, tuple[ObservedProtection, ...]] | None = None
 
     def record(self, topic_state: TopicState, answered_at_ms: int) -> None:
@@ -57,7 +57,7 @@ class ProtectionLog:
         self._at = (topic_state, (*before, protection_seen(topic_state, answered_at_ms)))
 
     def of(self, topic_state: TopicState) -> tuple[ObservedProtection, ...]:
-        """Those at this very log, the oldest first."""
+        """The observations of exactly this log, oldest first."""
         at = self._at
         return at[1] if at is not None and _same_log(at[0], topic_state) else ()
 

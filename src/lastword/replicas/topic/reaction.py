@@ -1,4 +1,4 @@
-"""What a look at the topic changes: which log it is, where it ends, who has to begin again."""
+"""Reacts to a new topic state: another log, another end, replicas that must restart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGAIN = "watch again once the table is ready"
 
 
 class TopicReaction:
-    """Keeps the last look at the topic and acts on each new one. On the tailing thread."""
+    """Keeps the last topic state and acts on each new one. On the tailing thread."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class TopicReaction:
 
     @property
     def topic_state(self) -> TopicState:
-        """The last look at the topic."""
+        """The last topic state."""
         if self._topic_state is None:
             raise RuntimeError("the replica set has not been started")
         return self._topic_state
@@ -70,7 +70,7 @@ class TopicReaction:
         self._starter.begin(replica, self.topic_state)
 
     def lose(self, replica: Replica) -> None:
-        """Follow it no longer; whoever reads, watches or waits for it is told."""
+        """Stop following it; readers, watchers and waiters get an error."""
         self._starter.release(replica)
         self._lost.pop(replica.partition, None)
         self._held.remove(replica)
@@ -94,7 +94,7 @@ class TopicReaction:
         )
 
     def on_topic_state(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
-        """A new look at the topic; None when the cluster could not be asked."""
+        """A new topic state; None if the cluster did not answer."""
         self._troubles.on_topic_state(topic_state, topic_gone=topic_gone)
         for replica in self._held.now.values():
             replica.follower.topic_gone = topic_gone

@@ -14,11 +14,11 @@ DEFAULT_DELETE_RETENTION_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """One look at a topic; ``at_ms`` is before any of it was asked for.
+    """The state of a topic; ``at_ms`` is before any of it was asked for.
 
     ``ends`` are high watermarks; ``stable_ends`` stop at the first open transaction. Kafka's
     cleaner leaves records younger than ``compaction_lag_ms`` alone. The leaders of the
-    ``unanswered`` partitions were silent: their offsets are those of an earlier look.
+    ``unanswered`` partitions did not answer: their offsets are those of an earlier state.
     """
 
     at_ms: int
@@ -53,9 +53,9 @@ def read_topic_state(
 ) -> TopicState:
     """Ask the cluster. The ends are high watermarks: an open transaction does not hide them.
 
-    Raises ConnectionFailedError unless every leader answers. With an earlier look at the same
+    Raises ConnectionFailedError unless every leader answers. With an earlier state of the same
     topic as ``before``, a silent leader only makes its partition ``unanswered``, and without
-    ``settings`` those of that look are taken.
+    ``settings`` those of that state are used.
     """
     info = admin.describe(topic)
     partitions = range(info.partitions)

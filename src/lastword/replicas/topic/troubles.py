@@ -53,7 +53,7 @@ class Troubles:
         self._corrupt.pop(partition, None)
 
     def on_topic_state(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:
-        """A look at the topic. A failed one says nothing, unless the topic is known to be gone."""
+        """A new topic state; None, for no answer, changes nothing unless the topic is gone."""
         if topic_state is not None:
             self._silent = topic_state.unanswered
         if topic_gone != self._gone:

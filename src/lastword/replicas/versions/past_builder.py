@@ -1,4 +1,4 @@
-"""Keeps the versions of one partition's keys, and knows from where on it has seen every change.
+"""Builds the pasts of one partition's keys, and tracks from where on they are complete.
 
 Compaction may remove a change before it is read. Offsets without a gap prove that none was. A gap
 may be compaction or only the marker of a transaction; it is harmless where a record before it is
@@ -82,8 +82,8 @@ class PastBuilder:
     def take(self, batch: Batch, expected: int) -> None:
         """Collect the changes of a batch; ``expected`` is the offset that comes next.
 
-        While the past is not known there is none to collect: each key begins anew with the row
-        that it has once it is. So a restore from a compacted log costs next to nothing more.
+        While the past is incomplete nothing is collected: each key starts over with the row that it
+        has once the past is complete. So a restore from a compacted log costs almost nothing more.
         """
         if batch.next_offset - expected != len(batch):
             self._meet_gap(batch, expected)
@@ -110,7 +110,7 @@ class PastBuilder:
     def lose_track(self) -> None:
         """A change may have been missed."""
         if self.coverage.gap_at_ms is None:
-            log.info("a gap in the log: what keys were before it is read to its end is not known")
+            log.info("a gap in the log: past values are unknown until its end is reached")
             self._untracked.update(self._changes)
             self._changes = {}
         self._update_coverage(gap_at_ms=self._clock.now_ms())
@@ -166,7 +166,7 @@ class PastBuilder:
     def expire(self) -> bool:
         """Look at the next pasts in turn; True when ``settle`` has something to do for it.
 
-        What is too old goes. Where nothing remains to be told of a key its past is forgotten, and
+        Old versions are dropped. A key with nothing left to remember loses its past, and
         ``coverage`` says until when. Only between two batches: nothing may wait to be settled.
         """
         now_ms = self._clock.now_ms()

@@ -1,4 +1,4 @@
-"""What of a partition's past is known, and what is not: kept inside its checkpoint."""
+"""For which moments the past of a partition is complete; kept inside its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NEVER_MS = -(1 << 63)
 
 
 class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
-    """What of a partition's past is known; a part of its checkpoint.
+    """For which moments the past of a partition is complete; a part of its checkpoint.
 
     ``time_ms`` is the latest timestamp read. Every moment from ``complete_from`` on, or since
     ``complete_since_ms``, can be answered, unless a gap was read at ``gap_at_ms`` and the end of
     the log has not been asked for since. Keys without a past may have lost one that ended below
-    ``forgotten_below``, or until ``forgotten_until_ms``. No look at the topic since
-    ``lag_since_ms`` has found a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
+    ``forgotten_below``, or until ``forgotten_until_ms``. No topic state since
+    ``lag_since_ms`` had a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
     """
 
     time_ms: int = NEVER_MS
@@ -46,7 +46,7 @@ class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NotCovered(NamedTuple):
-    """Not known; the earliest moment that is, as an offset to look below and as a time."""
+    """The moment is not covered; the earliest one that is, as an offset and as a time."""
 
     below: int
     since_ms: int

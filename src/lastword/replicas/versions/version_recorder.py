@@ -43,7 +43,7 @@ class VersionRecorder(Protocol):
         """The log was read up to ``offset``, without a record from ``expected`` on."""
 
     def on_topic_state(self, topic_state: TopicState) -> bool:
-        """The topic was looked at; whether what changed must be in the checkpoint at once."""
+        """A new topic state; returns whether the checkpoint must be written at once."""
 
     def confirm_end(self, end: int, at_ms: int | None, position: int) -> None:
         """The log ended at ``end`` at that time, None for now; ``position`` is applied."""
@@ -166,7 +166,7 @@ class KeptVersions:
         return self.past_builder.expire()
 
     def adopted(self, checkpoint: Checkpoint) -> Checkpoint:
-        """The state of a position, whose past nobody knows."""
+        """The state at a position, whose past is unknown."""
         known = PastCoverage(
             time_ms=checkpoint.caught_up_at_ms,
             complete_from=checkpoint.next_offset,

@@ -11,7 +11,7 @@ from lastword.records import Batch, Position
 
 RECORDS_MAX = 100_000
 BYTES_MAX = 64 << 20
-"""How much may wait for one watcher before it is told and cut off. One batch, however many bytes
+"""How much may wait for one watcher before it is cut off. One batch, however many bytes
 it has, may always wait."""
 
 
@@ -127,7 +127,7 @@ class Subscription:
         return taken
 
     def after_fork(self, reason: WatchLostError) -> None:
-        """Nothing will come in a forked child; locks of before may be held there for ever."""
+        """A forked child gets no changes; locks taken before may be held there forever."""
         self._lock, self._lost, self._items = threading.Lock(), True, queue.SimpleQueue()
         self._items.put(reason)
 

@@ -25,7 +25,7 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
         return
     if not start.topic_id:
         raise WatchLostError(
-            f"the position {start} does not say which topic it is of; one that was deleted and "
+            f"the position {start} does not name its topic; one that was deleted and "
             "created again has other records at the same offsets",
             hint="use the position of an answer, a watch or an event, or add @TOPIC-ID to it",
         )

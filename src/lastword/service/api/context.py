@@ -119,7 +119,7 @@ class Context:
         """A new watcher, which counts until ``end_watch``; RefusedError when there are too many."""
         if self.watching >= self.limits.watchers:
             raise RefusedError(
-                503, "TooManyWatchers", f"{self.watching} watch already", hint="come back later"
+                503, "TooManyWatchers", f"{self.watching} watch already", hint="try again later"
             )
         self.watching += 1
         return self.backlog.watcher()
@@ -132,7 +132,7 @@ class Context:
     async def end_watches(self) -> None:
         """Tell every watcher to go elsewhere, and wait a moment until they have heard it."""
         reason = RefusedError(
-            503, "ServiceStopping", "this instance stops", hint="resume at another one"
+            503, "ServiceStopping", "this instance is stopping", hint="resume at another one"
         )
         for fanout in self._fanouts.values():
             fanout.break_off(reason)

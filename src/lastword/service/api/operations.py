@@ -69,7 +69,7 @@ class RequestCall:
         return media_type_of(self.headers.get(b"content-type"))
 
     async def run_until_left(self, pool: Pool, function: Callable[[Stopping], R]) -> R:
-        """Run ``function`` on a thread of ``pool``; it is told when the client has left."""
+        """Run ``function`` on a thread of ``pool``; it can check whether the client has left."""
         stopped = threading.Event()
         try:
             return await while_connected(self.receive, pool.run(function, stopped.is_set))

@@ -108,4 +108,4 @@ DASHBOARD: tuple[Operation, ...] = (
         problems=(404,),
     ),
 )
-"""For people: they are routed as every operation is, and left out of the document for programs."""
+"""For people: they are routed as every operation is, and omitted from the OpenAPI document."""

@@ -122,7 +122,7 @@ def refuse_reads_of_now(query: KeyQuery) -> None:
     """A read of the past waits for nothing."""
     if query.at_least is not UNSET or query.stale == "true":
         raise RefusedError(
-            400, "BadParameter", "as_of is of the past; at_least and stale are of now"
+            400, "BadParameter", "as_of reads the past; at_least and stale are for current reads"
         )
 
 
@@ -162,7 +162,7 @@ async def value_in_body(call: RequestCall) -> bytes:
         served.decoder.value.decode(raw)
     except DecodeError as error:
         raise EncodeError(
-            f"the bytes are {error}", hint="a table takes what it can read"
+            f"the bytes are {error}", hint="send a value that the table's codec can decode"
         ) from error
     return raw
 

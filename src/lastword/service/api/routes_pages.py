@@ -26,7 +26,7 @@ from lastword.table.entry import RawEntry
 from lastword.table.past_table import PastTable
 from lastword.table.scan import Scan
 
-# The windows of a key may have those of longer keys in between; so many are looked at for one.
+# The windows of a key may have those of longer keys in between; this many are examined for one.
 _EXAMINED_PER_ITEM = 100
 
 

@@ -35,7 +35,7 @@ class Mount:
 
 
 def check_mounts(mounts: Sequence[Mount]) -> None:
-    """Refuse names and paths that could not be told apart."""
+    """Refuse names and paths that are ambiguous."""
     names = [mount.table.name for mount in mounts]
     for name in names:
         if not _NAME.fullmatch(name) or names.count(name) > 1:

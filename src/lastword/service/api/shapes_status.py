@@ -145,7 +145,7 @@ class LogContents(Struct):
 
 
 class LastClean(Struct):
-    """The last cleaning that the broker's log tells of."""
+    """The last cleaning in the broker's log."""
 
     ended: Annotated[int, Meta(description="milliseconds since 1970")]
     dirty_from: int

@@ -1,4 +1,4 @@
-"""The outermost application: every request is judged here before anything else sees it.
+"""The outermost application: every request is checked here before anything else sees it.
 
 A read of one key, by far the most frequent request, is answered here as well, with the same
 checks and the same code as its route: finding that route would take as long as the read itself.

@@ -74,7 +74,7 @@ class _Path:
         await answer(scope, receive, send)
 
     def _require_visible(self, caller: Caller) -> None:
-        """A mount looks like a path that is not there to whoever may not read its table."""
+        """To a caller who may not read its table, a mount looks like a missing path."""
         if self._mounted is not None and caller.access_to(self._mounted.name) < Access.READ:
             raise no_such_path(caller)
 

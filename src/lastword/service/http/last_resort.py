@@ -1,4 +1,4 @@
-"""What nobody thought of: answered with 500, and written to the log with its cause."""
+"""Unexpected errors: answered with 500, and logged with their cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class LastResort:
-    """Stands around an application and answers for it when it fails before it has begun to."""
+    """Wraps an application and answers for it if it fails before it has started to answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

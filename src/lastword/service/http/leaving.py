@@ -13,7 +13,7 @@ from lastword.service.http.problems import RefusedError
 R = TypeVar("R")
 
 Stopping = Callable[[], bool]
-"""Asked now and then by work on a thread; once it answers True, nobody wants the result."""
+"""Called from time to time by work on a thread; True once the client has left."""
 
 
 async def while_connected(receive: Receive, work: Awaitable[R]) -> R:
@@ -31,7 +31,7 @@ async def while_connected(receive: Receive, work: Awaitable[R]) -> R:
 
 
 async def until_left(receive: Receive) -> None:
-    """Wait until the client has gone; what it still sends is not looked at."""
+    """Wait until the client has gone; ignore what it still sends."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -26,7 +26,7 @@ class Limits:
     history_s            how long a search for the history of one key may read the log
     as_of_s              how long reading a past state may take
     as_of_bytes          keys and rows of a past state; and of all that are kept for later requests
-    waiting_calls        calls that wait for a thread; further ones are told to come back
+    waiting_calls        calls that wait for a thread; further ones are refused with 503
     watchers             open at once; one that was cut off counts until its connection is closed
     watchers_backlog_bytes  changes that wait for all watchers together; beyond it, the one that
                          is furthest behind is cut off. Besides, a connection is being sent at

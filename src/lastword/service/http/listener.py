@@ -37,8 +37,8 @@ def bind(config: ServiceConfig) -> socket.socket:
     except OSError as error:
         bound.close()
         raise ServiceError(
-            f"{config.host}:{config.port} cannot be listened on: {error.strerror}",
-            hint="stop what listens there, or take another one: --port",
+            f"cannot listen on {config.host}:{config.port}: {error.strerror}",
+            hint="stop the program that listens there, or choose another port: --port",
         ) from error
     return bound
 

@@ -27,7 +27,7 @@ _ONCE = (
 
 
 class OriginCheck:
-    """Judges the headers of each request before anything else looks at them."""
+    """Checks the headers of each request before anything else reads them."""
 
     def __init__(self, config: ServiceConfig) -> None:
         names = {name.lower() for name in config.allowed_hosts}
@@ -37,7 +37,7 @@ class OriginCheck:
         self._names = frozenset(names)
         self._scheme = "https" if config.tls else "http"
         self._origins = frozenset(origin.lower() for origin in config.allowed_origins)
-        # Nearly every request brings the same few Host headers: judged once each.
+        # Nearly every request brings the same few Host headers: checked once each.
         self._good_hosts: set[bytes] = set()
 
     def check(
@@ -59,7 +59,7 @@ class OriginCheck:
         name = host_name(host.decode("latin-1")) if host else None
         if name is None:
             raise RefusedError(
-                400, "BadHost", "the request says no host", hint="send a valid Host header"
+                400, "BadHost", "the request has no Host header", hint="send a valid Host header"
             )
         if name not in self._names:
             raise RefusedError(
@@ -85,7 +85,7 @@ class OriginCheck:
 
 
 def _check_fetch(method: str, headers: Mapping[bytes, bytes]) -> None:
-    """A browser's own note where a request comes from; following a link here is all right."""
+    """A browser's own header about the origin of a request; following a link here is allowed."""
     site = headers[b"sec-fetch-site"]
     follows_link = method == "GET" and headers.get(b"sec-fetch-mode") == b"navigate"
     if site not in (b"same-origin", b"none") and not follows_link:

@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Pool:
-    """Runs blocking calls for the event loop; more than ``waiting`` at once are told to wait."""
+    """Runs blocking calls for the event loop; more than ``waiting`` at once are refused."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class Pool:
             raise RefusedError(
                 503,
                 "Busy",
-                f"{self.calls} calls of this kind are being worked on already",
+                f"{self.calls} calls of this kind are in progress already",
                 hint="try again in a moment",
             )
         self._count(1)

@@ -39,7 +39,7 @@ _HINTS: dict[type[LastwordError], str] = {
 class RefusedError(LastwordError):
     """A request that is answered with a problem of HTTP's own: no such path, no token, too large.
 
-    Raised and answered inside the service; nobody else meets it.
+    Raised and answered inside the service only.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RefusedError(LastwordError):
 
 
 class Problem(msgspec.Struct, omit_defaults=True):
-    """An error as it is answered, with the media type application/problem+json."""
+    """The answer to a failed request, with the media type application/problem+json."""
 
     title: Annotated[str, Meta(description="HTTP's name of the status")]
     status: Annotated[int, Meta(ge=400, le=599)]

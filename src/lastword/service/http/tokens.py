@@ -90,7 +90,7 @@ class TokenFile:
         return self._load()
 
     def find(self, secret: str, *, fresh: bool = False) -> StoredToken | None:
-        """The token that ``secret`` is, or None; ``fresh`` looks at the file in any case."""
+        """The token with this ``secret``, or None; ``fresh`` always reads the file."""
         now = self._clock.monotonic()
         hashed = _hash(secret)
         # One it does not know may be new: whoever just made a token uses it at once.

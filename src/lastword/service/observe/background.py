@@ -1,4 +1,4 @@
-"""What goes on by itself while the service runs: figures are remembered, compaction looked at."""
+"""Background work of the service: it records figures and reads the state of compaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPACTION_EVERY = 8
 
 
 async def keep(context: Context) -> None:
-    """Until cancelled. A look at compaction may take seconds, and holds up no figures."""
+    """Run until cancelled. Reading compaction may take seconds, and delays no figures."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_keep_figures(context))
         tasks.create_task(_keep_compaction(context))

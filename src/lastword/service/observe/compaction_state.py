@@ -1,7 +1,7 @@
-"""What is known of the compaction of one table's topic, looked up again when it is old.
+"""The compaction of one table's topic, as last read; read again when it is old.
 
 Asking the cluster takes milliseconds; counting what the log holds takes a pass over it. So the
-first is repeated every few seconds when somebody looks, the second seldom, never twice at once,
+first is repeated every few seconds while a client asks, the second rarely, never twice at once,
 and by itself only for logs of a size that is no burden.
 """
 
@@ -73,7 +73,7 @@ class CompactionState:
         self.wanted_until = 0.0
 
     def want(self) -> None:
-        """Somebody looks: for a while, the records may be counted by themselves."""
+        """A client asks: for a while, records are counted automatically."""
         self.wanted_until = self._clock.monotonic() + _WANTED_S
 
     def current(self) -> Compaction:
@@ -89,7 +89,7 @@ class CompactionState:
         return self._last
 
     def last(self) -> Compaction | None:
-        """What was known at the last look; asks nobody."""
+        """The last known state; sends no request."""
         return self._last
 
     def survey_is_due(self) -> bool:
@@ -108,7 +108,7 @@ class CompactionState:
         give_up_at = self._clock.monotonic() + _SURVEY_WAIT_S
         while not self._surveying.acquire(timeout=_POLL_S):
             if self._clock.monotonic() > give_up_at:
-                raise RefusedError(503, "Busy", "the log is being counted", hint="come back later")
+                raise RefusedError(503, "Busy", "the log is being counted", hint="try again later")
             _raise_if(stopping)
         try:
             started_s = self._clock.monotonic()

@@ -20,7 +20,7 @@ _WRITES = ("put", "delete", "put_many")
 
 
 class _Seen(NamedTuple):
-    """The counts of an operation at the last look, to tell what came since."""
+    """The counts of an operation at the last sample, to compute the difference."""
 
     counts: dict[str, int]
     buckets: dict[str, list[int]]

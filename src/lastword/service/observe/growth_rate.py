@@ -1,4 +1,4 @@
-"""How fast something goes, by what was seen of it lately."""
+"""The rate of a growing total, from its latest samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _REMEMBERED = 15
 
 
 class GrowthRate:
-    """A total that grows, seen now and then."""
+    """A growing total, sampled from time to time."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
@@ -27,6 +27,6 @@ class GrowthRate:
         return (last - first) / (last_s - first_s) if last_s > first_s else None
 
     def seconds_left(self, amount: float) -> float | None:
-        """How long ``amount`` more takes at this pace; None when nothing moves."""
+        """How long ``amount`` more takes at this rate; None if it does not grow."""
         rate = self.per_second()
         return round(amount / rate, 1) if rate else None

@@ -26,7 +26,7 @@ _Name = tuple[str, str]
 
 @dataclass
 class _Making:
-    """A state that is being read, or waits for its turn; nobody waiting for it ends it."""
+    """A state that is being read, or queued; it is cancelled when no caller waits for it."""
 
     task: asyncio.Task[PastTable]
     stopped: threading.Event

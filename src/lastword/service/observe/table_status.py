@@ -45,7 +45,7 @@ def summary(served: ServedTable, access: Access) -> TableSummary:
 
 
 def readiness(served: ServedTable, rate: GrowthRate) -> TableReadiness:
-    """How far a table is; asks nobody, so that it can be asked every second."""
+    """The progress of a table; sends no request, so it can be called every second."""
     return TableReadiness(
         served.name, served.table.state.value, is_ready(served), restore_rate(served, rate)
     )

@@ -1,7 +1,7 @@
 """One subscription per watched table, however many watch it.
 
 Nothing here waits for a watcher: what it has not taken yet waits for it, and when all of that is
-too much, the slowest is told and cut off.
+too much, the slowest is cut off with an error.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class WatchStream:
         self._torn = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until there is nobody to send to, and wait until the connection is closed."""
+        """Send until the client leaves, and wait until the connection is closed."""
         leaving = asyncio.create_task(self._leave_with_client(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})

@@ -14,7 +14,7 @@ from lastword.service.watch.change_events import Chunk
 class Watcher:
     """What one watcher has not been sent yet. Belongs to the event loop.
 
-    Chunks are shared by all watchers of a table: ``hold`` and ``let_go`` are told of each that
+    Chunks are shared by all watchers of a table: ``hold`` and ``let_go`` are called for each that
     begins and ends to wait here.
     """
 
@@ -47,7 +47,7 @@ class Watcher:
             self._forget()
 
     def leave(self) -> None:
-        """The client has gone; there is nobody to tell."""
+        """The client has gone."""
         self.gone = True
         self._forget()
 

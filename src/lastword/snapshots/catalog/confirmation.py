@@ -27,7 +27,7 @@ def is_exact(
 ) -> bool:
     """Whether nothing below the cut can have gone before it was read, in any partition.
 
-    ``read`` is how many records were read from each, ``ends_after`` and ``found`` are of a look
+    ``read`` is how many records were read from each, ``ends_after`` and ``found`` are of a state
     after that. What a base lacks does not matter: the records that took it away are all read now.
     """
     return all(

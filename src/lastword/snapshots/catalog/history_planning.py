@@ -29,7 +29,7 @@ class HistoryPlan:
 def plan_history(
     newest: HistoryCommit | None, topic_state: TopicState, found: LogCompleteness
 ) -> HistoryPlan:
-    """Go on where the newest commit ended; ``found`` is of the looks since that one."""
+    """Continue where the newest commit ended; ``found`` covers the time since that one."""
     starts, ends = dict(topic_state.starts), dict(topic_state.stable_ends)
     held_from, complete_from = dict(starts), {}
     if newest is not None:
@@ -69,11 +69,11 @@ def require_same_log(
         reason = "offsets that the topic has lost"
     elif (metadata.key_codec, metadata.value_codec) != codecs:
         raise ConfigError(
-            f"{uri} was begun with the codecs {metadata.key_codec} and {metadata.value_codec}",
-            hint="give these, or move the history away to begin a new one",
+            f"{uri} was started with the codecs {metadata.key_codec} and {metadata.value_codec}",
+            hint="give these, or move the history away to start a new one",
         )
     else:
         return
     raise SnapshotError(
-        f"{uri} is the history of {reason}", hint="move it away; the next run begins a new one"
+        f"{uri} is the history of {reason}", hint="move it away; the next run starts a new one"
     )

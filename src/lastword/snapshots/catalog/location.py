@@ -25,7 +25,8 @@ class Location:
     def __post_init__(self) -> None:
         if not self.root:
             raise ConfigError(
-                "snapshots need a place", hint="a directory, or an address such as s3a://bucket/x"
+                "snapshots need a location",
+                hint="a directory, or an address such as s3a://bucket/x",
             )
 
     @property
@@ -40,7 +41,7 @@ class Location:
 
     @property
     def may_hold_any(self) -> bool:
-        """False where nobody has put any; asked first, it saves loading the library to look."""
+        """False if there are none; checking first saves loading the library."""
         remote = "://" in self.root
         return remote or any(Path(each).is_dir() for each in (self.snapshots, self.history))
 

@@ -75,7 +75,7 @@ class HistoryJob:
         if newest is None or newest.metadata.run_id != metadata.run_id:
             raise SnapshotError(
                 f"another job has appended to the history of {metadata.topic} meanwhile",
-                hint="one job per topic and place is enough; nothing is lost or doubled",
+                hint="one job per topic and location is enough; nothing is lost or duplicated",
             )
         return HistoryReport(newest, records, self._clock.monotonic() - started)
 

@@ -18,7 +18,7 @@ _LAST_DAY = date(9999, 12, 31)
 
 @dataclass(frozen=True)
 class HistoryTask:
-    """Keeps every record as it is, tombstones and what belongs to no table included."""
+    """Keeps every record unchanged, including tombstones and records of no table."""
 
     partition: int
     key: Codec[Any]

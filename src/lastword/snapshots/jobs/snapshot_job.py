@@ -61,7 +61,7 @@ class SnapshotJob:
     """Snapshots of one topic, one after the other; ``run`` takes one.
 
     The first is full, the next ones read only what changed, unless the last one is too old for
-    that. Killed at any moment, it leaves the last snapshot as it is, and the next run goes on.
+    that. Killed at any moment, it leaves the last snapshot unchanged, and the next run continues.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class SnapshotJob:
         before: ObservedProtection,
         read: dict[int, int],
     ) -> Snapshot:
-        """The snapshot, exact if that can be told now that the log was read."""
+        """The snapshot, marked exact if the log that was read proves it."""
         from lastword.snapshots.catalog.confirmation import confirm, is_exact  # noqa: PLC0415
 
         metadata = snapshot.metadata
@@ -241,7 +241,7 @@ class SnapshotJob:
         if newest is None or newest.metadata.run_id != metadata.run_id:
             raise SnapshotError(
                 f"another job has taken snapshot {metadata.number} of {metadata.topic} meanwhile",
-                hint="one job per topic and place is enough; nothing is lost",
+                hint="one job per topic and location is enough; nothing is lost",
             )
         if not newest.sound:
             raise SnapshotError(

@@ -19,7 +19,7 @@ _ROWS_PER_BATCH = 20_000
 class SnapshotTask:
     """One partition's part of a snapshot; ``base_delta_version`` is the Delta version it builds on.
 
-    A task is told its partition: it may be given no record at all, and must know even then whose
+    A task is given its partition: it may get no record at all, and must know even then whose
     rows it stands for.
     """
 

@@ -100,7 +100,7 @@ class History:
         self.uri = uri
 
     def commits(self) -> list[HistoryCommit]:
-        """Those that Delta's log still tells of, the newest first; empty before the first one."""
+        """The commits that Delta's log still has, newest first; empty before the first one."""
         try:
             with delta_errors(self.uri):
                 entries = DeltaTable(self.uri).history()
@@ -113,8 +113,8 @@ class History:
         ]
         if not found:
             raise SnapshotError(
-                f"{self.uri} holds rows, but nothing says which offsets they are",
-                hint="move it away; the next run begins a new history",
+                f"{self.uri} holds rows, but no commit says which offsets they have",
+                hint="move it away; the next run starts a new history",
             )
         return found
 
@@ -145,7 +145,7 @@ class History:
         if pc.count_distinct(offsets).as_py() != len(offsets):
             raise SnapshotError(
                 f"{self.uri}: partition {partition} has an offset twice from {start} to {end}",
-                hint="something else has written to it; move it away to begin a new history",
+                hint="another program has written to it; move it away to start a new history",
             )
         for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
             yield _batch(partition, batch)

@@ -6,7 +6,7 @@ leave gaps, too. Two things can be relied on:
 - Where every offset is there, nothing was removed.
 - Kafka's cleaner leaves alone each segment with a record younger than ``min.compaction.lag.ms``,
   and all that come after it. That protects what was written since the setting was first seen,
-  for as long as each later look has found it in force. The value of now alone says nothing: it
+  for as long as each later state has it in force. The current value alone proves nothing: it
   may have been raised after a cleaning.
 """
 
@@ -35,7 +35,7 @@ class LogCompleteness:
 
 @dataclass(frozen=True)
 class Protection:
-    """What a row of looks amounts to: from ``start`` on, records since ``since_ms`` were safe."""
+    """What the observations prove: from ``start`` on, records since ``since_ms`` were safe."""
 
     start: ObservedProtection
     since_ms: int | None
@@ -48,10 +48,10 @@ class Protection:
 
 
 def protection(observed: Sequence[ObservedProtection]) -> Protection:
-    """The furthest that the looks, oldest first, reach back; the last one is of now.
+    """The furthest that the observations, oldest first, reach back; the last one is current.
 
-    A cleaning between two looks has been under the smaller of their lags, at the latest at the
-    second one; one before the first look has not passed the end it found.
+    A cleaning between two observations respected the smaller of their lags, at the latest at the
+    second one; one before the first observation has not passed the end that it found.
     """
     best = Protection(observed[-1], None)
     since_ms: int | None = None
@@ -70,7 +70,7 @@ def protection(observed: Sequence[ObservedProtection]) -> Protection:
 def log_completeness(
     admin: Admin, topic: str, observed: Sequence[ObservedProtection]
 ) -> LogCompleteness:
-    """Ask where the protected records begin; ``looks`` are as ``protection`` wants them."""
+    """Ask where the protected records begin; ``observed`` as for ``protection``."""
     found, ends = protection(observed), observed[-1].ends
     complete_from = dict(found.start.ends)
     if found.since_ms is not None:

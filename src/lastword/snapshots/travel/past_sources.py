@@ -1,4 +1,4 @@
-"""What is known of a topic's past: its snapshots, its history, and the looks at its settings."""
+"""What is known of a topic's past: snapshots, history and the observed settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PastSources:
 
     @property
     def observed(self) -> list[ObservedProtection]:
-        """Every look, the oldest first; the last one is of now."""
+        """Every observation, oldest first; the last one is current."""
         recorded = [each.protection for each in self.snapshots] + [
             each.protection for each in self.history
         ]
@@ -61,7 +61,7 @@ class PastSources:
         time_ms = as_milliseconds(moment)
         if time_ms > self.now.answered_at_ms:
             raise ConfigError(
-                f"{time_ms} ms lies in the future", hint="give milliseconds since 1970, not seconds"
+                f"{time_ms} ms is in the future", hint="give milliseconds since 1970, not seconds"
             )
         what = f"{topic} at {time_ms} ms"
         snapshot = self._snapshot_of(time_ms)
@@ -117,8 +117,8 @@ class PastSources:
         earliest_ms = min([since_ms, *(each.metadata.captured_at_ms for each in self.snapshots)])
         earliest = datetime.fromtimestamp(earliest_ms / 1000, UTC).isoformat()
         return MomentGoneError(
-            f"{what} cannot be answered exactly: compaction may have removed what it was; the "
-            f"earliest moment that can be is {earliest}",
+            f"{what} cannot be answered exactly: compaction may have removed changes; the "
+            f"earliest moment that can be answered is {earliest}",
             hint="keep more: snapshots with --history, or a larger min.compaction.lag.ms",
         )
 

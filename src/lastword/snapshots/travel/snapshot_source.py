@@ -29,7 +29,7 @@ _NOTHING = pa.Array.from_buffers(pa.large_binary(), 1, _NO_BYTES)[0]
 
 
 class SnapshotSource:
-    """A ``RestoreSource``: looks at the snapshots once for all partitions that begin together."""
+    """A ``RestoreSource``: lists the snapshots once for all partitions that start together."""
 
     def __init__(self, location: Location, key_suffix_bytes: int, clock: Clock) -> None:
         self._uri = location.snapshots

@@ -56,7 +56,7 @@ class Route(NamedTuple):
 class TimeTravel:
     """Answers for past moments of one topic; raises MomentGoneError rather than guess.
 
-    ``seen`` are the looks of this process at the topic's settings.
+    ``seen`` are the settings of the topic that this process has observed.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TimeTravel:
         self._admin = admin
         self._log_source = log_source
         self._topic = topic
-        # Every record counts as it is: what cannot be decoded is told to whoever reads it.
+        # Every record counts, decodable or not: whoever reads it gets the decode error.
         self._filter = replace(record_filter, validate=None)
         self._location = location
         self._clock = clock
@@ -191,13 +191,13 @@ class TimeTravel:
         relied = {p: replay for p, replay in replays.items() if replay.relied}
         after, now = self._look()
         if after.topic_id != before.topic_id or after.starts != before.starts:
-            raise LostChangesError("the log is another one now")
+            raise LostChangesError("the log was replaced meanwhile")
         if not relied:
             return
         found = log_completeness(self._admin, self._topic, [*known.observed, now])
         slow = may_have_missed_deletes(after.at_ms - before.at_ms, before.delete_retention_ms)
         if slow or not all(_trusted(found, p, each, each.began_at) for p, each in relied.items()):
-            raise LostChangesError("the cleaner may have been there meanwhile")
+            raise LostChangesError("the cleaner may have run meanwhile")
 
     @staticmethod
     def _past(replays: Replays) -> Past:

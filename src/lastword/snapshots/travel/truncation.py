@@ -24,7 +24,7 @@ C = TypeVar("C", "Snapshot", "HistoryCommit")
 def why_torn(
     log_source: LogSource, topic_state: TopicState, metadata: SnapshotMetadata | HistoryMetadata
 ) -> str | None:
-    """Why the log is not what it was up to there; None when it is, or nobody noted its epochs.
+    """Why the log up to there was replaced; None if it was not, or without recorded epochs.
 
     A topic that is another one altogether is for others to notice.
     """
