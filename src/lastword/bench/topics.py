@@ -35,7 +35,7 @@ BenchProgress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """What to write and for how long to observe."""
 
     stream: ChangeStream
@@ -100,7 +100,7 @@ class TopicsBench:
     def __init__(
         self,
         admin: Admin,
-        plan: Plan,
+        plan: BenchPlan,
         progress: BenchProgress,
         *,
         local_nodes: Sequence[NodeInfo] = (),
@@ -242,7 +242,7 @@ class TopicsBench:
         return results[0].samples[-1].at_s if results[0].samples else -SAMPLE_S
 
 
-def as_object(plan: Plan, results: Sequence[TopicResult]) -> Mapping[str, object]:
+def as_object(plan: BenchPlan, results: Sequence[TopicResult]) -> Mapping[str, object]:
     """Everything that was measured, in the documented JSON shape."""
     return {
         "records": plan.stream.records,

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from lastword import __version__
 from lastword.cli.support.app_context import AppContext, SharedOption
-from lastword.cli.support.failure import Failure
+from lastword.cli.support.failure import CommandFailure
 from lastword.errors import LastwordError
 
 # command -> (module, what it does). Named here so that --help needs to load none of them.
@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except LastwordError as error:
-            raise Failure(error, json_lines=app.json_lines) from error
+            raise CommandFailure(error, json_lines=app.json_lines) from error
 
 
 def _put_shared_options_last(command: click.Command) -> None:

@@ -17,7 +17,7 @@ from lastword.kafka.admin.offsets import LogBounds
 from lastword.topics.cleanability import Cleanability, cleanability
 from lastword.topics.cleaner_log import CleanerRun, last_run, was_marked_uncleanable
 from lastword.topics.partition_files import PartitionFiles, read_partition_files
-from lastword.topics.survey import LogContents, Survey
+from lastword.topics.survey import PartitionContents, Survey
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PartitionCompaction:
     log_end: int
     stable_end: int
     size_bytes: int | None
-    contents: LogContents | None
+    contents: PartitionContents | None
     cleaner: CleanerState | None
 
 

@@ -19,7 +19,7 @@ SurveyProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class LogContents:
+class PartitionContents:
     """What one partition's log holds, superseded records included.
 
     ``duplicates`` are records with a later record of the same key: what compaction is there to
@@ -44,7 +44,7 @@ class Survey:
     murmur2 says. Both are examples; ``split`` and ``misplaced`` are how many there are.
     """
 
-    contents: Mapping[int, LogContents]
+    contents: Mapping[int, PartitionContents]
     split: int = 0
     misplaced: int = 0
     split_keys: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
@@ -131,9 +131,9 @@ class _Counts:
         self._fences = int(FENCE_KEY in self.sizes)
         self.sizes.pop(FENCE_KEY, None)
 
-    def contents(self) -> LogContents:
+    def contents(self) -> PartitionContents:
         alive = [size for size in self.sizes.values() if size is not None]
-        return LogContents(
+        return PartitionContents(
             records=self.records,
             live_keys=len(alive),
             duplicates=self.records - self.keyless - len(self.sizes) - self._fences,

@@ -12,7 +12,7 @@ from lastword.errors import ConfigError, SnapshotError
 from lastword.snapshots.catalog.history_planning import plan_history, require_same_log
 from lastword.snapshots.travel.history import HistoryCommit, HistoryMetadata
 from lastword.snapshots.travel.log_completeness import LogCompleteness
-from tests.unit.snapshots.test_planning import FACTS, HOUR_MS
+from tests.unit.snapshots.test_snapshot_planning import FACTS, HOUR_MS
 
 METADATA = HistoryMetadata(
     number=4,

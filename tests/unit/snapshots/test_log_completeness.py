@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lastword.replicas.topic.protection import ObservedProtection, ProtectionLog
 from lastword.snapshots.travel.log_completeness import protection
-from tests.unit.snapshots.test_planning import FACTS
+from tests.unit.snapshots.test_snapshot_planning import FACTS
 
 NOW_MS = 10_000
 NOW = ObservedProtection(NOW_MS, NOW_MS, {0: 9}, 1000)

@@ -11,7 +11,7 @@ from lastword.replicas.topic.protection import ObservedProtection
 from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.past_sources import PastSources
 from lastword.snapshots.travel.replay import ReplayEnd
-from tests.unit.snapshots.test_planning import METADATA
+from tests.unit.snapshots.test_snapshot_planning import METADATA
 
 NOW = ObservedProtection(1000, 1001, {0: 9}, 0)
 

@@ -12,7 +12,7 @@ from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.rows import decode_row
-from lastword.snapshots.travel.replay import LostChangesError, Replay, ReplayEnd
+from lastword.snapshots.travel.replay import LostChangesError, PastReplay, ReplayEnd
 
 Change = tuple[bytes, bytes | None, int]
 """Key, value or delete, timestamp."""
@@ -55,7 +55,7 @@ def cleaned(log: Sequence[Change], until: int, *, tombstones: bool) -> list[int]
     ]
 
 
-def feed(replay: Replay, log: Sequence[Change], offsets: Sequence[int], size: int) -> None:
+def feed(replay: PastReplay, log: Sequence[Change], offsets: Sequence[int], size: int) -> None:
     """The records from where the replay is, in batches as a reader has them."""
     left = [offset for offset in offsets if offset >= replay.at]
     for i in range(0, len(left), size):
@@ -74,7 +74,7 @@ def feed(replay: Replay, log: Sequence[Change], offsets: Sequence[int], size: in
     replay.end(len(log))
 
 
-def state_of(replay: Replay) -> dict[bytes, bytes]:
+def state_of(replay: PastReplay) -> dict[bytes, bytes]:
     assert replay.size_bytes == sum(len(k) + len(v) for k, v in replay.rows.items())
     return {key: bytes(decode_row(row)[3]) for key, row in replay.rows.items()}
 
@@ -93,7 +93,7 @@ def test_a_log_that_was_cleaned_behind_our_back_is_replayed_exactly_or_refused(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     offsets = cleaned(log, data.draw(st.integers(0, len(log))), tombstones=tombstones)
-    replay = Replay(RecordFilter(Keyspace(1)), cut)
+    replay = PastReplay(RecordFilter(Keyspace(1)), cut)
     replay.begin(trusted=False)
     try:
         feed(replay, log, offsets, size)
@@ -112,10 +112,10 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 ) -> None:
     cut = data.draw(cuts(len(log)))
     start = data.draw(st.integers(0, cut.ceiling if cut.time_ms is None else cut.floor))
-    rows = Replay(RecordFilter(Keyspace(1)), ReplayEnd(start))
+    rows = PastReplay(RecordFilter(Keyspace(1)), ReplayEnd(start))
     rows.begin(trusted=False)
     feed(rows, log, range(len(log)), size)
-    replay = Replay(RecordFilter(Keyspace(1)), cut, start, dict(rows.rows), from_start=False)
+    replay = PastReplay(RecordFilter(Keyspace(1)), cut, start, dict(rows.rows), from_start=False)
     replay.begin(trusted=False)
     until = data.draw(st.integers(0, start))
     feed(replay, log, cleaned(log, until, tombstones=False), size)
@@ -125,9 +125,9 @@ def test_from_a_snapshot_on_only_what_follows_it_must_be_there(
 
 def test_a_stretch_that_is_trusted_may_have_gaps_and_says_that_it_had() -> None:
     log: list[Change] = [(b"a", b"1", 0), (b"a", b"2", 0), (b"b", b"1", 0)]
-    replay = Replay(RecordFilter(Keyspace(1)), ReplayEnd(3))
+    replay = PastReplay(RecordFilter(Keyspace(1)), ReplayEnd(3))
     replay.begin(trusted=True)
     feed(replay, log, [1, 2], 4)
     assert (replay.relied, state_of(replay)) == (True, {b"a": b"2", b"b": b"1"})
     with pytest.raises(LostChangesError):
-        feed(Replay(RecordFilter(Keyspace(1)), ReplayEnd(3)), log, [1, 2], 4)
+        feed(PastReplay(RecordFilter(Keyspace(1)), ReplayEnd(3)), log, [1, 2], 4)

@@ -11,7 +11,7 @@ from lastword.topics.cleaner_gauges import CleanerGauges, cleaner_gauges
 from lastword.topics.compaction import CleanerState, PartitionCompaction
 from lastword.topics.diagnosis import DiagnosisInput, diagnose
 from lastword.topics.partition_files import PartitionFiles, TimedSegment
-from lastword.topics.survey import LogContents
+from lastword.topics.survey import PartitionContents
 
 FILES = PartitionFiles((TimedSegment(0, 900, 1, 1), TimedSegment(10, 100, 1, 1)), None)
 DUE = Cleanability(
@@ -32,7 +32,7 @@ PARTITION = PartitionCompaction(
     log_end=12,
     stable_end=12,
     size_bytes=1000,
-    contents=LogContents(records=12, live_keys=4, duplicates=8),
+    contents=PartitionContents(records=12, live_keys=4, duplicates=8),
     cleaner=CleanerState(FILES, DUE, last_run=None, given_up=False),
 )
 AROUND = DiagnosisInput(

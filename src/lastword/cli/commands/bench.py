@@ -8,7 +8,7 @@ import click
 
 from lastword.bench.change_stream import ChangeStream
 from lastword.bench.plot import svg
-from lastword.bench.topics import Cleaning, Plan, TopicResult, TopicsBench, as_object
+from lastword.bench.topics import BenchPlan, Cleaning, TopicResult, TopicsBench, as_object
 from lastword.cli.subcommands.topic_compaction import local_nodes
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.progress_bar import progress_bar
@@ -66,7 +66,7 @@ def topics(  # noqa: PLR0917 - click passes them by name
     A compacted topic stores, and a restore reads, about one record per key; a topic that
     deletes by age has every change, until it forgets even keys that nobody has changed.
     """
-    plan = Plan(
+    plan = BenchPlan(
         stream=ChangeStream(records, keys, value_size),
         partitions=partitions,
         write_s=milliseconds(duration, what="--duration") / 1000,

@@ -26,7 +26,7 @@ def exit_status(error: errors.LastwordError) -> int:
     return NOT_FOUND_OR_CONFLICT
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """A LastwordError on its way to standard error."""
 
     def __init__(self, error: errors.LastwordError, *, json_lines: bool) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from lastword.cli.settings.table_making import make_table
 from lastword.cli.support.app_context import AppContext
-from lastword.cli.support.progress_bar import Report, progress_bar
+from lastword.cli.support.progress_bar import ProgressReport, progress_bar
 from lastword.cli.support.table_options import TableSpec
 from lastword.cli.support.window_keys import key_object
 from lastword.replicas.progress import OnProgress, RestoreProgress, offsets_done
@@ -60,7 +60,7 @@ def describe_change(change: Change) -> dict[str, object]:
     }
 
 
-def _reporting(report: Report) -> OnProgress:
+def _reporting(report: ProgressReport) -> OnProgress:
     """Adds up the partitions of a restore, and of the sweep that may follow, for one bar."""
 
     def show(progress: list[RestoreProgress]) -> None:

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 
 from lastword.cli.support.output import CommandOutput, printable
 
-Report = Callable[[int, int, str], None]
+ProgressReport = Callable[[int, int, str], None]
 """Called with how much is done, how much there is, and what is being done now."""
 
 _DESCRIPTION_LENGTH_MAX = 60
 
 
 @contextmanager
-def progress_bar(output: CommandOutput, title: str, *, announce: bool = False) -> Iterator[Report]:
+def progress_bar(
+    output: CommandOutput, title: str, *, announce: bool = False
+) -> Iterator[ProgressReport]:
     """A bar; in JSON or without a terminal there is none.
 
     What takes minutes is still announced by a line, with its first report.
@@ -44,7 +46,7 @@ def progress_bar(output: CommandOutput, title: str, *, announce: bool = False) -
         yield report
 
 
-def announcement(output: CommandOutput, title: str) -> Report:
+def announcement(output: CommandOutput, title: str) -> ProgressReport:
     """For what is done beside other things that print: a line with its first report, no bar."""
     return _Announcement(output, title)
 

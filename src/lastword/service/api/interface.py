@@ -272,7 +272,7 @@ _ABOUT_THE_SERVICE = (
         summary="Whether the process lives",
         access=Access.NONE,
         handler=routes_service.health,
-        answer=Content("it does", shapes_status.Health),
+        answer=Content("it does", shapes_status.ServiceHealth),
     ),
     Operation(
         id="ready",

@@ -10,7 +10,7 @@ from lastword.service.http.answers import JSON, OCTETS, SECURITY_HEADERS, HttpAn
 from lastword.service.http.problems import RefusedError
 from lastword.table.entry import Answer, RawEntry
 
-Found = Answer[RawEntry | None]
+FoundEntry = Answer[RawEntry | None]
 
 # Caches may keep a value, but must ask whether its version is still the current one.
 _REVALIDATE: HttpHeader = (b"cache-control", b"no-cache")
@@ -34,7 +34,7 @@ def read_key(
 def entry_answer(
     served: ServedTable,
     entry: RawEntry | None,
-    found: Found | None,
+    found: FoundEntry | None,
     headers: Mapping[bytes, bytes],
 ) -> HttpAnswer:
     """The same for an entry that was read before; ``found`` says how current it is, if it is."""
@@ -72,7 +72,7 @@ def has_etag(header: bytes, etag: bytes) -> bool:
     return any(each.strip().removeprefix(b"W/") == etag for each in header.split(b","))
 
 
-def key_not_found(found: Found | None = None) -> RefusedError:
+def key_not_found(found: FoundEntry | None = None) -> RefusedError:
     """No such key; its name is not repeated, for it may be anything."""
     headers = {} if found is None else {"lastword_contact_age": f"{found.contact_age_s:.3f}"}
     if found is not None and found.stale:

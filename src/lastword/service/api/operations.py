@@ -82,7 +82,7 @@ class RequestCall:
         self._auth.caller(given, fresh=True).require(needed, self.served.name)
 
 
-Handler = Callable[[RequestCall], Awaitable[ASGIApp]]
+OperationHandler = Callable[[RequestCall], Awaitable[ASGIApp]]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Operation:
     path: str
     summary: str
     access: Access
-    handler: Handler
+    handler: OperationHandler
     serves: Serves
     answer: Content
     query: type[msgspec.Struct] = NoQuery

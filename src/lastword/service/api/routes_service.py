@@ -5,7 +5,7 @@ from __future__ import annotations
 from lastword import __version__
 from lastword.exposition import MEDIA_TYPE
 from lastword.service.api.operations import RequestCall
-from lastword.service.api.shapes_status import Health, Instance, Instances, ServiceReadiness
+from lastword.service.api.shapes_status import Instance, Instances, ServiceHealth, ServiceReadiness
 from lastword.service.http.answers import JSON, HttpAnswer, body_of, document
 from lastword.service.http.auth import Access
 from lastword.service.http.tokens import EVERY_TABLE
@@ -15,7 +15,7 @@ from lastword.service.observe.table_status import is_ready, readiness
 
 async def health(call: RequestCall) -> HttpAnswer:
     """The process lives and its event loop turns."""
-    return document(Health())
+    return document(ServiceHealth())
 
 
 async def ready(call: RequestCall) -> HttpAnswer:

@@ -91,7 +91,7 @@ class Tables(Struct):
     tables: list[TableSummary]
 
 
-class Health(Struct):
+class ServiceHealth(Struct):
     """The process answers."""
 
     status: Literal["alive"] = "alive"

@@ -36,7 +36,7 @@ from lastword.spark.topic_frame import topic_frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from lastword.snapshots.catalog.planning import SnapshotPlan
+    from lastword.snapshots.catalog.snapshot_planning import SnapshotPlan
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class SnapshotJob:
 
     def run(self, *, full: bool = False) -> SnapshotReport:
         """Take one snapshot; raises SnapshotError when it is none, and then nothing has changed."""
-        from lastword.snapshots.catalog.planning import plan_snapshot  # noqa: PLC0415
+        from lastword.snapshots.catalog.snapshot_planning import plan_snapshot  # noqa: PLC0415
 
         started = self._clock.monotonic()
         with Admin(self._connection) as admin:

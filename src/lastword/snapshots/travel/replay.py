@@ -26,7 +26,7 @@ class ReplayEnd:
 
 
 @dataclass
-class Replay:
+class PastReplay:
     """Applies changes in the order of offsets, stretch by stretch, and refuses to miss any.
 
     ``rows`` are as stores keep them, and those at the offset ``at``; ``from_start`` says that they

@@ -21,11 +21,11 @@ from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.log_completeness import LogCompleteness, log_completeness
 from lastword.snapshots.travel.moments import Moment
 from lastword.snapshots.travel.past_sources import PastSources, Target, read_past_sources
-from lastword.snapshots.travel.replay import LostChangesError, Replay, ReplayEnd
+from lastword.snapshots.travel.replay import LostChangesError, PastReplay, ReplayEnd
 
 log = logging.getLogger(__name__)
 
-Replays = dict[int, Replay]
+Replays = dict[int, PastReplay]
 SizeListener = Callable[[int], None]
 """Called now and then with how many bytes of rows there are so far; may raise to give up."""
 
@@ -42,7 +42,7 @@ class Past:
     rows: Mapping[int, Mapping[bytes, bytes]]
 
 
-class Route(NamedTuple):
+class TravelRoute(NamedTuple):
     """Where to begin, and whether to go by the history before the log."""
 
     base: Snapshot | None
@@ -117,7 +117,7 @@ class TimeTravel:
         known: PastSources,
         cuts: dict[int, ReplayEnd],
         found: LogCompleteness,
-        route: Route,
+        route: TravelRoute,
         progress: SizeListener,
     ) -> Replays:
         replays = self._begin(route.base, cuts, progress)
@@ -130,7 +130,7 @@ class TimeTravel:
         self, base: Snapshot | None, cuts: Mapping[int, ReplayEnd], progress: SizeListener
     ) -> Replays:
         if base is None:
-            return {p: Replay(self._filter, cut) for p, cut in cuts.items()}
+            return {p: PastReplay(self._filter, cut) for p, cut in cuts.items()}
         from lastword.snapshots.travel.delta_reads import read_batches  # noqa: PLC0415 - loads deltalake
         from lastword.snapshots.travel.snapshot_source import store_rows  # noqa: PLC0415
 
@@ -142,7 +142,7 @@ class TimeTravel:
             for batch in read_batches(self._location.snapshots, base.delta_version, partition):
                 rows.update(store_rows(batch))
             at = base.metadata.offsets[partition]
-            replays[partition] = Replay(self._filter, cut, at, rows, from_start=False)
+            replays[partition] = PastReplay(self._filter, cut, at, rows, from_start=False)
             progress(_size(replays))
         return replays
 
@@ -205,17 +205,22 @@ class TimeTravel:
         return Past(position, {p: replay.rows for p, replay in replays.items()})
 
 
-def _routes(known: PastSources, target: Target, *, ages: bool) -> list[Route]:
+def _routes(known: PastSources, target: Target, *, ages: bool) -> list[TravelRoute]:
     """The ways to a past state, the cheapest first."""
-    exact = [] if target.snapshot is None else [Route(target.snapshot, False)]
+    exact = [] if target.snapshot is None else [TravelRoute(target.snapshot, False)]
     if ages:
         return exact
     base, history = known.base_of(target.cuts), bool(known.history)
-    routes = [] if base is None else [Route(base, history)]
-    return [*exact, *routes, *([Route(None, True)] if history else []), Route(None, False)]
+    routes = [] if base is None else [TravelRoute(base, history)]
+    return [
+        *exact,
+        *routes,
+        *([TravelRoute(None, True)] if history else []),
+        TravelRoute(None, False),
+    ]
 
 
-def _trusted(found: LogCompleteness, partition: int, replay: Replay, start: int) -> bool:
+def _trusted(found: LogCompleteness, partition: int, replay: PastReplay, start: int) -> bool:
     """Whether the log has all that the replay needs of it from ``start`` on, gaps or not."""
     if found.holds(partition, start):
         return True
