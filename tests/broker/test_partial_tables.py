@@ -141,7 +141,7 @@ def test_a_write_whose_partition_leaves_before_it_is_read_back_is_not_written_tw
 ) -> None:
     table = open_partial(tables, topic.name, {0, 1}, **RAW)
     parts = table._lifecycle.parts
-    writer = parts.writer
+    writer = parts.writers.path
     assert isinstance(writer, ReadYourWrites)
     wait_for = writer._wait_for
 

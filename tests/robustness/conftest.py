@@ -13,7 +13,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.kafka.connection import Connection
-from lastword.kafka.log import kafka_log
+from lastword.kafka.log import consumer_reader
 from lastword.testing.plugin import EAGER
 from tests.support.real_topic import MakeTopic, RealTopic
 from tests.support.table_process import TableProcesses
@@ -80,4 +80,4 @@ def processes(connection: Connection, tmp_path: Path) -> Iterator[TableProcesses
 def trickling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables read one record per fetch, so that no tombstone waits in a queue of the reader."""
     trickle = {"queued.min.messages": 1, "max.partition.fetch.bytes": 1}
-    monkeypatch.setattr(kafka_log, "_SETTINGS", dict(kafka_log._SETTINGS) | trickle)
+    monkeypatch.setattr(consumer_reader, "_SETTINGS", dict(consumer_reader._SETTINGS) | trickle)
