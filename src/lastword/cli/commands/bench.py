@@ -31,14 +31,16 @@ def bench() -> None:
 @click.option("--value-size", type=SIZE, default=200, show_default=True, help="Bytes of a value.")
 @click.option("--partitions", type=int, default=1, show_default=True, help="Of each topic.")
 @click.option(
-    "--duration", default="30s", show_default=True, help="Spread the writing over so long."
+    "--duration", default="30s", show_default=True, help="Spread the writes over this time."
 )
-@click.option("--watch", default="2m", show_default=True, help="Then look on for at most so long.")
+@click.option(
+    "--watch", default="2m", show_default=True, help="Then observe for at most this time."
+)
 @click.option(
     "--retention",
     default="1h",
     show_default=True,
-    help="After which the topics that delete do so; brokers look every five minutes.",
+    help="When the topics that delete drop records; brokers check every five minutes.",
 )
 @click.option(
     "--plot",
@@ -59,7 +61,7 @@ def topics(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Compare a compacted, a `compact,delete` and a `delete` topic.
 
-    Writes the same changes to three topics of its own, looks at their sizes until the cleaner has
+    Writes the same changes to three topics of its own, samples their sizes until the cleaner has
     nothing left to do, brings an empty table to the end of each, and deletes them again. How often
     the cleaner ran is known of a broker on this machine only.
 

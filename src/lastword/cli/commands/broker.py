@@ -63,7 +63,7 @@ def start(
 ) -> None:
     """Start the local broker and leave it running.
 
-    Returns once it answers. All other commands then find it by themselves. The first start
+    Returns once it answers. All other commands then find it automatically. The first start
     fetches Kafka's jars (47 MB); later ones need no network.
 
     With --secure it asks for a login (SASL/PLAIN). The password is made here and kept in

@@ -40,7 +40,7 @@ _COLUMNS = (
 
 _location = click.option(
     "--location",
-    metavar="PLACE",
+    metavar="LOCATION",
     help="A directory or an address such as s3a://bucket/path.  [default: HOME/snapshots]",
 )
 
