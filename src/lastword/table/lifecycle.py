@@ -119,6 +119,9 @@ class Lifecycle:
             self._queries = Queries(raw, parts.decoder)
             self._writes = Writes(raw, parts.decoder)
             replicas = parts.replicas
+            if (owned := raw.owned) is not None:
+                self._metrics.gauge("owned_partitions", lambda: len(owned.owned_partitions))
+                self._metrics.gauge("owned_requests_waiting", lambda: owned.waiting)
             self._metrics.gauge("contact_age_seconds", lambda: replicas.freshness().contact_age_s)
             self.machine.move(TableState.RESTORING)
             try:

@@ -76,7 +76,8 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         evicts = _evicts(config, opened)
         mark = _sole_writer_mark(config) if evicts else None
         keyspace = Keyspace(partitions, decoder.key.suffix_bytes)
-        record_filter = RecordFilter(keyspace, decoder.validator(), mark)
+        owned = config.writes == "owned"
+        record_filter = RecordFilter(keyspace, decoder.validator(), mark, owned=owned)
         log_source = KafkaLog(config.connection)
         following = Following(
             config.connection,

@@ -16,6 +16,7 @@ _WHY = {
     "quarantined_records_total": "that cannot be decoded are dropped",
     "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
     "bad_expiries_total": "with an expiry that makes no sense are kept as if they had none",
+    "foreign_records_total": "did not come through an owner, and are applied all the same",
 }
 
 
@@ -26,14 +27,18 @@ class DroppedRecords:
         self._topic = topic
         self._counters = {name: metrics.counter(name) for name in _WHY}
 
-    def count(self, batch: Batch, filtered: FilteredBatch) -> None:
-        """Take in one verdict."""
+    def count(self, batch: Batch, filtered: FilteredBatch, *, live: bool) -> None:
+        """Take in one verdict; ``live`` if the batch did not come with a restore.
+
+        What was written before a table had owners is not foreign.
+        """
         amounts = (
             filtered.keyless,
             filtered.misplaced,
             len(filtered.quarantined),
             len(batch.unreadable_headers),
             filtered.bad_expiries,
+            filtered.foreign if live else 0,
         )
         for (name, counter), amount in zip(self._counters.items(), amounts, strict=True):
             if amount and not counter.value:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 
 from lastword.errors import TopicUnfitError
 from lastword.keyspace import Keyspace
-from lastword.records import Batch, Header, Record, TableRules, Validate
+from lastword.records import (
+    FENCE_KEY,
+    REQUEST_HEADER,
+    Batch,
+    Header,
+    Record,
+    TableRules,
+    Validate,
+)
 from lastword.replicas.apply.checkpoint import Quarantined
 
 
@@ -25,6 +33,7 @@ class FilteredBatch:
     misplaced: int = 0
     quarantined: list[Quarantined] = field(default_factory=list)
     bad_expiries: int = 0
+    foreign: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +41,15 @@ class RecordFilter:
     """The rules of one topic; the same for each of its partitions.
 
     ``sole_writer`` is the header that every record must carry where only one table may write. With
-    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may.
+    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may. With
+    ``owned`` the records that no owner wrote are counted.
     """
 
     keyspace: Keyspace
     validate: Validate | None = None
     sole_writer: Header | None = None
     takes_empty_keys: bool = False
+    owned: bool = False
 
     @property
     def rules(self) -> TableRules:
@@ -52,12 +63,24 @@ class RecordFilter:
         rows = batch.table_rows(self.rules, self.validate)
         bad = [Quarantined(batch.partition, *refused) for refused in rows.refused]
         return FilteredBatch(
-            rows.puts, rows.deletes, rows.keyless, rows.misplaced, bad, rows.bad_expiries
+            rows.puts,
+            rows.deletes,
+            rows.keyless,
+            rows.misplaced,
+            bad,
+            rows.bad_expiries,
+            _foreign(batch) if self.owned else 0,
         )
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
         """The records that belong to the table, every change of a key among them."""
         return batch.table_records(self.rules)
+
+
+def _foreign(batch: Batch) -> int:
+    """How many of the records no owner wrote."""
+    owned = sum(1 for _ in batch.header_values(REQUEST_HEADER))
+    return len(batch) - owned - batch.keys.count(FENCE_KEY)
 
 
 def _refuse_foreign(batch: Batch, mark: Header) -> None:

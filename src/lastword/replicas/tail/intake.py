@@ -49,6 +49,7 @@ class Intake:
             return
         follower, capabilities = replica.follower, replica.store.capabilities
         budget = 0 if follower.live else capabilities.restore_batch_bytes
+        live = follower.live
         with replica.lock:
             filtered = follower.accept(batch, gather=budget > 0)
             if replica.ready:
@@ -61,7 +62,7 @@ class Intake:
         self._blocked.discard(batch.partition)
         self._troubles.on_read(batch.partition)
         self._count_applied.add(len(batch))
-        self._dropped.count(batch, filtered)
+        self._dropped.count(batch, filtered, live=live)
         if not follower.live and self._hooks.listener is not None:
             self._hooks.listener.on_batch(
                 replica.topic, batch.partition, follower.offsets.next_offset, len(batch)
