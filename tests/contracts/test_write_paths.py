@@ -13,7 +13,7 @@ from lastword.testing.write_path_contract import (
     MESSAGE_BYTES_MAX,
     PARTITIONS,
     PATIENT_S,
-    WritePathContract,
+    PlainWritePathContract,
 )
 from lastword.writer.direct import DirectWriter
 from lastword.writer.event_log import SETTINGS, event_path
@@ -28,12 +28,12 @@ def direct(connection: Connection, topic: str, timeout_s: float) -> DirectWriter
     return DirectWriter(connection, topic, batch_bytes=MESSAGE_BYTES_MAX, timeout_s=timeout_s)
 
 
-class TestDirectWriter(WritePathContract):
+class TestDirectWriter(PlainWritePathContract):
     def make_path(self, connection: Connection, topic: str, timeout_s: float) -> DirectWriter:
         return direct(connection, topic, timeout_s)
 
 
-class TestEventPath(WritePathContract):
+class TestEventPath(PlainWritePathContract):
     def make_path(self, connection: Connection, topic: str, timeout_s: float) -> DirectWriter:
         return event_path(connection, topic, timeout_s=timeout_s)
 
@@ -41,7 +41,7 @@ class TestEventPath(WritePathContract):
         admin.create(name, partitions=PARTITIONS, replication=1, settings=SETTINGS | settings)
 
 
-class TestSoleWriterThatReadsItsWrites(ReadYourWritesContract):
+class TestSoleWriterThatReadsItsWrites(ReadYourWritesContract, PlainWritePathContract):
     def make_waiting_path(
         self, connection: Connection, topic: str, timeout_s: float, wait_for: WaitFor
     ) -> SoleWriter:
