@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
 from lastword.errors import ConfigError, ConflictError, InvalidRecordError
 from lastword.records import ABSENT, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
+from lastword.table.writing.loop_answers import LoopAnswers
 from lastword.table.writing.writes import TOMBSTONE
+from lastword.testing import wait_until
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.requests import Applied
 from tests.support.tables import Tables
 
 pytestmark = pytest.mark.broker
@@ -128,3 +135,49 @@ def test_one_process_opens_a_topic_for_owned_writes_once(
     assert owned.state
     with pytest.raises(ConfigError, match="already"):
         tables.open(topic, writes="owned", application_id=topic)
+
+
+def test_coroutines_are_answered_without_a_thread_each(owned: Table) -> None:
+    raw = owned.raw.owned
+    assert raw is not None
+
+    async def count() -> tuple[list[Result], int]:
+        answers = LoopAnswers(raw)
+        wakes = 0
+        deliver = answers.deliver
+
+        def counted(results: Sequence[tuple[int, Result]]) -> None:
+            nonlocal wakes
+            wakes += 1
+            deliver(results)
+
+        answers.deliver = counted  # type: ignore[method-assign]
+        requests = [raw.request(b"n", "increment", 1) for _ in range(200)]
+        return await asyncio.gather(*map(answers.ask, requests)), wakes
+
+    results, wakes = asyncio.run(count())
+    assert all(isinstance(result, Applied) for result in results)
+    assert owned.get("n", consistency="linearizable") == 200
+    assert wakes < 100  # the loop wakes up per batch, not per answer
+
+
+def test_records_that_did_not_come_through_an_owner_are_counted(
+    owned: Table, tables: Tables, topic: str
+) -> None:
+    owned.put("a", 1)
+    owned.increment("a")
+    counter = owned.metrics.counter("foreign_records_total")
+    assert counter.value == 0
+    other = tables.open(topic, application_id=f"{topic}-other")
+    other.put("a", 7)
+    wait_until(lambda: counter.value == 1, "the stranger's record is counted")
+    assert owned["a"] == 7
+
+
+def test_a_key_of_an_owned_table_expires_and_is_deleted(owned: Table) -> None:
+    with owned.watch() as changes:
+        owned.put("a", 1, ttl="1s")
+        assert next(changes).value == 1
+        assert next(changes).deleted
+    assert owned.get("a", consistency="linearizable") is None
+    assert owned.put("a", 2, if_version=ABSENT)

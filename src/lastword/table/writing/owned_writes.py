@@ -37,7 +37,7 @@ from lastword.writer.owned.requests import (
     Transact,
     Update,
 )
-from lastword.writer.owned.tickets import Sink
+from lastword.writer.owned.tickets import Sink, Ticket
 from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, WaitFor, unread, unread_here
 
 RawFunction = Callable[[bytes | None], bytes | None]
@@ -85,13 +85,27 @@ class OwnedWrites:
         self._clock = clock
         self._ttl_ms = ttl_ms
 
+    @property
+    def owned_partitions(self) -> set[int]:
+        """The partitions that this process owns, and has taken over, at the moment."""
+        return {p for p, owner in self._path.owners.items() if owner.serving}
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for an owner in this process."""
+        return sum(owner.waiting for owner in self._path.owners.values())
+
     def ask_all(self, requests: Sequence[AnyRequest], timeout_s: float) -> list[Result]:
         """An answer or an error for each request, within that time."""
         return self._path.ask(requests, timeout_s)
 
-    def submit(self, request: AnyRequest, sink: Sink, number: int) -> None:
-        """Have a request decided without waiting; the sink gets the answer under ``number``."""
-        self._path.submit(request, sink, number)
+    def submit(self, request: AnyRequest, sink: Sink, number: int, timeout_s: float) -> Ticket:
+        """Have a request decided without waiting; the sink gets the answer under ``number``.
+
+        An answer that has not come a moment after ``timeout_s`` may never come; what is known then
+        says ``given_up(ticket)``. ``LoopAnswers`` does all of this for coroutines.
+        """
+        return self._path.submit(request, sink, number, timeout_s)
 
     def request(self, key: bytes, operation: str, argument: Any) -> Operate:
         """The request that applies a named operation, for ``submit``."""

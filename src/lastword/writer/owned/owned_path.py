@@ -117,9 +117,11 @@ class OwnedPath:
             self._submit(ticket)
         return waiting.wait(self._clock)
 
-    def submit(self, request: AnyRequest, sink: Sink, number: int) -> None:
+    def submit(self, request: AnyRequest, sink: Sink, number: int, timeout_s: float) -> Ticket:
         """Have a request decided without waiting; the sink gets the answer under ``number``."""
-        self._submit(Ticket(request, sink, number, self._clock.monotonic() + self._owned.timeout_s))
+        ticket = Ticket(request, sink, number, self._clock.monotonic() + timeout_s)
+        self._submit(ticket)
+        return ticket
 
     def read(self, key: bytes) -> bytes | None:
         """The key's current row: no earlier write is missing, whoever acknowledged it."""
