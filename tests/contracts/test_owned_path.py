@@ -13,6 +13,7 @@ from lastword.errors import ConflictError
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.names import owner_transactional_id
 from lastword.kafka.write.fenced import FencedLog, open_fenced_log
+from lastword.kafka.write.fenced.transactional_log import TransactionalLog
 from lastword.records import ABSENT, Position, Version, Write
 from lastword.table.table import Table
 from lastword.testing.write_path_contract import (
@@ -59,20 +60,27 @@ class TestOwnedPath(WritePathContract):
         with ExitStack() as self.opened:
             yield
 
+    def make_log(
+        self, connection: Connection, topic: str, partition: int, name: str, timeout_s: float
+    ) -> FencedLog:
+        """The log that a table would use."""
+        return open_fenced_log(
+            connection,
+            topic,
+            partition,
+            name,
+            batch_bytes=MESSAGE_BYTES_MAX,
+            timeout_s=timeout_s,
+        )
+
     def make_path(self, connection: Connection, topic: str, timeout_s: float) -> OwnedPath:
         table = self.opened.enter_context(
             Table(topic, connection=connection, key="bytes", value="bytes")
         )
 
         def open_log(partition: int) -> FencedLog:
-            return open_fenced_log(
-                connection,
-                topic,
-                partition,
-                owner_transactional_id("tests", topic, partition),
-                batch_bytes=MESSAGE_BYTES_MAX,
-                timeout_s=timeout_s,
-            )
+            name = owner_transactional_id("tests", topic, partition)
+            return self.make_log(connection, topic, partition, name, timeout_s)
 
         owned = OwnedTopic(
             topic=topic,
@@ -106,3 +114,18 @@ class TestOwnedPath(WritePathContract):
             lost.raise_or_version()
         assert [record.value for record in written(connection, topic)] == [b"1", b"2"]
         assert isinstance(won.version, Version)
+
+
+class TestOwnedPathWithTransactions(TestOwnedPath):
+    def make_log(
+        self, connection: Connection, topic: str, partition: int, name: str, timeout_s: float
+    ) -> FencedLog:
+        """The log of a cluster that does not keep fences for plain batches."""
+        return TransactionalLog(
+            connection,
+            topic,
+            partition,
+            name,
+            batch_bytes=MESSAGE_BYTES_MAX,
+            timeout_s=timeout_s,
+        )

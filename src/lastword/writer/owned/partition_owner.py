@@ -176,11 +176,18 @@ class PartitionOwner:
         while not self._stopping.is_set() and self._owned.named() is not None:
             tickets = self._queue.take(_IDLE_S)
             if self._clock.monotonic() - renewed_at >= RENEW_EVERY_S:
-                self._holder.renew()
+                self._renew()
                 renewed_at = self._clock.monotonic()
             if tickets or self._leases_ended():
                 self._commit(claimed(tickets, self._clock.monotonic()))
             self._delete_due()
+
+    def _renew(self) -> None:
+        self._holder.renew()
+        fence = self._holder.fence
+        if fence is not None and fence != self._fence:
+            # Its own new fence record must not look like a successor's.
+            self._fence, self._next_offset = fence, fence.offset + 1
 
     def _step_down(self) -> None:
         """Somebody else owns the partition: let the requests go there."""

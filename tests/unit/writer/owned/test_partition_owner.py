@@ -201,3 +201,13 @@ def test_a_hand_over_finishes_the_batch_and_says_that_it_is_released(lab: OwnerL
     assert b'"released":true' in (lab.log.records[-1].value or b"")
     with pytest.raises(NotOwnerError):
         submit(owner, Put(key=b"a", value=b"3"))
+
+
+def test_a_renewed_fence_is_not_taken_for_a_successors(lab: OwnerLab) -> None:
+    owner = lab.own()
+    ask(owner, increment(b"n"))
+    owner.renew_now()
+    lab.logs[0].lose_answers = 1
+    (answer,) = ask(owner, increment(b"n"))
+    assert isinstance(answer, Applied)
+    assert lab.log.values() == [b"1", b"2"]  # once, though its answer was lost
