@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from lastword.broker.embedded import EmbeddedBroker
 from lastword.clock import SYSTEM_CLOCK
 from lastword.codecs.resolve import codecs_for
 from lastword.errors import ConflictError
@@ -17,10 +18,13 @@ from lastword.kafka.write.fenced.transactional_log import TransactionalLog
 from lastword.records import ABSENT, Position, Version, Write
 from lastword.table.table import Table
 from lastword.testing.write_path_contract import (
+    IMPATIENT_S,
     MESSAGE_BYTES_MAX,
     WritePathContract,
+    write_until_ok,
     written,
 )
+from lastword.writer.outcome import Failed, Indeterminate
 from lastword.writer.owned.conflicts import Conflict
 from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.owned_path import OwnedPath, OwnedTopic
@@ -100,6 +104,26 @@ class TestOwnedPath(WritePathContract):
         path.open()
         self.opened.callback(path.close)
         return path
+
+    def test_what_a_frozen_broker_does_not_answer_is_indeterminate(
+        self, broker: EmbeddedBroker, connection: Connection, topic: str
+    ) -> None:
+        """An owner may be sure that nothing was written; then the log must not have it."""
+        path = self.make_path(connection, topic, IMPATIENT_S)
+        write_until_ok(path, Write(b"key", b"before"))
+        broker.pause()
+        try:
+            unanswered, refused = path.write([Write(b"key", b"1"), Write(b"", b"1")])
+        finally:
+            broker.resume()
+        assert isinstance(refused, Failed)
+        after = write_until_ok(path, Write(b"key", b"after"))
+        path.close()
+        log = written(connection, topic)
+        assert after in {Version(record.partition, record.offset) for record in log}
+        if not isinstance(unanswered, Indeterminate):
+            assert isinstance(unanswered, Failed)
+            assert b"1" not in [record.value for record in log]
 
     def test_a_condition_is_checked_in_the_order_of_the_records(
         self, connection: Connection, topic: str, path: WritePath

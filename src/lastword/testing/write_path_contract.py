@@ -261,7 +261,7 @@ class WritePathContract(ABC):
         self, broker: EmbeddedBroker, connection: Connection, topic: str
     ) -> None:
         path = self.make_path(connection, topic, IMPATIENT_S)
-        _write_until_ok(path, Write(b"before", b"1"))
+        write_until_ok(path, Write(b"before", b"1"))
         broker.pause()
         try:
             unanswered, refused = path.write([Write(b"key", b"1"), Write(b"", b"1")])
@@ -274,7 +274,7 @@ class WritePathContract(ABC):
         with pytest.raises(IndeterminateError, match="may or may not have been written"):
             unanswered.raise_or_version()
         assert isinstance(refused, Failed)
-        after = _write_until_ok(path, Write(b"after", b"1"))
+        after = write_until_ok(path, Write(b"after", b"1"))
         path.close()
         assert after in {Version(r.partition, r.offset) for r in written(connection, topic)}
 
@@ -299,7 +299,7 @@ def written(connection: Connection, topic: str) -> list[Record]:
     return [record for record in read_log(connection, topic) if record.key != FENCE_KEY]
 
 
-def _write_until_ok(path: WritePath, record: Write) -> Version:
+def write_until_ok(path: WritePath, record: Write) -> Version:
     """Where the record is; on a busy machine not every write is answered at once."""
 
     def write() -> Outcome | None:

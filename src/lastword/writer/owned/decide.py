@@ -69,6 +69,20 @@ def decide(
     return Decided(draft, decisions)
 
 
+def refuse_invalid(request: AnyRequest) -> None:
+    """Raise InvalidRecordError if the request could only be refused, whatever is there."""
+    match request:
+        case Put():
+            _refuse_invalid(
+                Write(request.key, request.value, request.headers, request.timestamp_ms)
+            )
+        case Transact():
+            for key, value in request.writes:
+                _refuse_invalid(Write(key, value))
+        case _:
+            _refuse_invalid(Write(request.key, None))
+
+
 def _decide_one(
     request: AnyRequest, draft: Draft, operations: Operations, leases: Leases | None
 ) -> Settle:
@@ -94,7 +108,7 @@ def _decide_one(
 
 
 def _put(request: Put, draft: Draft) -> Settle:
-    _refuse_invalid(Write(request.key, request.value, request.headers, request.timestamp_ms))
+    refuse_invalid(request)
     if not draft.meets(request.key, request.expected):
         return _conflict(request.key, draft)
     index = draft.write(
@@ -128,8 +142,7 @@ def _replace(request: Operate | Update, value: bytes | None, draft: Draft) -> Se
 
 
 def _transact(request: Transact, draft: Draft) -> Settle:
-    for key, value in request.writes:
-        _refuse_invalid(Write(key, value))
+    refuse_invalid(request)
     for key, expected in request.expected:
         if not draft.meets(key, expected):
             return _conflict(key, draft)

@@ -21,7 +21,7 @@ from lastword.keyspace import Keyspace
 from lastword.records import Write
 from lastword.writer.outcome import Outcome
 from lastword.writer.owned.conflicts import outcome_of_result
-from lastword.writer.owned.decide import Result
+from lastword.writer.owned.decide import Result, refuse_invalid
 from lastword.writer.owned.forwarding import Forwarder, question_name
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.members import Members
@@ -156,6 +156,7 @@ class OwnedPath:
                 raise WriteFailedError(
                     f"{self._owned.topic} is closed for writing", hint="open the table again"
                 )
+            refuse_invalid(ticket.request)
             partition = self._partition_of(ticket.request)
         except LastwordError as error:
             ticket.sink.deliver([(ticket.number, error)])
