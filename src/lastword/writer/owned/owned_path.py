@@ -26,9 +26,10 @@ from lastword.writer.owned.forwarding import Forwarder, question_name
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.operations import Operations
+from lastword.writer.owned.owned_partition import OwnedPartition
 from lastword.writer.owned.owned_rows import LocalRows
 from lastword.writer.owned.owners import Owners
-from lastword.writer.owned.partition_owner import OwnedPartition, PartitionOwner
+from lastword.writer.owned.partition_owner import PartitionOwner
 from lastword.writer.owned.peer_messages import decode_question, encode_reply
 from lastword.writer.owned.requests import AnyRequest, Current, Put, Read, Transact
 from lastword.writer.owned.routing import Router

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
-from lastword.clock import Clock
 from lastword.errors import (
     FencedError,
     IndeterminateError,
@@ -29,12 +27,11 @@ from lastword.rows import is_due
 from lastword.writer.owned.decide import Decided, decide
 from lastword.writer.owned.draft import Draft
 from lastword.writer.owned.expiring import ExpiringKeys
-from lastword.writer.owned.leases import Leases
-from lastword.writer.owned.operations import Operations
-from lastword.writer.owned.owned_rows import LocalRows, OwnedRows
+from lastword.writer.owned.owned_partition import OwnedPartition
+from lastword.writer.owned.owned_rows import OwnedRows
 from lastword.writer.owned.request_queue import RequestQueue
 from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error, in_time
-from lastword.writer.owned.verdict import Doubt, LogWitness
+from lastword.writer.owned.verdict import Doubt
 
 log = logging.getLogger(__name__)
 
@@ -47,31 +44,6 @@ RESOLVE_S = 30.0
 STOP_S = 30.0
 _IDLE_S = 0.5
 _BACK_OFF_S = (0.1, 5.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnedPartition:
-    """What an owner works with.
-
-    ``named`` is the plan's number while the plan names this process as the owner, else None.
-    ``leases`` are those of a table that keeps leases.
-    """
-
-    topic: str
-    partition: int
-    instance: str
-    open_log: Callable[[], FencedLog]
-    local: LocalRows
-    log_start: Callable[[], int]
-    witness: LogWitness
-    operations: Operations
-    leases: Leases | None
-    named: Callable[[], int | None]
-    batch_bytes: int
-    clock: Clock
-
-    def __str__(self) -> str:
-        return f"{self.topic}, partition {self.partition}"
 
 
 class PartitionOwner:
