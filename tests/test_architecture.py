@@ -48,7 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),
-    frozenset({"lastword", "testing", "service"}),
+    frozenset({"lastword", "testing", "service", "patterns"}),
     frozenset({"cli"}),
 )
 

@@ -34,6 +34,7 @@ BLIND_EXCEPTS: dict[str, str] = {
     "src/lastword/service/http/admission.py": "every failure becomes a logged 500",
     "src/lastword/service/http/last_resort.py": "every failure becomes a logged 500",
     "src/lastword/table/listening.py": "user code may raise anything",
+    "src/lastword/patterns/config_store.py": "user code may raise anything",
     "src/lastword/replicas/tail/replica_starter.py": "the tailing thread raises it",
     "src/lastword/replicas/tail/inbox.py": "whoever called raises it",
     "src/lastword/replicas/tail/tailer.py": "the table must learn why its thread ended",

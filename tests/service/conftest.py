@@ -144,6 +144,7 @@ def serve(connection: Connection, topic: str, tmp_path: Path) -> Iterator[Serve]
             *,
             limits: Limits | None = None,
             table_options: dict[str, Any] | None = None,
+            mount_options: dict[str, Any] | None = None,
             wait: bool = True,
             **options: Any,
         ) -> Serving:
@@ -159,7 +160,7 @@ def serve(connection: Connection, topic: str, tmp_path: Path) -> Iterator[Serve]
                 "state_dir": tmp_path / f"state-{port}",
             }
             table = Table(topic, **(given | (table_options or {})))
-            service = Service(config, [Mount(table, "/table")])
+            service = Service(config, [Mount(table, "/table", **(mount_options or {}))])
             running.enter_context(service)
             if wait:
                 table.wait_ready()

@@ -35,7 +35,8 @@ class Cluster:
 
     One per process and application id. The instances agree on who owns which partition by the plan
     that their leader writes to the control topic. An ``instance_id`` that stays the same over
-    restarts is optional. ``close`` leaves the group at once.
+    restarts is optional. A ``guest`` owns only what nobody else offers to own, so that a process
+    that comes and goes moves nothing. ``close`` leaves the group at once.
 
     >>> with Cluster(connection, "shop") as cluster:                          # doctest: +SKIP
     ...     cluster.offer("carts", 8, on_plan=print, lags=dict)
@@ -49,6 +50,7 @@ class Cluster:
         *,
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
+        guest: bool = False,
         clock: Clock = SYSTEM_CLOCK,
         metrics: Metrics | None = None,
     ) -> None:
@@ -57,7 +59,7 @@ class Cluster:
         self._connection, self._clock = connection, clock
         self._restarts = instance_id is not None
         self._admin = Admin(connection, clock=clock)
-        self._offers = Offers(self.instance_id)
+        self._offers = Offers(self.instance_id, guest=guest)
         self._lookout = Lookout(self.instance_id, alarm=self._wake, clock=clock)
         self._peers = Peers(
             peer or PeerSettings(), application_id, self.instance_id, watch=self._lookout.judge

@@ -111,6 +111,7 @@ class Report(msgspec.Struct, frozen=True):
 
     offers: dict[str, int] = {}
     lags: dict[str, dict[int, int]] = {}
+    guest: bool = False
 
 
 def describe_members(
@@ -125,10 +126,9 @@ def describe_members(
     members = {}
     for name, address in addresses.items():
         if name in reports:
-            offers = reports[name].offers
+            members[name] = PlanMember(address, reports[name].offers, reports[name].guest)
         elif name in known and known[name].address == address:
-            offers = known[name].offers
+            members[name] = known[name]
         else:
-            offers = {}
-        members[name] = PlanMember(address, offers)
+            members[name] = PlanMember(address)
     return members

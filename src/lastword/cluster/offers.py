@@ -25,8 +25,9 @@ class _Offer(NamedTuple):
 class Offers:
     """Every offer of this instance; safe from any thread. Calls of ``on_plan`` never overlap."""
 
-    def __init__(self, instance_id: str) -> None:
+    def __init__(self, instance_id: str, *, guest: bool = False) -> None:
         self.address = ""
+        self._guest = guest
         self._me = instance_id
         self._offers: dict[str, _Offer] = {}
         self._plan: Plan | None = None
@@ -70,6 +71,7 @@ class Offers:
         return Report(
             offers={topic: offer.partitions for topic, offer in offers.items()},
             lags={topic: dict(offer.lags()) for topic, offer in offers.items()},
+            guest=self._guest,
         )
 
     def assignment(self, plan: Plan, topic: str, partition: int) -> Assignment | None:

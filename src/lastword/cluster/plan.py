@@ -17,11 +17,13 @@ NO_OWNER = ""
 class PlanMember(msgspec.Struct, frozen=True):
     """One member: where its peer endpoint listens, and the topics it offers to own.
 
-    ``offers`` maps each topic to the number of its partitions.
+    ``offers`` maps each topic to the number of its partitions. A ``guest`` stays for a moment
+    only, as a command does: it owns partitions of a topic while nobody else offers that topic.
     """
 
     address: str
     offers: dict[str, int] = {}
+    guest: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -26,7 +26,8 @@ def make_plan(
     """The plan that follows ``previous``.
 
     Equal arguments give equal plans. A partition without an owner goes to the least loaded member
-    that offers its topic; among equals, to the one with the smallest lag.
+    that offers its topic; among equals, to the one with the smallest lag. Guests get none while
+    another member offers the topic.
     """
     shares = _Shares(members, lags or {})
     orphans = []
@@ -66,7 +67,12 @@ class _Shares:
                 known = self._partitions.get(topic, 0)
                 self._partitions[topic] = max(known, partitions)
                 self._offering.setdefault(topic, []).append(name)
-        self._offers = {name: sorted(members[name].offers) for name in members}
+        for topic, names in self._offering.items():
+            self._offering[topic] = [name for name in names if not members[name].guest] or names
+        self._offers = {
+            name: sorted(topic for topic in members[name].offers if name in self._offering[topic])
+            for name in members
+        }
         self._load = Counter(dict.fromkeys(sorted(members), 0))
         self._owner: dict[Place, str] = {}
         self._before: dict[Place, str] = {}

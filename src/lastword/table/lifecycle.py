@@ -225,6 +225,7 @@ class Lifecycle:
                 keyspace,
                 operations=ValueOperations(config.decoder.value),
                 ttl_ms=config.ttl_ms,
+                decides_all=config.writes == "owned",
                 wait_for=parts.replicas.wait_for,
                 clock=config.clock,
             )

@@ -37,7 +37,6 @@ from lastword.table.table_config import (
     DEFAULT_APPLICATION_ID,
     InstanceConfig,
     TableConfig,
-    WriteMode,
     check_write_mode,
 )
 from lastword.table.table_state import StateListener, TableState
@@ -46,6 +45,7 @@ from lastword.table.writing.locks import Locks
 from lastword.table.writing.safe_writes import Consistency, SafeWrites, check_consistency
 from lastword.table.writing.table_writes import TableWrites
 from lastword.table.writing.writes import Writes
+from lastword.writer.write_mode import WriteMode
 
 READY_STALL_S = 120.0
 _ABSENT = object()
@@ -57,7 +57,8 @@ class Table(TableWrites):
     Opening checks the topic, restores to the end of the log and then serves; a write is
     acknowledged by the cluster and readable here when it returns. ``query`` holds the same reads
     with the position they were answered at. ``writes`` says which writes the owner of a partition
-    decides: none ("direct"), those with a condition ("conditional"), or all ("owned").
+    decides: none ("direct"), those with a condition ("conditional"), or all ("owned"). A process
+    that lives for a moment joins the other instances as a ``guest`` and moves no partition.
 
     >>> with Table("user-profiles", bootstrap_servers="localhost:9092") as users:  # doctest: +SKIP
     ...     users.put("user-1", {"name": "Alice"})
@@ -87,6 +88,7 @@ class Table(TableWrites):
         writes: WriteMode = "direct",
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
+        guest: bool = False,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         check_write_mode(writes)
@@ -109,7 +111,7 @@ class Table(TableWrites):
             ttl_ms=None if ttl is None else ttl_ms_of(ttl),
             clock=clock,
             writes=writes,
-            instance=InstanceConfig(instance_id=instance_id, peer=peer),
+            instance=InstanceConfig(instance_id=instance_id, peer=peer, guest=guest),
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
         self._table_locks = Locks(config)

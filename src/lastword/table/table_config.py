@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from lastword.clock import Clock
 from lastword.cluster.peers.settings import PeerSettings
@@ -15,11 +15,9 @@ from lastword.replicas.versions.versions import VersionLimit
 from lastword.snapshots.catalog.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
+from lastword.writer.write_mode import WriteMode
 
 DEFAULT_APPLICATION_ID = "lastword"
-
-WriteMode = Literal["direct", "conditional", "owned"]
-"""Which writes the owner of a partition decides: none, those with a condition, or all."""
 
 
 def check_write_mode(mode: WriteMode) -> None:
@@ -33,10 +31,14 @@ def check_write_mode(mode: WriteMode) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceConfig:
-    """How this process appears to the other instances of its application."""
+    """How this process appears to the other instances of its application.
+
+    A ``guest`` comes and goes: it owns a partition only while no other instance can.
+    """
 
     instance_id: str | None = None
     peer: PeerSettings | None = None
+    guest: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.commands.put import LineParser
+from lastword.cli.commands.data.put import LineParser
 from lastword.cli.support.sizes import SIZE, as_duration, as_size
 from lastword.cli.support.table_options import TableSpec
 from lastword.codecs.windowed import SessionKey, WindowedKey

@@ -224,3 +224,24 @@ def test_a_hundred_members_and_a_thousand_partitions_are_planned_with_little_wor
     finally:
         sys.setprofile(None)
     assert calls < 1_500_000
+
+
+def test_a_guest_owns_only_what_nobody_else_offers() -> None:
+    guest = PlanMember("guest:1", {"carts": 7, "users": 1}, guest=True)
+    alone, joined, left = plans(
+        {"guest": guest},
+        {"guest": guest, "i1": PlanMember("i1:1", {"carts": 7})},
+        {"guest": guest},
+    )
+    assert set(alone.owners["carts"]) == {"guest"}
+    assert set(joined.owners["carts"]) == {"i1"}
+    assert joined.owners["users"] == ["guest"]
+    assert left.owners == alone.owners
+
+
+def test_a_guest_that_comes_and_goes_moves_nothing() -> None:
+    stay = {name: PlanMember(f"{name}:1", TOPICS) for name in ("i1", "i2")}
+    before, during, after = plans(
+        stay, stay | {"guest": PlanMember("guest:1", TOPICS, guest=True)}, stay
+    )
+    assert before.owners == during.owners == after.owners

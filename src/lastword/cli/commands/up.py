@@ -7,11 +7,11 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import click
 
-from lastword.cli.commands.watch import print_change
+from lastword.cli.commands.data.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
 from lastword.cli.settings.local_registry import local_registry
@@ -63,7 +63,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
             # Not before: what the pipelines write, the catalog knows by now.
             specs = [table_spec(app, name, flags) for name, flags in mounts.items()]
             runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
-            tables = [running.enter_context(open_table(app, s, store=s.store)) for s in specs]
+            tables = [running.enter_context(_opened(app, spec)) for spec in specs]
             for spec, table in zip(specs, tables, strict=True):
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
@@ -141,6 +141,10 @@ def _mounts(app: AppContext, pipelines: Sequence[Pipeline]) -> dict[str, dict[st
     return {name: {"mount": mount} for name, mount in DEMO_MOUNTS.items() if name in there}
 
 
+def _opened(app: AppContext, spec: TableSpec) -> AbstractContextManager[Table]:
+    return open_table(app, spec, store=spec.store, writes=spec.writes, guest=False)
+
+
 def _serve(
     app: AppContext,
     specs: list[TableSpec],
@@ -150,10 +154,9 @@ def _serve(
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
     # Loads Starlette and Granian, which few commands need.
-    from lastword.cli.settings.service_settings import service_of, show_first_token
-    from lastword.service import Mount
+    from lastword.cli.settings.service_settings import mounted, service_of, show_first_token
 
-    mounts = [Mount(table, spec.mount) for spec, table in zip(specs, tables, strict=True)]
+    mounts = [mounted(table, spec) for spec, table in zip(specs, tables, strict=True)]
     service = service_of(app, mounts, [pipeline.metrics for pipeline in pipelines])
     show_first_token(app)
     running.enter_context(service)

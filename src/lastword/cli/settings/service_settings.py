@@ -15,6 +15,7 @@ from lastword.home import HomeFolder
 from lastword.metrics import Metrics
 from lastword.service import Mount, Service, ServiceConfig, TlsFiles, TokenFile
 from lastword.service.http.tokens import EVERY_TABLE
+from lastword.table.table import Table
 
 FIRST_TOKEN = "first"  # noqa: S105 - its name
 
@@ -76,7 +77,12 @@ def service_config(app: AppContext) -> ServiceConfig:
 
 def mount_of(app: AppContext, spec: TableSpec) -> Mount:
     """The table of ``spec`` at its mount; the service starts it."""
-    return Mount(make_table(app, spec, store=spec.store), spec.mount)
+    return mounted(make_table(app, spec, store=spec.store, writes=spec.writes), spec)
+
+
+def mounted(table: Table, spec: TableSpec) -> Mount:
+    """A table at the mount of its settings."""
+    return Mount(table, spec.mount, spec.conditions_required)
 
 
 def _port(app: AppContext) -> int:

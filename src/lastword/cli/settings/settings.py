@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from lastword.kafka.connection import SaslMechanism, SecurityProtocol
+from lastword.writer.write_mode import WriteMode
 
 SettingValue = str | int | bool | Path | None
 
@@ -111,6 +112,31 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
     Setting("registry.port", int, 8081, "the port of the registry that `lastword up` starts"),
+    Setting(
+        "cluster.instance_id",
+        str,
+        None,
+        "the name of this instance, if it is to keep it over restarts; default: a new one",
+    ),
+    Setting(
+        "cluster.host", str, "127.0.0.1", "the address on which other instances reach this one"
+    ),
+    Setting("cluster.port", int, 0, "the port for other instances; 0 is a free one"),
+    Setting(
+        "cluster.advertised_host", str, None, "the name of this host for others; default: the host"
+    ),
+    Setting(
+        "cluster.secret",
+        str,
+        None,
+        "what instances know each other by; default: a file below HOME, for one machine",
+        secret=True,
+    ),
+    Setting("cluster.tls_certificate", Path, None, "PEM file of the certificate for instances"),
+    Setting("cluster.tls_key", Path, None, "PEM file of the certificate's key"),
+    Setting("cluster.tls_key_password", str, None, "opens tls_key", secret=True),
+    Setting("cluster.tls_ca", Path, None, "PEM file of the authority that vouches for instances"),
+    Setting("cluster.tls_mutual", bool, False, "whether instances that connect show theirs, too"),
     Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
     Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
     Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),
@@ -169,6 +195,19 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         str,
         None,
         "how often `lastword up` takes a snapshot: 15m, 1h, ...; default: never",
+    ),
+    Setting(
+        "writes",
+        str,
+        "direct",
+        "which writes the owner of a partition decides: none, those with a condition, or all",
+        choices=get_args(WriteMode),
+    ),
+    Setting(
+        "conditions_required",
+        bool,
+        False,
+        "whether the service refuses writes that do not say which version they replace",
     ),
     Setting("mount", str, None, "the path at which the service has the table, such as /users"),
     Setting(

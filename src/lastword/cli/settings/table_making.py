@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from lastword.cli.settings.instance_settings import instance_settings
 from lastword.cli.settings.snapshot_locations import root_for_reading
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
 from lastword.table.table import Table
+from lastword.writer.write_mode import WriteMode
 
 
-def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
-    """The table of ``spec``, not started yet; ``store`` says where its rows live."""
+def make_table(
+    app: AppContext, spec: TableSpec, *, store: str, writes: WriteMode, guest: bool = False
+) -> Table:
+    """The table of ``spec``, not started yet; ``store`` says where its rows live.
+
+    A command that lives for a moment writes as a ``guest``: it moves no partition.
+    """
+    instance = instance_settings(app, guest=guest)
     key, value = spec.codecs
     return Table(
         spec.topic,
@@ -25,4 +33,8 @@ def make_table(app: AppContext, spec: TableSpec, *, store: str) -> Table:
         snapshots=root_for_reading(app),
         versions=spec.versions,
         ttl=spec.ttl,
+        writes=writes,
+        instance_id=instance.instance_id,
+        peer=instance.peer,
+        guest=instance.guest,
     )

@@ -13,7 +13,7 @@ UNREACHABLE_OR_TIMEOUT = 3
 _INDENT = " " * len("error: ")
 
 _USAGE_ERRORS = (errors.ConfigError, errors.EncodeError, errors.InvalidRecordError)
-_CONFLICTS = (errors.StoreLockedError,)
+_CONFLICTS = (errors.StoreLockedError, errors.LeaseHeldError)
 _TIMEOUTS = (errors.IndeterminateError, errors.NotUpToPositionError)
 
 

@@ -14,14 +14,22 @@ from lastword.replicas.progress import OnProgress, RestoreProgress, offsets_done
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S
 from lastword.table.entry import Change, Entry
 from lastword.table.table import Table
+from lastword.writer.write_mode import WriteMode
 
 
 @contextmanager
-def open_table(app: AppContext, spec: TableSpec, *, store: str = "memory") -> Iterator[Table]:
+def open_table(
+    app: AppContext,
+    spec: TableSpec,
+    *,
+    store: str = "memory",
+    writes: WriteMode = "direct",
+    guest: bool = True,
+) -> Iterator[Table]:
     """The table of ``spec``, ready to answer; for one answer, memory is enough."""
     with ExitStack() as opened:
         with progress_bar(app.output, f"restoring {spec.topic}") as report:
-            table = make_table(app, spec, store=store)
+            table = make_table(app, spec, store=store, writes=writes, guest=guest)
             opened.callback(table.close)
             table.start()
             table.wait_ready(on_progress=_reporting(report))

@@ -18,6 +18,7 @@ from lastword.errors import ConfigError, DecodeError, EncodeError, LastwordError
 if TYPE_CHECKING:
     from lastword.codecs.registry import Registry
     from lastword.table.decoder import BadRecordPolicy
+    from lastword.writer.write_mode import WriteMode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,6 +51,8 @@ class TableSpec:
     ttl: str | None = None
     by_catalog: frozenset[str] = frozenset()
     registry: Callable[[], Registry] | None = None
+    writes: WriteMode = "direct"
+    conditions_required: bool = False
 
     @property
     def key_codec(self) -> CodecSpec:
@@ -130,6 +133,8 @@ def table_spec(
         ttl=_text(values["ttl"]),
         by_catalog=frozenset(known),
         registry=lambda: app.registry,
+        writes=cast("WriteMode", values["writes"]),
+        conditions_required=bool(values["conditions_required"]),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lastword.clock import Clock
 from lastword.metrics import Metrics
+from lastword.service.api.owned_requests import OwnedRequests
 from lastword.service.api.served import ServedTable
 from lastword.service.http.limits import Limits
 from lastword.service.http.pool import Pool
@@ -71,6 +72,7 @@ class Context:
         self.recorders = {
             name: Recorder(served, self.compactions[name], clock) for name, served in tables.items()
         }
+        self.owned_requests = OwnedRequests()
         self._fanouts: dict[str, Fanout] = {}
 
     @property

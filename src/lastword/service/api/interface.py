@@ -14,6 +14,7 @@ from lastword.service.api import (
     shapes,
     shapes_status,
 )
+from lastword.service.api.interface_owned import NAMED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
 from lastword.service.http.auth import Access
 from lastword.service.watch import routes_watch
@@ -34,6 +35,7 @@ _VALUE_BODY = Content(
 )
 _WRITTEN = Content("written, and readable here", shapes.WriteAnswer, headers=("ETag",))
 _WRITE_PROBLEMS = (404, 408, 413, 415, 502, 503, 504)
+_CONDITION_PROBLEMS = (*_WRITE_PROBLEMS, 412, 428)
 _READ_PROBLEMS = (404, 503)
 _PAST_PROBLEMS = (*_READ_PROBLEMS, 410, 507)
 
@@ -65,7 +67,7 @@ _ONE_KEY = (
         headers=shapes.PutHeaders,
         body=_VALUE_BODY,
         answer=_WRITTEN,
-        problems=_WRITE_PROBLEMS,
+        problems=_CONDITION_PROBLEMS,
     ),
     Operation(
         id="delete_key",
@@ -77,8 +79,9 @@ _ONE_KEY = (
         access=Access.WRITE,
         handler=routes_keys.delete_key,
         query=shapes.WriteQuery,
+        headers=shapes.ConditionHeaders,
         answer=_WRITTEN,
-        problems=_WRITE_PROBLEMS,
+        problems=_CONDITION_PROBLEMS,
     ),
 )
 
@@ -177,7 +180,7 @@ _WINDOWED = (
         headers=shapes.PutHeaders,
         body=_VALUE_BODY,
         answer=_WRITTEN,
-        problems=_WRITE_PROBLEMS,
+        problems=_CONDITION_PROBLEMS,
     ),
     Operation(
         id="delete_window",
@@ -188,8 +191,9 @@ _WINDOWED = (
         summary="Delete a key in one window",
         access=Access.WRITE,
         handler=routes_pages.delete_window,
+        headers=shapes.ConditionHeaders,
         answer=_WRITTEN,
-        problems=_WRITE_PROBLEMS,
+        problems=_CONDITION_PROBLEMS,
     ),
 )
 
@@ -319,6 +323,7 @@ _ABOUT_THE_SERVICE = (
 )
 
 OPERATIONS: tuple[Operation, ...] = (
+    *NAMED_OPERATIONS,
     *_ONE_KEY,
     *_MANY_KEYS,
     *_WINDOWED,

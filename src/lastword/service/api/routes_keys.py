@@ -17,9 +17,11 @@ from lastword.errors import (
 )
 from lastword.expiry import ttl_ms_of
 from lastword.records import Version, Write
+from lastword.service.api.conditions import condition_in, condition_of
 from lastword.service.api.key_reads import entry_answer, read_key
 from lastword.service.api.operations import RequestCall
 from lastword.service.api.position_wait import wait_for_versions
+from lastword.service.api.routes_owned import get_from_owner, write_by_owner
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import (
     BatchAnswer,
@@ -50,13 +52,14 @@ async def get_key(call: RequestCall) -> HttpAnswer:
     if query.as_of is not UNSET:
         entry = await past_entry(call, query, key)
         return entry_answer(call.served, entry, None, call.headers)
+    if query.consistency == "linearizable":
+        return await get_from_owner(call, key)
     await settle(call, query)
     return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
 
 
 async def put_key(call: RequestCall) -> HttpAnswer:
     """Write one value."""
-    refuse_conditions(call)
     key = key_in_path(call, call.query)
     call.served.require_readable(key)
     ttl_ms = ttl_in_headers(call)
@@ -65,7 +68,6 @@ async def put_key(call: RequestCall) -> HttpAnswer:
 
 async def delete_key(call: RequestCall) -> HttpAnswer:
     """Write a tombstone."""
-    refuse_conditions(call)
     return await write(call, key_in_path(call, call.query), None)
 
 
@@ -146,8 +148,13 @@ async def settle(call: RequestCall, query: ReadQuery) -> None:
 async def write(
     call: RequestCall, key: bytes, value: bytes | None, ttl_ms: int | None = None
 ) -> HttpAnswer:
-    """Write one record on a thread of its own and answer with its version."""
-    version: Version = await call.context.writes.run(call.served.raw.put, key, value, ttl_ms=ttl_ms)
+    """Write one record, if its condition holds, and answer with its version."""
+    served = call.served
+    expected = condition_of(call.headers, required=served.conditions_required)
+    if expected is not None or served.decided_by_owners:
+        return await write_by_owner(call, key, value, ttl_ms, expected)
+    # Straight to Kafka, on a thread of its own.
+    version: Version = await call.context.writes.run(served.raw.put, key, value, ttl_ms=ttl_ms)
     etag = f'"{version}"'.encode()
     return document(WriteAnswer(str(version)), (b"etag", etag))
 
@@ -175,14 +182,13 @@ def ttl_in_headers(call: RequestCall) -> int | None:
 
 def refuse_conditions(call: RequestCall) -> None:
     """A condition that is ignored would be worse than one that is refused."""
-    for name in (b"if-match", b"if-none-match", b"if-unmodified-since"):
-        if name in call.headers:
-            raise RefusedError(
-                400,
-                "ConditionalWritesUnsupported",
-                f"writes with {name.decode()} are not supported yet",
-                hint="leave the header out to write whatever the current version is",
-            )
+    if condition_of(call.headers, required=False) is not None:
+        raise RefusedError(
+            400,
+            "BadCondition",
+            "a batch has its conditions in its records, not in headers",
+            hint="see if_version of PutRecord in /openapi.json",
+        )
 
 
 def key_in_path(call: RequestCall, query: KeyQuery | WriteQuery) -> bytes:
@@ -195,11 +201,13 @@ def _prepared(
 ) -> Write | LastwordError:
     try:
         key = served.raw_key(record.key.encode(), query.encoding)
+        expected = condition_in(record.if_version, required=served.conditions_required)
         if isinstance(record, DeleteRecord):
-            return Write(key, None)
+            return Write(key, None, expected=expected)
         served.require_readable(key)
         value = served.values.from_json(bytes(record.value))
-        return Write(key, value, ttl_ms=None if record.ttl is UNSET else ttl_ms_of(record.ttl))
+        ttl_ms = None if record.ttl is UNSET else ttl_ms_of(record.ttl)
+        return Write(key, value, expected=expected, ttl_ms=ttl_ms)
     except LastwordError as error:
         return error
 

@@ -13,7 +13,6 @@ from lastword.service.api.keys import Encoding, from_base64url, to_base64url
 from lastword.service.api.operations import RequestCall
 from lastword.service.api.routes_keys import (
     past_state,
-    refuse_conditions,
     settle,
     ttl_in_headers,
     value_in_body,
@@ -62,14 +61,12 @@ async def get_window(call: RequestCall) -> HttpAnswer:
 
 async def put_window(call: RequestCall) -> HttpAnswer:
     """Write the value of one key in one window."""
-    refuse_conditions(call)
     ttl_ms = ttl_in_headers(call)
     return await write(call, _window_in_path(call), await value_in_body(call), ttl_ms)
 
 
 async def delete_window(call: RequestCall) -> HttpAnswer:
     """Write a tombstone for one key in one window."""
-    refuse_conditions(call)
     return await write(call, _window_in_path(call), None)
 
 

@@ -32,6 +32,8 @@ class Mount:
 
     table: Table
     path: str | None = None
+    conditions_required: bool = False
+    """Whether every write must say which version of the key it replaces."""
 
 
 def check_mounts(mounts: Sequence[Mount]) -> None:
@@ -63,6 +65,7 @@ class ServedTable:
         self.table = mount.table
         self.name = mount.table.name
         self.path = mount.path
+        self.conditions_required = mount.conditions_required
         self.raw = mount.table.raw
         self.decoder = mount.table.decoder
         self.values = self.decoder.value
@@ -70,6 +73,11 @@ class ServedTable:
         self.windows = codec if isinstance(codec, WindowedCodec | SessionCodec) else None
         self.keys = codec if self.windows is None else self.windows.inner
         """The codec of the keys that a request names; a window is named beside its key."""
+
+    @property
+    def decided_by_owners(self) -> bool:
+        """Whether owners decide every write, with a condition or without."""
+        return self.raw.owned is not None and self.raw.owned.decides_all
 
     # -- from a request ----------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from lastword.service.http.limits import (
 )
 from lastword.service.http.problems import Problem
 from lastword.writer.outcome import Acknowledged, Failed, Indeterminate, Unread
+from lastword.writer.owned.conflicts import Conflict, NotOwner
 
 Flag = Literal["true", "false"]
 KeyEncoding = Annotated[
@@ -48,6 +49,14 @@ TimeToLive = Annotated[
         pattern=r"^([1-9][0-9]{0,8}(ms|s)|[1-9][0-9]{0,6}m|[1-9][0-9]{0,4}h|[1-9][0-9]{0,3}d)$",
         description="how long the value lives, as a number and a unit: 500ms, 60s, 5m, 6h, 1d",
         examples=["1h"],
+    ),
+]
+IfVersion = Annotated[
+    str,
+    Meta(
+        pattern=r"^([0-9]{1,9}:[0-9]{1,18}|absent)$",
+        description="write only if this is the key's version, or if it is `absent`",
+        examples=["2:17"],
     ),
 ]
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
@@ -86,6 +95,10 @@ class KeyQuery(ReadQuery):
 
     encoding: KeyEncoding = "text"
     as_of: AsOf | UnsetType = UNSET
+    consistency: Annotated[
+        Literal["local", "linearizable"],
+        Meta(description="whether this instance answers, or the owner of the key's partition"),
+    ] = "local"
 
 
 class WriteQuery(Struct, forbid_unknown_fields=True):
@@ -94,7 +107,21 @@ class WriteQuery(Struct, forbid_unknown_fields=True):
     encoding: KeyEncoding = "text"
 
 
-class PutHeaders(Struct, rename={"ttl": "Lastword-TTL"}):
+class ConditionHeaders(Struct, rename={"if_match": "If-Match", "if_none_match": "If-None-Match"}):
+    """Which version the key must have for the write to happen."""
+
+    if_match: (
+        Annotated[
+            str, Meta(description="the ETag of the key's current version", examples=['"2:17"'])
+        ]
+        | UnsetType
+    ) = UNSET
+    if_none_match: (
+        Annotated[Literal["*"], Meta(description="the key must not exist")] | UnsetType
+    ) = UNSET
+
+
+class PutHeaders(ConditionHeaders, rename={"ttl": "Lastword-TTL"}):
     """What a write may say in its headers."""
 
     ttl: TimeToLive | UnsetType = UNSET
@@ -195,18 +222,27 @@ class WriteAnswer(Struct):
     version: VersionText
 
 
+class OperationAnswer(Struct):
+    """What an operation made of a key, acknowledged by the cluster and readable here."""
+
+    version: VersionText
+    value: Raw
+
+
 class PutRecord(Struct, tag_field="op", tag="put", forbid_unknown_fields=True):
     """Write this value."""
 
     key: Annotated[str, Meta(min_length=1)]
     value: Raw
     ttl: TimeToLive | UnsetType = UNSET
+    if_version: IfVersion | UnsetType = UNSET
 
 
 class DeleteRecord(Struct, tag_field="op", tag="delete", forbid_unknown_fields=True):
     """Delete this key."""
 
     key: Annotated[str, Meta(min_length=1)]
+    if_version: IfVersion | UnsetType = UNSET
 
 
 class WriteBatch(Struct, forbid_unknown_fields=True):
@@ -217,14 +253,16 @@ class WriteBatch(Struct, forbid_unknown_fields=True):
     ]
 
 
-_STATUSES = [case.status for case in (Acknowledged, Unread, Failed, Indeterminate)]
+_CASES = (Acknowledged, Unread, Failed, Indeterminate, Conflict, NotOwner)
+_STATUSES = [case.status for case in _CASES]
 
 
 class BatchOutcome(Struct, omit_defaults=True):
     """What became of one write.
 
     ok: written and readable here; unread: written, but not read back in time; failed: not written;
-    indeterminate: no answer in time, it may or may not have been written.
+    indeterminate: no answer in time, it may or may not have been written; conflict: not written,
+    the key has another version; not-owner: not written, no owner was found in time.
     """
 
     key: str

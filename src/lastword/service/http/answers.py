@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from lastword.errors import LastwordError
+from lastword.errors import ConflictError, LastwordError
 from lastword.service.http.problems import Problem, RefusedError, problem_of
 
 log = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ def problem_answer(error: LastwordError) -> HttpAnswer:
     headers: list[HttpHeader] = []
     if isinstance(error, RefusedError):
         headers += [(name.encode(), value.encode()) for name, value in error.headers.items()]
+    if isinstance(error, ConflictError) and error.version is not None:
+        headers.append((b"etag", b'"%d:%d"' % error.version))
     if problem.status == 503:
         headers.append((b"retry-after", RETRY_AFTER_S))
     return body_of(_encode(problem), b"application/problem+json", *headers, status=problem.status)

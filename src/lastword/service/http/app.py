@@ -21,6 +21,8 @@ from lastword.service.http.auth import Access, Authenticator, Caller, no_such_pa
 from lastword.service.http.last_resort import LastResort
 from lastword.service.http.problems import RefusedError
 
+_LONGER_FIRST = 9  # more than a part of a path can count
+
 
 def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
@@ -38,11 +40,18 @@ def _routes(context: Context) -> list[Route]:
             if served.path and operation.mounted is not None and operation.covers(served):
                 full = served.path + operation.mounted
                 paths.setdefault(full, _Path(context, served)).add(operation)
-    return [Route(path, paths[path]) for path in sorted(paths, key=_generality)]
+    return [_route(path, paths[path]) for path in sorted(paths, key=_generality)]
+
+
+def _route(path: str, handler: _Path) -> Route:
+    """What follows a whole key in a path may also be a part of the key, for other methods."""
+    follows_a_key = ":path}/" in path
+    return Route(path, handler, methods=handler.methods if follows_a_key else None)
 
 
 def _generality(path: str) -> list[int]:
-    return [part.count("{") + part.count(":path") for part in path.split("/")]
+    parts = [part.count("{") + part.count(":path") for part in path.split("/")]
+    return [*parts, _LONGER_FIRST]
 
 
 class _Path:
@@ -52,6 +61,11 @@ class _Path:
         self._context = context
         self._mounted = mounted
         self._operations: dict[str, Operation] = {}
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that it takes."""
+        return list(self._operations)
 
     def add(self, operation: Operation) -> None:
         """One more method."""

@@ -84,11 +84,8 @@ class Lock:
         leases = self._open_leases()
         deadline = self._clock.monotonic() + self._wait_s
         while True:
-            left_s = deadline - self._clock.monotonic()
-            timeout_s = min(_ASK_S, max(left_s, 1.0))
-            found = leases.held.acquire(
-                self._name.encode(), self._holder(), self._ttl_ms, timeout_s
-            )
+            # However short the wait for another holder is, the owner needs time to answer.
+            found = leases.held.acquire(self._name.encode(), self._holder(), self._ttl_ms, _ASK_S)
             if isinstance(found, HeldLease):
                 self._lease = found
                 self._uses += 1

@@ -32,6 +32,7 @@ from lastword.writer.owned.requests import (
     Applied,
     Conflicted,
     Current,
+    Expected,
     Operate,
     Put,
     Transact,
@@ -63,7 +64,8 @@ class OwnedWrites:
     """The conditional writes of one table. Safe to use from any thread.
 
     ``submit`` is for callers that cannot wait: the answers of a batch come in one call. ``ttl_ms``
-    is the time to live that the table gives to what is written without one.
+    is the time to live that the table gives to what is written without one. ``decides_all`` says
+    whether plain writes of the table take this way, too.
     """
 
     def __init__(
@@ -76,7 +78,9 @@ class OwnedWrites:
         wait_for: WaitFor,
         clock: Clock,
         ttl_ms: int | None = None,
+        decides_all: bool = False,
     ) -> None:
+        self.decides_all = decides_all
         self._path = path
         self._topic = topic
         self._keyspace = keyspace
@@ -111,6 +115,13 @@ class OwnedWrites:
         """The request that applies a named operation, for ``submit``."""
         packed = self._operations.argument(operation, argument)
         return Operate(key=key, operation=operation, argument=packed, ttl_ms=self._ttl_ms)
+
+    def put_request(
+        self, key: bytes, value: bytes | None, ttl_ms: int | None, expected: Expected
+    ) -> Put:
+        """The request that writes a value, or a tombstone for None, for ``submit``."""
+        given_ms = ttl_ms if ttl_ms is not None or value is None else self._ttl_ms
+        return Put(key=key, value=value, expected=expected, ttl_ms=given_ms)
 
     def get(self, key: bytes) -> RawEntry | None:
         """The key's entry as the owner of its partition knows it: no write is missing."""

@@ -73,6 +73,7 @@ def _started(config: TableConfig) -> Cluster:
         config.application_id,
         instance_id=config.instance.instance_id,
         peer=config.instance.peer,
+        guest=config.instance.guest,
         clock=config.clock,
     )
     try:

@@ -12,9 +12,14 @@ import click
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.table_options import TableSpec, with_table
-from lastword.cli.support.writing import CommandWriter, open_writer, raise_worst
+from lastword.cli.support.writing import (
+    CommandWriter,
+    expected_version,
+    open_writer,
+    raise_worst,
+)
 from lastword.errors import ConfigError, LastwordError
-from lastword.records import Header, Write
+from lastword.records import Absent, Header, Version, Write
 from lastword.writer.outcome import Outcome
 
 LINES_PER_BATCH = 1000
@@ -30,6 +35,12 @@ LINES_PER_BATCH = 1000
     "--ttl", help="How long the value lives: 500ms, 60s, 5m, 6h, 1d.  [default: for good]"
 )
 @click.option(
+    "--if-version",
+    metavar="PARTITION:OFFSET",
+    help="Write only if this is the key's version, as `get --json` prints it.",
+)
+@click.option("--if-absent", is_flag=True, help="Write only if the key does not exist.")
+@click.option(
     "--key-separator", default=":", show_default=True, help="Ends the key of an input line."
 )
 @click.option("--null-marker", help="An input line with this value is a tombstone.")
@@ -41,6 +52,8 @@ def put(  # noqa: PLR0917 - click passes them by name
     header: tuple[str, ...],
     timestamp: int | None,
     ttl: str | None,
+    if_version: str | None,
+    if_absent: bool,
     key_separator: str,
     null_marker: str | None,
 ) -> None:
@@ -54,16 +67,28 @@ def put(  # noqa: PLR0917 - click passes them by name
             "a KEY needs a VALUE", hint=f"to delete it: lastword delete {spec.name} {key}"
         )
     headers = tuple(_parse_header(each) for each in header)
-    with open_writer(app, spec, headers=headers, timestamp_ms=timestamp, ttl=ttl) as writer:
+    expected = expected_version(if_version, if_absent=if_absent)
+    if key is None and isinstance(expected, Version):
+        raise ConfigError("--if-version is about one key", hint="name the KEY and its VALUE")
+    with open_writer(
+        app,
+        spec,
+        headers=headers,
+        timestamp_ms=timestamp,
+        ttl=ttl,
+        conditional=expected is not None,
+    ) as writer:
         if key is not None:
-            outcomes = writer.write([(key, writer.record(key, value))])
+            outcomes = writer.write([(key, writer.record(key, value, expected))])
             writer.print_outcome(outcomes[0])
             raise_worst(outcomes)
         else:
-            _put_lines(app, writer, LineParser(key_separator, null_marker))
+            _put_lines(app, writer, LineParser(key_separator, null_marker), expected)
 
 
-def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> None:
+def _put_lines(
+    app: AppContext, writer: CommandWriter, parse: LineParser, expected: Version | Absent | None
+) -> None:
     """Write in batches; a line that fails does not stop those after it."""
     done, bad = 0, list[Outcome]()
     if sys.stdin.isatty():
@@ -71,7 +96,7 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
     lines = enumerate(sys.stdin, 1)
     with progress_bar(app.output, "writing") as report:
         while batch := list(islice(lines, LINES_PER_BATCH)):
-            for outcome in writer.write(_prepared(writer, batch, parse)):
+            for outcome in writer.write(_prepared(writer, batch, parse, expected)):
                 done += 1
                 if outcome.error is not None:
                     bad.append(outcome)
@@ -83,7 +108,10 @@ def _put_lines(app: AppContext, writer: CommandWriter, parse: LineParser) -> Non
 
 
 def _prepared(
-    writer: CommandWriter, lines: Iterable[tuple[int, str]], parse: LineParser
+    writer: CommandWriter,
+    lines: Iterable[tuple[int, str]],
+    parse: LineParser,
+    expected: Version | Absent | None,
 ) -> Iterator[tuple[str, Write | LastwordError]]:
     """The key and the record of each line that is not empty, or the line and what is wrong."""
     for number, line in lines:
@@ -92,7 +120,7 @@ def _prepared(
             continue
         try:
             key, value = parse(text)
-            yield key, writer.record(key, value)
+            yield key, writer.record(key, value, expected)
         except LastwordError as error:
             error.args = (f"line {number}: {error}",)
             yield text, error

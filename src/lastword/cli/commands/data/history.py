@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lastword.cli.commands.log import as_line, describe_record
+from lastword.cli.commands.data.log import as_line, describe_record
 from lastword.cli.settings.snapshot_locations import location_for_reading
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec, typed, with_table

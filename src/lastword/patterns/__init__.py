@@ -1,0 +1,8 @@
+"""Small classes for what compacted topics are used for most, each on top of one owned table."""
+
+from lastword.patterns.cache import Cache
+from lastword.patterns.config_store import ConfigStore
+from lastword.patterns.materialized_view import MaterializedView
+from lastword.patterns.session_store import Session, SessionStore
+
+__all__ = ["Cache", "ConfigStore", "MaterializedView", "Session", "SessionStore"]

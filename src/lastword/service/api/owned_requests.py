@@ -1,0 +1,92 @@
+"""Asks the owners of partitions from the event loop, without a thread for each request.
+
+The answers of one batch of an owner wake the loop once, however many requests are in it.
+"""
+
+from __future__ import annotations
+
+from lastword.errors import ConflictError, LastwordError
+from lastword.records import Position, Version
+from lastword.rows import offset_of
+from lastword.service.api.position_wait import wait_for_position
+from lastword.service.api.served import ServedTable
+from lastword.service.http.limits import Limits
+from lastword.service.http.problems import RefusedError
+from lastword.table.entry import RawEntry, raw_entry
+from lastword.table.writing.loop_answers import LoopAnswers
+from lastword.table.writing.owned_writes import OwnedWrites
+from lastword.writer.owned.conflicts import conflict_error
+from lastword.writer.owned.decide import Result
+from lastword.writer.owned.requests import AnyRequest, Applied, Conflicted, Current
+
+_REQUESTS_MAX = 4096
+
+
+class OwnedRequests:
+    """The requests of one service that wait for owners; used on the event loop alone."""
+
+    def __init__(self) -> None:
+        self._answers: dict[OwnedWrites, LoopAnswers] = {}
+        self._waiting = 0
+
+    async def ask(self, owned: OwnedWrites, request: AnyRequest) -> Result:
+        """The owner's answer; raises its error, but for a conflict, which is an answer."""
+        if self._waiting >= _REQUESTS_MAX:
+            raise RefusedError(
+                503,
+                "Busy",
+                f"{self._waiting} requests wait for owners already",
+                hint="nothing was written; try again in a moment",
+            )
+        answers = self._answers.get(owned)
+        if answers is None:
+            answers = self._answers[owned] = LoopAnswers(owned)
+        self._waiting += 1
+        try:
+            answer = await answers.ask(request)
+        finally:
+            self._waiting -= 1
+        if isinstance(answer, LastwordError):
+            raise answer
+        return answer
+
+
+def owners_of(served: ServedTable) -> OwnedWrites:
+    """The owners of a table's partitions; raises RefusedError where writes go without them."""
+    if served.raw.owned is None:
+        raise RefusedError(
+            400,
+            "NoOwners",
+            "writes of this table go straight to Kafka, so nobody can check a condition",
+            hint='set writes = "conditional" or writes = "owned" for the table',
+        )
+    return served.raw.owned
+
+
+async def written_entry(
+    served: ServedTable, key: bytes, answer: Result, limits: Limits
+) -> tuple[Version | None, RawEntry | None]:
+    """The version and the entry that a write led to, once it is readable here.
+
+    The version is None where a request left the key as it was. Raises ConflictError.
+    """
+    partition = served.raw.keyspace.partition_of(key)
+    match answer:
+        case Applied(version=version, row=row):
+            await wait_for_position(
+                served, Position.after(version), limits.at_least_s, served.raw.clock
+            )
+            return version, None if row is None else raw_entry(partition, key, row)
+        case Current(row=row):
+            return None, None if row is None else raw_entry(partition, key, row)
+        case Conflicted(key=other, row=row):
+            raise _conflict(partition, other, row)
+    raise RuntimeError(f"a write cannot be answered with {answer!r}")
+
+
+def _conflict(partition: int, key: bytes, row: bytes | None) -> ConflictError:
+    error = conflict_error(row, partition)
+    if row is not None:
+        error.current = raw_entry(partition, key, row)
+        error.version = Version(partition, offset_of(row))
+    return error

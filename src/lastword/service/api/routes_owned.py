@@ -1,0 +1,99 @@
+"""What the owner of a key's partition decides: conditional writes, named operations, safe reads."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from msgspec import Raw
+
+from lastword.records import Absent, Version
+from lastword.service.api.key_reads import entry_answer
+from lastword.service.api.operations import RequestCall
+from lastword.service.api.owned_requests import owners_of, written_entry
+from lastword.service.api.shapes import OperationAnswer, WriteAnswer, WriteQuery
+from lastword.service.http.answers import HttpAnswer, document
+from lastword.service.http.problems import RefusedError
+from lastword.table.entry import RawEntry, raw_entry
+from lastword.writer.owned.requests import Current, Read
+
+_read_json = msgspec.json.Decoder().decode
+_ONE = b"1"
+
+
+async def get_from_owner(call: RequestCall, key: bytes) -> HttpAnswer:
+    """The value of a key as the owner of its partition knows it."""
+    served = call.served
+    answer = await call.context.owned_requests.ask(owners_of(served), Read(key=key))
+    if not isinstance(answer, Current):
+        raise RuntimeError(f"a read cannot be answered with {answer!r}")
+    partition = served.raw.keyspace.partition_of(key)
+    entry = None if answer.row is None else raw_entry(partition, key, answer.row)
+    return entry_answer(served, entry, None, call.headers)
+
+
+async def write_by_owner(
+    call: RequestCall,
+    key: bytes,
+    value: bytes | None,
+    ttl_ms: int | None,
+    expected: Version | Absent | None,
+) -> HttpAnswer:
+    """Write one record if the key has the expected version; answer with the new one."""
+    context, served = call.context, call.served
+    owned = owners_of(served)
+    request = owned.put_request(key, value, ttl_ms, expected)
+    answer = await context.owned_requests.ask(owned, request)
+    version, _ = await written_entry(served, key, answer, context.limits)
+    return document(WriteAnswer(str(version)), (b"etag", f'"{version}"'.encode()))
+
+
+async def increment(call: RequestCall) -> HttpAnswer:
+    """Add the number in the body, or 1, to the value."""
+    return await _operate(call, "increment", _argument(await call.body() or _ONE))
+
+
+async def merge(call: RequestCall) -> HttpAnswer:
+    """Merge the object in the body into the value."""
+    return await _operate(call, "merge", _argument(await call.body()))
+
+
+async def append(call: RequestCall) -> HttpAnswer:
+    """Add the item in the body to the list."""
+    return await _operate(call, "append", _argument(await call.body()))
+
+
+async def put_if_greater(call: RequestCall) -> HttpAnswer:
+    """Write the value in the body if it is greater than the current one."""
+    served = call.served
+    raw = served.values.from_json(await call.body())
+    return await _operate(call, "put_if_greater", served.decoder.value.decode(raw))
+
+
+async def _operate(call: RequestCall, operation: str, argument: Any) -> HttpAnswer:
+    context, served = call.context, call.served
+    query: WriteQuery = call.query
+    key = served.raw_key(unquote_to_bytes(call.path_parameters["key"]), query.encoding)
+    served.require_readable(key)
+    owned = owners_of(served)
+    answer = await context.owned_requests.ask(owned, owned.request(key, operation, argument))
+    _, entry = await written_entry(served, key, answer, context.limits)
+    if entry is None:
+        raise RuntimeError(f"{operation} deletes no key")
+    return _operated(call, entry)
+
+
+def _operated(call: RequestCall, entry: RawEntry) -> HttpAnswer:
+    version = str(entry.version)
+    value = Raw(call.served.values.to_json(entry.value))
+    return document(OperationAnswer(version, value), (b"etag", f'"{version}"'.encode()))
+
+
+def _argument(body: bytes) -> Any:
+    try:
+        return _read_json(body)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(
+            400, "BadArgument", f"the body is not JSON: {error}", hint="send one JSON document"
+        ) from error

@@ -1,0 +1,82 @@
+"""Conditions, increments and locks from the command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lastword.broker.embedded import EmbeddedBroker
+    from tests.broker.cli.conftest import Lastword
+
+
+def test_a_key_is_put_only_if_it_is_absent_or_has_the_version(
+    lastword: Lastword, topic: str
+) -> None:
+    (first,) = lastword.json("put", topic, "a", "1", "--if-absent")
+    refused = lastword("put", topic, "a", "2", "--if-absent")
+    assert refused.exit_code == 1
+    assert "nothing was written" in refused.stderr
+    lastword.ok("put", topic, "a", "3", "--if-version", first["version"])
+    assert lastword("put", topic, "a", "4", "--if-version", first["version"]).exit_code == 1
+    assert lastword("delete", topic, "a", "--if-version", first["version"]).exit_code == 1
+    assert lastword.ok("get", topic, "a") == "3\n"
+
+
+def test_lines_are_put_where_their_keys_are_absent(lastword: Lastword, topic: str) -> None:
+    lastword.ok("put", topic, "b", "0")
+    answer = lastword("put", topic, "--if-absent", "--json", stdin="a:1\nb:2\nc:3\n")
+    assert answer.exit_code == 1
+    statuses = [line.split('"status":"')[1].split('"')[0] for line in answer.stdout.splitlines()]
+    assert statuses == ["ok", "conflict", "ok"]
+
+
+def test_conditions_that_make_no_sense_are_refused(lastword: Lastword, topic: str) -> None:
+    for arguments in (
+        ("put", topic, "a", "1", "--if-absent", "--if-version", "0:1"),
+        ("put", topic, "a", "1", "--if-version", "latest"),
+        ("put", topic, "--if-version", "0:1"),
+        ("delete", topic, "a", "b", "--if-version", "0:1"),
+        ("increment", topic, "a", "much"),
+        ("lock", "job"),
+    ):
+        assert lastword(*arguments).exit_code == 2, arguments
+
+
+def test_increments_add_up(lastword: Lastword, topic: str) -> None:
+    assert lastword.ok("increment", topic, "a") == "1\n"
+    (sum_,) = lastword.json("increment", topic, "a", "-3")
+    assert sum_["value"] == -2
+
+
+def test_a_table_of_the_settings_is_written_through_its_owners(
+    lastword: Lastword, topic: str, tmp_path: Path, broker: EmbeddedBroker
+) -> None:
+    settings = tmp_path / "lastword.toml"
+    settings.write_text(f'[tables.{topic}]\nwrites = "owned"\n')
+    lastword.ok("put", topic, "a", "1", "--config", str(settings))
+    lastword.ok("put", topic, "b", "1")
+    fences = [record for record in lastword.json("log", topic) if record.get("fence")]
+    assert fences, "whoever decided took the partition over first"
+    assert lastword.ok("get", topic, "a") == "1\n"
+
+
+def test_a_command_runs_while_a_lock_is_held(lastword: Lastword, tmp_path: Path) -> None:
+    out = tmp_path / "token"
+    script = f"import os; open({str(out)!r}, 'w').write(os.environ['LASTWORD_LOCK_TOKEN'])"
+    answer = lastword("lock", "job", "--", sys.executable, "-c", script)
+    assert answer.exit_code == 0, answer.output
+    first = int(out.read_text())
+    failing = f"{script}; raise SystemExit(7)"
+    assert (
+        lastword("lock", "job", "--wait", "1m", "--", sys.executable, "-c", failing).exit_code == 7
+    )
+    assert int(out.read_text()) > first
+
+
+def test_a_command_that_is_not_there_is_named(lastword: Lastword) -> None:
+    answer = lastword("lock", "job", "--wait", "1m", "--", "no-such-command-here")
+    assert answer.exit_code == 2
+    assert "cannot run no-such-command-here" in answer.stderr
