@@ -180,7 +180,7 @@ def test_a_position_not_reached_in_time_is_an_error_that_says_both(users: Table)
 def test_a_position_of_a_partition_that_is_not_there_is_refused(
     users: Table, partition: int
 ) -> None:
-    with pytest.raises(ConfigError, match=f"{partition}:0 names partitions that .* has not"):
+    with pytest.raises(ConfigError, match=f"{partition}:0 names partitions that .* does not have"):
         users.query.count(at_least=Position({partition: 0}), timeout_s=0.05)
 
 
