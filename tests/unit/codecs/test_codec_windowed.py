@@ -127,13 +127,13 @@ def test_a_session_that_ends_before_it_starts_is_refused() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"short", b"user-1" + b"\x80" + bytes(7)])
 def test_bytes_without_the_times_of_a_window_are_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="no windowed"):
+    with pytest.raises(DecodeError, match="not a windowed"):
         WINDOWS.decode(data)
 
 
 @pytest.mark.parametrize("data", [b"", b"user-1" + bytes(8), b"\x80" + bytes(15)])
 def test_bytes_without_the_times_of_a_session_are_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="no session"):
+    with pytest.raises(DecodeError, match="not a session"):
         SESSIONS.decode(data)
 
 
