@@ -21,6 +21,8 @@ from arena.latency import latency
 from arena.programs import BUILD, java_program
 from arena.report import console
 
+from lastword.durations import milliseconds
+
 PARTS = ("throughput", "latency")
 STATE = BUILD / "pipelines"
 # Larger polls and fetches than its defaults, which make Kafka Streams faster.
@@ -107,21 +109,25 @@ def latencies(arguments: argparse.Namespace, servers: str) -> dict[str, Any]:
     """From the event to its result in the changelog, at a steady rate."""
     figures: dict[str, Any] = {}
     rows = []
-    for interval in arguments.intervals:
+    runs = [("micro-batch", interval) for interval in arguments.intervals]
+    runs += [("real-time", interval) for interval in arguments.real_time_intervals]
+    for mode, interval in runs:
+        interval_s = milliseconds(interval, what="an interval") // 1000
         found = latency(
             servers,
             state_dir=STATE,
+            mode=mode,
             commit_interval=interval,
             rate=arguments.rate,
-            seconds=max(arguments.seconds, 3 * int(interval.removesuffix("s"))),
+            seconds=max(arguments.seconds, 3 * interval_s),
             tag=str(int(time.time())),
         )
         shutil.rmtree(STATE, ignore_errors=True)
-        figures[interval] = found
+        figures[f"{mode} {interval}"] = found
         shown = [f"{found[name]:,.0f}" for name in ("p50_ms", "p99_ms", "max_ms")]
-        rows.append([interval, *shown, f"{found['events']:,}"])
+        rows.append([f"{mode}, {interval}", *shown, f"{found['events']:,}"])
     title = f"From event to changelog at {arguments.rate:,} events/s, milliseconds"
-    report.print_table(title, ["commit interval", "p50", "p99", "max", "events"], rows)
+    report.print_table(title, ["mode, commit interval", "p50", "p99", "max", "events"], rows)
     return figures
 
 
@@ -131,6 +137,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--intervals", nargs="+", default=["0s", "1s", "10s"])
+    parser.add_argument("--real-time-intervals", nargs="*", default=["100ms", "50ms"])
     parser.add_argument("--rounds", type=int, default=4, help="the first of them is the cold one")
     parser.add_argument("--keys", type=int, default=1_000_000, help="how many the events are over")
     parser.add_argument("--quick", action="store_true", help="small numbers: does it work at all?")

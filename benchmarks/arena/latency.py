@@ -25,14 +25,22 @@ _TICK_S = 0.01
 
 
 def latency(
-    servers: str, *, state_dir: Path, commit_interval: str, rate: int, seconds: int, tag: str
+    servers: str,
+    *,
+    state_dir: Path,
+    mode: str,
+    commit_interval: str,
+    rate: int,
+    seconds: int,
+    tag: str,
 ) -> dict[str, Any]:
     """Every event has a key of its own, so that each has a result of its own to wait for."""
-    topic = f"bench-latency-{tag}-{commit_interval}"
+    topic = f"bench-latency-{tag}-{mode}-{commit_interval}"
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
     application = f"latency-{topic}"
-    with _pipeline(servers, topic, application, state_dir, commit_interval):
+    run = ["--mode", mode, "--commit-interval", commit_interval]
+    with _pipeline(servers, topic, application, state_dir, run):
         reader = _Reader(servers, f"{application}-0-result-changelog")
         warm = _produce(servers, topic, 0, rate * _WARM_SECONDS, rate)
         reader.wait_for(warm)
@@ -50,11 +58,11 @@ def latency(
 
 @contextmanager
 def _pipeline(
-    servers: str, topic: str, application: str, state_dir: Path, commit_interval: str
+    servers: str, topic: str, application: str, state_dir: Path, run: list[str]
 ) -> Iterator[None]:
     command = [sys.executable, "-m", "arena.run_pipeline", "--bootstrap-servers", servers]
     command += ["--topic", topic, "--kind", "count", "--state-dir", str(state_dir), "--follow"]
-    command += ["--application-id", application, "--commit-interval", commit_interval]
+    command += ["--application-id", application, *run]
     process = subprocess.Popen(command, cwd=BENCHMARKS)
     try:
         yield

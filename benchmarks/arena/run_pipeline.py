@@ -27,14 +27,14 @@ def main() -> None:
     if arguments.follow:
         app = declare(arguments, f"{arguments.application_id}-0")
         signal.signal(signal.SIGTERM, lambda *_: app.stop())
-        app.run(spark)
+        app.run(spark, mode=arguments.mode)
         spark.stop()
         return
     rounds = []
     for number in range(arguments.rounds):
         app = declare(arguments, f"{arguments.application_id}-{number}")
         started = time.perf_counter()
-        app.run(spark, once=True)
+        app.run(spark, once=True, mode=arguments.mode)
         rounds.append(time.perf_counter() - started)
     spark.stop()
     print(json.dumps({"rounds": rounds, "session_s": session_s, "ready_at": time.time()}))
@@ -76,6 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state-dir", required=True)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--commit-interval", default="0s")
+    parser.add_argument("--mode", choices=("micro-batch", "real-time"), default="micro-batch")
     parser.add_argument("--follow", action="store_true", help="run until killed, politely")
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
 """A driver in a process of its own, to be killed and paused: counts a topic, one line per batch.
 
-python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH
+python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH MODE
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ class DriverProcess:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(cls, bench: Bench, home: Path, records_per_batch: int) -> DriverProcess:
+    def start(
+        cls, bench: Bench, home: Path, records_per_batch: int, mode: str = "micro-batch"
+    ) -> DriverProcess:
         path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
         command = [sys.executable, str(Path(__file__)), bench.connection.bootstrap_servers]
         command += [f"app-{bench.source}", bench.source, str(bench.directory / "state")]
-        command += [str(home), str(records_per_batch)]
+        command += [str(home), str(records_per_batch), mode]
         environ = os.environ | {"PYTHONPATH": path}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
         # Whoever reads its lines waits without a limit; this is the limit.
@@ -55,7 +57,7 @@ class DriverProcess:
 
 
 def main(arguments: list[str]) -> None:
-    servers, application_id, source, state_dir, home, records = arguments
+    servers, application_id, source, state_dir, home, records, mode = arguments
     app = Pipeline(
         application_id,
         bootstrap_servers=servers,
@@ -74,7 +76,7 @@ def main(arguments: list[str]) -> None:
             sys.stdout.flush()
 
     try:
-        app.run(spark, on_batch=tell)
+        app.run(spark, mode=mode, on_batch=tell)  # type: ignore[arg-type]
     except LastwordError as error:
         sys.stdout.write(f"{type(error).__name__}: {error}\n")
 

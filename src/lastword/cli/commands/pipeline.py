@@ -16,12 +16,13 @@ from lastword.cli.subcommands.pipeline_status import status
 from lastword.cli.support.app_context import AppContext, with_app, with_cluster
 from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.cli.support.pipeline_batches import print_batch
-from lastword.cli.support.pipeline_target import connection_of, load_pipeline
+from lastword.cli.support.pipeline_target import connection_of, load_pipeline, mode_of
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.spark.installed import require_spark, snapshots_are_installed
 
 if TYPE_CHECKING:
     from lastword.pipelines import Pipeline
+    from lastword.pipelines.run.driver import Mode
 
 
 @click.group()
@@ -39,6 +40,17 @@ pipeline.add_command(describe)
 @click.argument("target", metavar="MODULE:NAME")
 @click.option("--once", is_flag=True, help="Process what is there now, then stop.")
 @click.option(
+    "--mode",
+    type=click.Choice(["micro-batch", "real-time"]),
+    help="Batches that Spark plans, or long tasks that commit every 100 ms."
+    "  [default: pipeline.mode]",
+)
+@click.option(
+    "--commit-interval",
+    metavar="DURATION",
+    help="How often to commit, as in 50ms.  [default: that of the pipeline]",
+)
+@click.option(
     "--master",
     metavar="URL",
     help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
@@ -49,13 +61,21 @@ pipeline.add_command(describe)
     help="Serve Prometheus metrics at this port of the loopback address.  [default: none]",
 )
 def run(
-    app: AppContext, target: str, once: bool, master: str | None, metrics_port: int | None
+    app: AppContext,
+    target: str,
+    *,
+    once: bool,
+    mode: Mode | None,
+    commit_interval: str | None,
+    master: str | None,
+    metrics_port: int | None,
 ) -> None:
     """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
 
     The module is looked for in the current directory and among installed packages. Each batch
     prints a line: how many records, how fast, how many updates, how many records are still to
-    come, how large the stores are, and what was left out.
+    come, how large the stores are, and what was left out. In real-time mode a line is printed for
+    each second.
     """
     found = load_pipeline(target)
     require_spark()
@@ -75,6 +95,8 @@ def run(
             found.run(
                 spark,
                 once=once,
+                mode=mode or mode_of(app),
+                commit_interval=commit_interval,
                 connection=connection,
                 state_dir=app.state_dir,
                 on_batch=lambda batch: print_batch(app, batch),

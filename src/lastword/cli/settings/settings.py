@@ -86,6 +86,13 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
     Setting(
+        "pipeline.mode",
+        str,
+        "micro-batch",
+        "how pipelines run: batches that Spark plans, or long tasks that commit every 100 ms",
+        choices=("micro-batch", "real-time"),
+    ),
+    Setting(
         "snapshots.location",
         str,
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lastword.cli.support.app_context import AppContext
 from lastword.errors import ConfigError
@@ -13,6 +13,7 @@ from lastword.errors import ConfigError
 if TYPE_CHECKING:
     from lastword.kafka.connection import Connection
     from lastword.pipelines import Pipeline
+    from lastword.pipelines.run.driver import Mode
 
 
 def load_pipeline(target: str) -> Pipeline:
@@ -45,3 +46,8 @@ def connection_of(app: AppContext, found: Pipeline) -> Connection:
     """What the flags say, else the pipeline's own cluster, else that of the settings."""
     flagged = {"connection.bootstrap_servers", "connection.command_config"} & app.flags.keys()
     return app.connection if flagged or found.connection is None else found.connection
+
+
+def mode_of(app: AppContext) -> Mode:
+    """How pipelines run here unless told otherwise."""
+    return cast("Mode", app.settings["pipeline.mode"])

@@ -10,7 +10,7 @@ from lastword.cli.settings.demo import demo_pipeline
 from lastword.cli.settings.snapshot_locations import snapshot_root
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.pipeline_batches import print_batch
-from lastword.cli.support.pipeline_target import load_pipeline
+from lastword.cli.support.pipeline_target import load_pipeline, mode_of
 from lastword.cli.support.progress_bar import announcement
 from lastword.cli.support.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError
@@ -97,6 +97,7 @@ class SparkRunner:
         try:
             pipeline.run(
                 spark,
+                mode=mode_of(self._app),
                 connection=self._app.connection,
                 state_dir=self._app.state_dir,
                 on_batch=lambda batch: print_batch(self._app, batch),

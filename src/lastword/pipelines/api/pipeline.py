@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +21,7 @@ from lastword.pipelines.graph.describe import as_mermaid, as_text, as_values
 from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import BROKERS_DEFAULT
 from lastword.pipelines.graph.topology import Topology
-from lastword.pipelines.run.driver import Driver, RunSettings
+from lastword.pipelines.run.driver import Driver, Mode, RunSettings
 from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.run.rebuild import Rebuilt, rebuild
 from lastword.spark.installed import require_spark
@@ -29,16 +29,17 @@ from lastword.spark.installed import require_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DEFAULT_COMMIT_INTERVAL = "1s"
+DEFAULT_COMMIT_INTERVALS: Mapping[Mode, Duration] = {"micro-batch": "1s", "real-time": "100ms"}
 DEFAULT_MAX_RECORDS = 1_000_000
 
 
 class Pipeline:
     """One application: its streams, their stores and changelogs, and its single driver.
 
-    ``commit_interval`` is how often what came is processed and committed, ``replication`` that
-    of the topics it creates (the brokers' default unless given). Without ``bootstrap_servers``
-    or ``connection``, ``run`` is told the cluster, as ``lastword pipeline run`` does.
+    ``commit_interval`` is how often what came is processed and committed: every second, or every
+    100 ms in real-time mode, unless given. ``replication`` is that of the topics it creates (the
+    brokers' default unless given). Without ``bootstrap_servers`` or ``connection``, ``run`` is
+    told the cluster, as ``lastword pipeline run`` does.
 
     >>> app = Pipeline("shop", bootstrap_servers="localhost:9092")
     >>> clicks = app.stream("clicks").group_by_key().count("clicks-per-user")
@@ -54,7 +55,7 @@ class Pipeline:
         connection: Connection | None = None,
         state_dir: str | Path | None = None,
         replication: int = BROKERS_DEFAULT,
-        commit_interval: Duration = DEFAULT_COMMIT_INTERVAL,
+        commit_interval: Duration | None = None,
         max_records_per_batch: int = DEFAULT_MAX_RECORDS,
     ) -> None:
         if connection is not None and bootstrap_servers is not None:
@@ -69,7 +70,9 @@ class Pipeline:
         self._topology = Topology(application_id)
         self._state_dir = state_dir
         self._replication = replication
-        self._commit_interval_ms = milliseconds(commit_interval, what="the commit interval")
+        self._commit_interval = commit_interval
+        if commit_interval is not None:
+            _interval_ms(commit_interval)
         self._max_records = max_records_per_batch
         self._stop = threading.Event()
         self._life = PipelineLife()
@@ -142,12 +145,18 @@ class Pipeline:
         spark: SparkSession | None = None,
         *,
         once: bool = False,
+        mode: Mode = "micro-batch",
+        commit_interval: Duration | None = None,
         connection: Connection | None = None,
         state_dir: str | Path | None = None,
         on_batch: Callable[[BatchReport], None] = lambda _: None,
         on_state: PipelineStateListener | None = None,
     ) -> None:
         """Process until ``stop``, or with ``once`` until what is there now is done.
+
+        In the ``mode`` "real-time", Spark runs long tasks that read their partitions themselves and
+        commit every ``commit_interval``, which goes over the pipeline's own. Results, positions and
+        stores are those of "micro-batch": the next run may choose the other mode.
 
         Runs on ``spark``, else on the active session, else on one built here on this machine and
         stopped at the end. ``connection`` goes over the pipeline's own; its own ``state_dir``
@@ -157,7 +166,13 @@ class Pipeline:
         Raises FencedError when another driver of this application runs or has taken over,
         PipelineError when it cannot go on.
         """
-        driver = self._driver(connection, state_dir=state_dir, once=once)
+        driver = self._driver(
+            connection,
+            state_dir=state_dir,
+            once=once,
+            mode=_known(mode),
+            commit_interval=commit_interval,
+        )
         self._life.listener, self._observer.on_batch = on_state, on_batch
         self._life.move(PipelineState.STARTING)
         try:
@@ -223,14 +238,32 @@ class Pipeline:
         *,
         state_dir: str | Path | None = None,
         once: bool = False,
+        mode: Mode = "micro-batch",
+        commit_interval: Duration | None = None,
     ) -> Driver:
+        intervals = (commit_interval, self._commit_interval, DEFAULT_COMMIT_INTERVALS[mode])
+        interval = next(each for each in intervals if each is not None)
         settings = RunSettings(
             connection=self._cluster(connection),
             state_dir=Path(self._state_dir or state_dir or default_state_dir()),
             replication=self._replication,
-            commit_interval_ms=self._commit_interval_ms,
+            commit_interval_ms=_interval_ms(interval),
             max_records_per_batch=self._max_records,
             once=once,
+            mode=mode,
             observer=self._observer,
         )
         return Driver(self._topology, settings, self._life)
+
+
+def _interval_ms(interval: Duration) -> int:
+    return milliseconds(interval, what="the commit interval")
+
+
+def _known(mode: Mode) -> Mode:
+    if mode not in DEFAULT_COMMIT_INTERVALS:
+        raise ConfigError(
+            f"a pipeline has no mode {mode!r}",
+            hint=f"choose {' or '.join(DEFAULT_COMMIT_INTERVALS)}",
+        )
+    return mode

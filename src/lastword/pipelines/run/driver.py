@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from lastword.catalog.catalog import try_write_entries
+from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.driver_lock import DriverLock
@@ -25,10 +26,11 @@ from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, part
 from lastword.pipelines.graph.part import Part, sinks_of, tables_of, topics_of
 from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
+from lastword.pipelines.real_time.live_query import LiveQuery
 from lastword.pipelines.run.lag import LagMeter
 from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.run.query import PipelineQuery
-from lastword.pipelines.run.supervisor import Supervisor
+from lastword.pipelines.run.supervisor import Query, Supervisor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LAG_AGE_S = 2.0
+
+
+Mode = Literal["micro-batch", "real-time"]
+"""Whether Spark plans batches, or schedules long tasks that read their partitions themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,7 @@ class RunSettings:
     commit_interval_ms: int
     max_records_per_batch: int
     once: bool
+    mode: Mode
     observer: Observer
 
 
@@ -75,6 +82,7 @@ class Driver:
     def run(self, spark: SparkSession, stop: threading.Event) -> None:
         """Process until ``stop`` is set, or once; raises FencedError when replaced."""
         parts = self._topology.parts()
+        self._refuse_transforms(parts)
         with Admin(self._settings.connection) as admin:
             self._ensure(admin, self._control, 1)
             driver_lock = DriverLock(
@@ -92,7 +100,7 @@ class Driver:
                 self._write_catalog()
                 meter = self._meter(plans)
                 held.callback(meter.close)
-                queries = [self._query(spark, plan, driver_lock, meter) for plan in plans]
+                queries = self._queries(spark, plans, driver_lock, meter)
                 scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
                 supervisor = Supervisor(
                     self._application_id,
@@ -142,23 +150,72 @@ class Driver:
         replication = self._settings.replication
         return ensure_topic(admin, topic, partitions=partitions, replication=replication)
 
+    def _queries(
+        self,
+        spark: SparkSession,
+        plans: Sequence[TaskPlan],
+        driver_lock: DriverLock,
+        meter: LagMeter,
+    ) -> list[Query]:
+        """One for each part, upstream first."""
+        tasks = self._slots_per_part(spark, len(plans)) if self._is_real_time else 0
+        return [self._query(spark, plan, driver_lock, meter, tasks) for plan in plans]
+
     def _query(
-        self, spark: SparkSession, plan: TaskPlan, driver_lock: DriverLock, meter: LagMeter
-    ) -> PipelineQuery:
+        self,
+        spark: SparkSession,
+        plan: TaskPlan,
+        driver_lock: DriverLock,
+        meter: LagMeter,
+        tasks: int,
+    ) -> Query:
         own = self._topology.own_topics.values()
-        return PipelineQuery(
-            spark,
-            plan,
-            log_source=KafkaLog(plan.connection),
-            repartition_topics=frozenset(
-                topic.name for topic in own if topic.purpose == "repartition"
-            ),
-            max_records=self._settings.max_records_per_batch,
-            commit_interval_ms=self._settings.commit_interval_ms,
-            once=self._settings.once,
-            group_metadata=lambda: driver_lock.metadata,
-            on_batch=lambda report: self._observe(report, meter),
-        )
+        given: dict[str, Any] = {
+            "log_source": KafkaLog(plan.connection),
+            "repartition_topics": frozenset(t.name for t in own if t.purpose == "repartition"),
+            "commit_interval_ms": self._settings.commit_interval_ms,
+            "once": self._settings.once,
+            "group_metadata": lambda: driver_lock.metadata,
+            "on_batch": lambda report: self._observe(report, meter),
+        }
+        if self._is_real_time:
+            return LiveQuery(spark, plan, tasks=tasks, **given)
+        max_records = self._settings.max_records_per_batch
+        return PipelineQuery(spark, plan, max_records=max_records, **given)
+
+    @property
+    def _is_real_time(self) -> bool:
+        return self._settings.mode == "real-time"
+
+    def _slots_per_part(self, spark: SparkSession, parts: int) -> int:
+        """How many slots the long tasks of a part may hold; parts that run at once share them."""
+        context = spark.sparkContext
+        if context.getConf().get("spark.speculation") == "true":
+            raise ConfigError(
+                "real-time mode does not run with spark.speculation=true: a second attempt of a "
+                "long task takes its partitions away from the first",
+                hint="set spark.speculation=false",
+            )
+        slots = int(context.defaultParallelism)
+        if self._settings.once:
+            return slots
+        if slots < parts:
+            raise ConfigError(
+                f"the pipeline has {parts} parts, each of which holds a slot of Spark in real-time "
+                f"mode, and there are {slots}",
+                hint=f"--master local[{parts}], or more cores for the application",
+            )
+        return slots // parts
+
+    def _refuse_transforms(self, parts: Sequence[Part]) -> None:
+        """Spark's DataFrames exist in its own batches only."""
+        for topic in sorted(topic for part in parts for topic in topics_of(part)):
+            if self._is_real_time and self._made(topic):
+                raise ConfigError(
+                    f"transform() makes {topic} of each micro-batch, and real-time mode has none",
+                    hint="run it with mode='micro-batch', or use filter(), map_values() and "
+                    "select_key()",
+                )
 
     def _meter(self, plans: Sequence[TaskPlan]) -> LagMeter:
         partitions = {topic: plan.partitions for plan in plans for topic in plan.sources}

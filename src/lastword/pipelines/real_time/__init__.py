@@ -1,0 +1,1 @@
+"""Real-time mode: long tasks that read their partitions themselves and commit every interval."""

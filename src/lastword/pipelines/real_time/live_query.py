@@ -1,0 +1,219 @@
+"""The driver's side of real-time mode: a Spark job of long tasks, started again when it fails."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import LastwordError
+from lastword.kafka.admin import Admin
+from lastword.kafka.groups import Committed, Groups
+from lastword.kafka.log.source import LogSource
+from lastword.pipelines.graph.own_topics import partitions_of
+from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.real_time.live_task import LiveOrder, run_live
+from lastword.pipelines.real_time.restarts import Restarts
+from lastword.pipelines.real_time.switchboard import Switchboard
+from lastword.pipelines.run.batch_totals import BatchTotals
+from lastword.pipelines.run.continuity import check_continuity, starting_offsets
+from lastword.pipelines.run.observer import BatchReport
+from lastword.pipelines.run.repartition_purge import RepartitionPurge
+from lastword.pipelines.task.run_task import partitions_added
+from lastword.pipelines.task.task_report import TaskReport
+from lastword.records import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_REPORT_S = 1.0
+_LOOK_S = 10.0
+_STOP_S = 10.0
+_CANCEL_S = 30.0
+
+
+class LiveQuery:
+    """Runs one part in real-time mode; a ``Query`` of the supervisor.
+
+    ``tasks`` is how many slots of Spark it may hold. With fewer than partitions, a task has
+    several.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: TaskPlan,
+        *,
+        log_source: LogSource,
+        repartition_topics: frozenset[str],
+        tasks: int,
+        commit_interval_ms: int,
+        once: bool,
+        group_metadata: Callable[[], bytes],
+        on_batch: Callable[[BatchReport], None],
+    ) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._log_source = log_source
+        self._tasks = min(tasks, plan.partitions)
+        self._interval_s = commit_interval_ms / 1000
+        self._once = once
+        self._group_metadata = group_metadata
+        self._on_batch = on_batch
+        self._clock = SYSTEM_CLOCK
+        self._groups = Groups(plan.connection)
+        self._totals = BatchTotals(plan.sources)
+        topics = repartition_topics & set(plan.sources)
+        self._purge = RepartitionPurge(plan.connection, topics, self._committed)
+        self._failure: Exception | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._board: Switchboard | None = None
+        self._reports: list[TaskReport] = []
+        self._runner = threading.Thread(target=self._run, name="real-time", daemon=True)
+        self._reporter = threading.Thread(target=self._report, name="real-time-report", daemon=True)
+
+    def start(self, scratch: Path) -> None:
+        """Begin; refused when results and positions do not belong together."""
+        with Admin(self._plan.connection) as admin:
+            check_continuity(admin, self._log_source, self._plan, self._committed())
+        self._runner.start()
+        self._reporter.start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._runner.is_alive() and self._failure is None
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended it, unless it ended as it should."""
+        return self._failure
+
+    def stop(self) -> None:
+        """Have the tasks end between two commits; idempotent."""
+        self._stopping.set()
+        with self._lock:
+            board = self._board
+        if board is not None:
+            board.stop_tasks()
+        if self._runner.ident is None:
+            return
+        self._runner.join(_STOP_S)
+        if self._runner.is_alive():
+            self._spark.sparkContext.cancelJobGroup(self._job_group)
+            self._runner.join(_CANCEL_S)
+        self._reporter.join(_STOP_S)
+        self._tell()
+
+    def finish(self) -> None:
+        """Leave nothing in the repartition topics that is processed; idempotent."""
+        self._purge.now()
+        self._groups.close()
+
+    @property
+    def _job_group(self) -> str:
+        return f"lastword-{self._plan.application_id}-{self._plan.name}"
+
+    def _run(self) -> None:
+        """A job until it ends by itself. Spark counts the failures of a task over its whole life,
+        so a job that has failed is started again, a limited number of times.
+        """
+        restarts = Restarts(self._clock)
+        while not self._stopping.is_set():
+            try:
+                self._run_job()
+            except Exception as error:  # noqa: BLE001 - whatever Spark raises for a failed job
+                if self._stopping.is_set():
+                    return
+                pause_s = restarts.pause_after(error)
+                if pause_s is None:
+                    self._failure = error
+                    return
+                log.warning("a job of %s failed and starts again: %s", self._plan.name, error)
+                self._stopping.wait(pause_s)
+            else:
+                return
+
+    def _run_job(self) -> None:
+        context = self._spark.sparkContext
+        with Switchboard(_driver_host(self._spark), self._group_metadata, self._heard) as board:
+            order = self._order(board)
+            with self._lock:
+                self._board = board
+            if self._stopping.is_set():
+                return
+            title = f"{self._plan.application_id}: {self._plan.name}, in real time"
+            context.setJobGroup(self._job_group, title, interruptOnCancel=True)
+            task = functools.partial(run_live, plan=self._plan, order=order)
+            count = len(order.partitions)
+            self._spark.range(0, count, 1, count).mapInArrow(task, "id long").collect()
+
+    def _order(self, board: Switchboard) -> LiveOrder:
+        with Admin(self._plan.connection) as admin:
+            starts = starting_offsets(admin, self._plan, self._committed())
+            until = None
+            if self._once:
+                until = {
+                    TopicPartition(topic, partition): offset
+                    for topic in self._plan.sources
+                    for partition, offset in admin.stable_offsets(
+                        topic, range(self._plan.partitions)
+                    ).items()
+                }
+        places = {
+            TopicPartition(topic, partition): offset
+            for topic, offsets in starts.items()
+            for partition, offset in offsets.items()
+        }
+        groups = tuple(
+            tuple(range(first, self._plan.partitions, self._tasks)) for first in range(self._tasks)
+        )
+        return LiveOrder(board.address, board.token, groups, places, self._interval_s, until)
+
+    def _heard(self, reports: Sequence[TaskReport]) -> None:
+        with self._lock:
+            self._reports += reports
+
+    def _report(self) -> None:
+        """About once a second, one report of all tasks; now and then a look at the sources."""
+        looked_at = self._clock.monotonic()
+        while self.is_active and not self._stopping.wait(_REPORT_S):
+            try:
+                self._tell()
+                if self._clock.monotonic() - looked_at >= _LOOK_S:
+                    looked_at = self._clock.monotonic()
+                    self._look_at_topics()
+            except Exception as error:  # noqa: BLE001 - on_batch is the user's
+                self._failure = error
+
+    def _look_at_topics(self) -> None:
+        try:
+            self._purge.if_due()
+            with Admin(self._plan.connection) as admin:
+                found = partitions_of(admin, self._plan.sources)
+        except LastwordError as error:
+            log.debug("the topics of %s cannot be seen: %s", self._plan.name, error)
+        else:
+            if found != self._plan.partitions:
+                raise partitions_added(self._plan)
+
+    def _tell(self) -> None:
+        with self._lock:
+            reports, self._reports = self._reports, []
+        if reports:
+            self._on_batch(self._totals.add_up(reports, _REPORT_S))
+
+    def _committed(self) -> dict[TopicPartition, Committed]:
+        return self._groups.committed(self._plan.group, self._plan.source_partitions)
+
+
+def _driver_host(spark: SparkSession) -> str:
+    """Where executors reach this process: as Spark's own driver does."""
+    return spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
