@@ -126,7 +126,7 @@ def test_numbers_are_shown_and_edited_as_they_were_written(
     page.get_by_role("button", name="Edit value").click()
     page.get_by_role("button", name="Put", exact=True).click()
     expect(page.get_by_text(re.compile("Written as version"))).to_be_visible()
-    entry, _ = dashboard.users.raw.get(b"numbers")
+    entry = dashboard.users.raw.get(b"numbers").value
     assert entry is not None
     assert b"12345678901234567890" in entry.value
     assert b"1.0" in entry.value

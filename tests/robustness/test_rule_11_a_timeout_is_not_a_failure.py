@@ -9,8 +9,8 @@ import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import IndeterminateError, NotUpToPositionError
-from lastword.table import parts
 from lastword.table.table import Table
+from lastword.table.writing import writers
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, RealTopic
 from tests.support.stores import GatedStore
@@ -30,7 +30,7 @@ def silent(broker: EmbeddedBroker) -> Iterator[None]:
 @pytest.fixture
 def table(topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Table:
     """A table whose writes wait for an answer two and a half seconds."""
-    monkeypatch.setattr(parts, "WRITE_TIMEOUT_S", 2.5)
+    monkeypatch.setattr(writers, "WRITE_TIMEOUT_S", 2.5)
     table = tables.open(topic.name, **RAW)
     table.put(b"before", b"0")
     return table
@@ -71,7 +71,7 @@ def test_every_record_of_a_batch_without_an_answer_is_indeterminate(
 def test_a_write_that_was_acknowledged_but_not_read_back_says_both(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "APPLY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(writers, "APPLY_TIMEOUT_S", 0.3)
     store = GatedStore()
     store.gate.set()
     table = tables.open(topic.name, store=store, **RAW)

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lastword.errors import PartitionCountError, TopicUnfitError
+from lastword.errors import (
+    ConnectionFailedError,
+    LastwordError,
+    PartitionCountError,
+    TopicUnfitError,
+)
 from lastword.kafka.admin import Admin, TopicInfo
 
 RETENTION_MS_MIN = 60_000
@@ -55,11 +60,17 @@ def check_topic(
     )
 
 
+_KINDS: dict[str, type[LastwordError]] = {
+    "partitions": PartitionCountError,
+    "leader": ConnectionFailedError,  # the topic is fit; a broker is away
+}
+
+
 def require_fit(topic: str, found: Sequence[Finding]) -> None:
     """Raise for the first error among the findings; warnings pass."""
     for finding in found:
         if finding.severity == "error":
-            kind = PartitionCountError if finding.setting == "partitions" else TopicUnfitError
+            kind = _KINDS.get(finding.setting, TopicUnfitError)
             raise kind(f"{topic!r} is not fit for a table: {finding}", hint=finding.repair)
 
 

@@ -39,6 +39,11 @@ RUNS = (
     "watch {topic} --from beginning --limit 1",
     "log {topic}",
     "history {topic} user-1",
+    "increment {topic} counter",
+    "lock job -vv -- true",
+    "tables",
+    "describe {topic}",
+    "pipeline describe no_such_module:app",
     "delete {topic} user-1",
     "snapshot list {topic}",
     "snapshot show {topic}",
@@ -89,7 +94,8 @@ def test_commands_that_end(
     said = ""
     for run in RUNS:
         answer = secure(*run.format(topic=topic_name).split(), "-vv")
-        assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.output
+        ended = answer.exception is None or isinstance(answer.exception, SystemExit)
+        assert ended, f"{run}: {answer.exception!r}\n{answer.output}"
         said += answer.output
     assert "kafka.net" in said, "kafka-python has something to say at INFO"
     assert lines_with(secure_broker.password, said) == []

@@ -11,8 +11,8 @@ import pytest
 from lastword.errors import NotUpToPositionError
 from lastword.kafka.connection import Connection
 from lastword.records import Position, Version, Write
-from lastword.table import parts
 from lastword.table.table import Table
+from lastword.table.writing import writers
 from lastword.writer.direct import DirectWriter
 from lastword.writer.outcome import Unread
 from lastword.writer.read_your_writes import ReadYourWrites
@@ -47,7 +47,7 @@ def test_records_of_partitions_that_were_read_are_ok(
 def test_the_error_of_a_put_has_the_version_of_what_it_wrote(
     connection: Connection, topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "APPLY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(writers, "APPLY_TIMEOUT_S", 0.3)
     store = GatedStore()
     store.gate.set()
     table: Table = tables.open(topic.name, store=store, **RAW)

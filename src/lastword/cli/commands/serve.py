@@ -39,9 +39,15 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
     address reads need no token. The first start makes a token for writes and shows it.
     """
     # Loads Starlette and Granian, which no other command needs.
-    from lastword.cli.settings.service_settings import mount_of, service_of, show_first_token
+    from lastword.cli.settings.service_settings import (
+        mount_of,
+        service_config,
+        service_of,
+        show_first_token,
+    )
 
     app.flags |= {f"service.{name}": value for name, value in flags.items() if value is not None}
+    service_config(app)  # what is wrong here is said before the cluster is asked anything
     names = tables or tuple(app.settings.tables)
     if not names:
         raise ConfigError(
