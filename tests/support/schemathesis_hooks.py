@@ -1,9 +1,10 @@
 """What a schema cannot say, said to schemathesis: see SCHEMATHESIS_HOOKS in its documentation.
 
-Three parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
+Some parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
 table has or will have, or the answer is 503 after a long wait; a moment in ``as_of`` must be past,
 and is not of now, as other parameters are; and with ``encoding=base64url`` whatever names a key
-must be written in it.
+must be written in it. Conditions and linearizable reads need a table with owners, and versions that
+its keys have.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _MOMENT = re.compile(
     r"[0-9]{1,15}|[0-9:,]{3,}(@[A-Za-z0-9_-]+(@[0-9]+)?)?"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.+-]{2,24}Z?)?"
 )
+_CONDITION = re.compile(r"[0-9]{1,9}:[0-9]{1,18}|absent")
 _KEYS = ("key", "from", "to", "prefix")
 
 
@@ -35,6 +37,11 @@ def before_call(_context: Any, case: Any, _arguments: Any) -> None:
         query["as_of"] = "0:1,1:1,2:1"
         for name in ("at_least", "stale"):
             query.pop(name, None)
+    if query.get("consistency") == "linearizable":
+        query["consistency"] = "local"
+    for record in _records(case.body):
+        if _CONDITION.fullmatch(str(record.get("if_version"))):
+            del record["if_version"]
     if query.get("encoding") == "base64url":
         for place in (query, case.path_parameters or {}, *_records(case.body)):
             for name in _KEYS:

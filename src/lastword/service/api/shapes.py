@@ -107,21 +107,7 @@ class WriteQuery(Struct, forbid_unknown_fields=True):
     encoding: KeyEncoding = "text"
 
 
-class ConditionHeaders(Struct, rename={"if_match": "If-Match", "if_none_match": "If-None-Match"}):
-    """Which version the key must have for the write to happen."""
-
-    if_match: (
-        Annotated[
-            str, Meta(description="the ETag of the key's current version", examples=['"2:17"'])
-        ]
-        | UnsetType
-    ) = UNSET
-    if_none_match: (
-        Annotated[Literal["*"], Meta(description="the key must not exist")] | UnsetType
-    ) = UNSET
-
-
-class PutHeaders(ConditionHeaders, rename={"ttl": "Lastword-TTL"}):
+class PutHeaders(Struct, rename={"ttl": "Lastword-TTL"}):
     """What a write may say in its headers."""
 
     ttl: TimeToLive | UnsetType = UNSET
