@@ -13,11 +13,11 @@ INSTALL = runpy.run_path(str(SCRIPT), run_name="install_locked")
 LISTED = r"""
 :env:.find-links='/srv/wheels /srv/more'
 global.cert='/etc/ssl/corporate.pem'
-global.index-url='https://registry.example.com/simple'
-global.extra-index-url='\nhttps://one.example.com/simple\nhttps://two.example.com/simple'
+global.index-url='https://registry.example.com/index'
+global.extra-index-url='\nhttps://one.example.com/index\nhttps://two.example.com/index'
 global.disable-pip-version-check='1'
-install.index-url='https://user:secret=1@install.example.com/simple'
-download.index-url='https://download.example.com/simple'
+install.index-url='https://user:secret=1@install.example.com/index'
+download.index-url='https://download.example.com/index'
 """
 
 
@@ -30,15 +30,15 @@ def nothing_set_for_uv(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_registries_certificates_and_wheels_are_handed_on() -> None:
     settings = INSTALL["uv_settings"](INSTALL["parse_settings"](LISTED.splitlines()))
     assert settings == {
-        "UV_DEFAULT_INDEX": "https://user:secret=1@install.example.com/simple",
-        "UV_INDEX": "https://one.example.com/simple https://two.example.com/simple",
+        "UV_DEFAULT_INDEX": "https://user:secret=1@install.example.com/index",
+        "UV_INDEX": "https://one.example.com/index https://two.example.com/index",
         "UV_FIND_LINKS": "/srv/wheels,/srv/more",
         "SSL_CERT_FILE": "/etc/ssl/corporate.pem",
     }
 
 
 def test_what_is_set_for_uv_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/simple")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/index")
     settings = INSTALL["uv_settings"](INSTALL["parse_settings"](LISTED.splitlines()))
     assert "UV_DEFAULT_INDEX" not in settings
 
