@@ -1,1 +1,1 @@
-"""Instances of one application: who is a member, who owns which partition, and how they talk."""
+"""The instances of one application: membership, ownership of partitions, requests between them."""

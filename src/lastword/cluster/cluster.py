@@ -33,10 +33,10 @@ PLAN_BYTES_MAX = 1_000_000
 class Cluster:
     """Membership, plan and peers of one instance; safe from any thread.
 
-    One per process and application id. The instances agree on who owns which partition by the plan
-    that their leader writes to the control topic. An ``instance_id`` that stays the same over
-    restarts is optional. A ``guest`` owns only what nobody else offers to own, so that a process
-    that comes and goes moves nothing. ``close`` leaves the group at once.
+    One per process and application id. The leader writes a plan to the control topic; the plan
+    says which instance owns which partition. ``instance_id`` is optional and may stay the same
+    across restarts. A ``guest`` owns only what no other instance offers to own, so a short-lived
+    process moves no partitions. ``close`` leaves the group at once.
 
     >>> with Cluster(connection, "shop") as cluster:                          # doctest: +SKIP
     ...     cluster.offer("carts", 8, on_plan=print, lags=dict)
@@ -83,7 +83,7 @@ class Cluster:
         self.close()
 
     def start(self) -> None:
-        """Open the peer endpoint and join; returns before there is a plan.
+        """Open the peer endpoint and join the group; returns before the first plan arrives.
 
         Raises ConnectionFailedError when the cluster does not answer, TopicUnfitError when the
         control topic cannot hold plans, and ConfigError when the endpoint cannot listen.
@@ -130,20 +130,20 @@ class Cluster:
         self._admin.close()
 
     def after_fork(self) -> None:
-        """A child is not a member and owns nothing; closing it must not evict its parent."""
+        """Drop membership in a forked child; closing the child must not evict its parent."""
         self._offers.abandon()
         self._membership = self._steward = None
 
-    # -- what there is ------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------
 
     @property
     def address(self) -> str:
-        """Where this instance listens for its peers."""
+        """The address of this instance's peer endpoint."""
         return self._offers.address
 
     @property
     def plan(self) -> Plan | None:
-        """The last plan that stood at a captured end of the control topic."""
+        """The last plan that this instance read at a captured end of the control topic."""
         return self._control.plan
 
     @property
@@ -153,52 +153,52 @@ class Cluster:
 
     @property
     def leads(self) -> bool:
-        """Whether this instance writes the plans, as far as it knows."""
+        """Whether this instance is the leader, as far as it knows."""
         return self._steward is not None and self._steward.leads
 
     def owner(self, topic: str, partition: int) -> Owner | None:
-        """The owner of a partition by the last plan; None while it has none."""
+        """The owner of a partition in the last plan; None if the plan names none."""
         plan = self.plan
         if plan is None:
             return None
         assignment = self._offers.assignment(plan, topic, partition)
         return None if assignment is None else assignment.owner
 
-    # -- what this instance does --------------------------------------------------------------
+    # -- offers and requests ------------------------------------------------------------------
 
     def offer(self, topic: str, partitions: int, on_plan: OnPlan, lags: LagsNow) -> None:
         """Offer to own partitions of the topic.
 
-        ``on_plan`` is called with each new plan, on a thread of the cluster: the assignment of
-        each partition that has an owner. It must return soon. ``lags`` says how many records each
-        partition here is behind.
+        ``on_plan`` is called with each new plan, on a thread of the cluster. It gets the assignment
+        of each partition that has an owner, and must return soon. ``lags`` returns the number of
+        records by which each local partition is behind.
         """
         self._offers.add(topic, partitions, on_plan, lags)
         self._wake()
 
     def withdraw(self, topic: str) -> None:
-        """Offer the topic no more: the next plan gives its partitions to others."""
+        """Withdraw the offer: the next plan gives the topic's partitions to other members."""
         self._offers.withdraw(topic)
         self._wake()
 
     def handle(self, name: str, handler: Handler) -> None:
-        """Answer requests of peers: bytes in, bytes out, on a small pool of threads.
+        """Register a handler for requests of peers: bytes in, bytes out, on a small thread pool.
 
-        Errors of Lastword reach whoever asked; others are logged here. A handler must not ask
-        another peer.
+        A LastwordError that the handler raises is raised at the caller; other errors are logged
+        here. A handler must not ask another peer.
         """
         self._peers.handle(name, handler)
 
     def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
-        """The answer of another member. What its handler raises is raised here, too.
+        """Ask another member and return its answer; an error raised by its handler is raised here.
 
-        PeerUnreachableError  it is no member, or there is no connection: nothing was done
-        PeerRefusedError      a rule forbids it: nothing was done
-        IndeterminateError    there was no answer in time: it may or may not have been done
+        PeerUnreachableError  it is not a member, or there is no connection: nothing was done
+        PeerRefusedError      it refused the request: nothing was done
+        IndeterminateError    it did not answer in time: the request may have been carried out
         """
         return self._peers.ask(instance_id, name, payload, timeout_s)
 
-    # -- how the parts hear of each other -----------------------------------------------------
+    # -- callbacks between the parts -----------------------------------------------------------
 
     def _wake(self) -> None:
         if self._steward is not None:

@@ -1,8 +1,8 @@
 """The application's control topic: one compacted partition that holds the plans.
 
-A plan counts only at the *captured end*: the end of the log, asked for after the plan was read. A
-process that starts, or wakes up, reads plans that were replaced long ago. If it acted on one of
-them, it would fence the rightful owner.
+A plan takes effect only at the *captured end*: the end of the log, looked up after the plan was
+read. A process that starts, or resumes after a pause, first reads plans that were replaced long
+ago. If it acted on one of them, it would fence the current owner.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def ensure_control_topic(admin: Admin, name: str) -> None:
         try:
             create_topic(admin, name, partitions=1, replication=replication, settings=SETTINGS)
         except TopicExistsError:
-            log.debug("%s: another instance has just created it", name)
+            log.debug("%s: another instance created it first", name)
         return
     if found.partitions != 1 or admin.settings(name)["cleanup.policy"] != "compact":
         raise TopicUnfitError(
@@ -59,8 +59,8 @@ def ensure_control_topic(admin: Admin, name: str) -> None:
 class ControlTopic:
     """Follows the control topic on a thread of its own.
 
-    ``on_plan`` is called on that thread with each plan that stands at a captured end; plans that
-    were replaced before are never seen. ``plan`` is the last of them.
+    ``on_plan`` is called on that thread with each plan read at a captured end. Plans that were
+    replaced before are skipped. ``plan`` is the last one delivered.
     """
 
     def __init__(self, admin: Admin, topic: str, on_plan: Callable[[Plan], None]) -> None:
@@ -68,14 +68,14 @@ class ControlTopic:
         self._admin, self._topic, self._on_plan = admin, topic, on_plan
         self._read: Plan | None = None
         self._position = 0
-        self._end: int | None = None  # captured, and not reached yet
+        self._end: int | None = None  # captured, not reached yet
         self._up_to_date = False
         self._moved = threading.Condition()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"plans-{topic}", daemon=True)
 
     def start(self) -> None:
-        """Begin to read; returns at once."""
+        """Start reading; returns at once."""
         self._thread.start()
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class ControlTopic:
             self._thread.join()
 
     def wait_for(self, offset: int, timeout_s: float) -> bool:
-        """Whether ``plan`` is that of an end beyond ``offset``, at the latest after that time."""
+        """Wait until ``plan`` was read at an end beyond ``offset``; False after the timeout."""
         with self._moved:
             return self._moved.wait_for(
                 lambda: self._up_to_date and self._position > offset, timeout_s
@@ -96,7 +96,7 @@ class ControlTopic:
             try:
                 self._follow()
             except LastwordError as error:
-                log.warning("%s: the control topic cannot be read: %s", self._topic, error)
+                log.warning("cannot read the control topic %s: %s", self._topic, error)
                 self._closing.wait(_RETRY_S)
 
     def _follow(self) -> None:
@@ -136,7 +136,7 @@ class ControlTopic:
                 log.error("%s, offset %d: %s", self._topic, record.offset, error)
 
     def _deliver(self) -> None:
-        """Once the end that was captured after reading is reached, what was read counts."""
+        """Deliver the plan once the end captured after reading it is reached."""
         if not self._up_to_date:
             if self._end is None:
                 self._end = self._admin.end_offsets(self._topic, [PARTITION])[PARTITION]

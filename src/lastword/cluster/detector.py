@@ -1,7 +1,7 @@
-"""Decides which members are evicted from the group: suspicion does nothing else.
+"""Decides which members to evict from the group. A suspicion has no other effect.
 
-The group stays the one truth about who is a member. A member that is evicted although it lives
-joins again within a second.
+The group remains the only source of truth about membership. A member that was evicted although it
+is alive rejoins within a second.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 from lastword.cluster.peers.peer import Health
 
 SILENT_S = 1.0
-"""A member that has sent nothing for so long is suspect; it is pinged every 100 ms."""
+"""A watched member is pinged every 100 ms; after this long without a message it is suspect."""
 STALLED_S = 0.5
-"""Between two looks at the members: then it is this process that was frozen, not the others."""
+"""A longer gap between two checks means that this process was frozen, not the others."""
 EVICTIONS_APART_S = 60.0
-"""Between two evictions of one member: one that is slow, but alive, is evicted once a minute."""
+"""At most one eviction of a member in this time, so a slow but live one is evicted rarely."""
 
 
 class Standing(NamedTuple):
-    """The members by the last plan, as this instance knows them. ``leads``: this one is leader."""
+    """The members of the last plan, as this instance knows them. ``leads``: it is the leader."""
 
     me: str
     leader: str
@@ -29,10 +29,10 @@ class Standing(NamedTuple):
 
 
 def watched_by(standing: Standing) -> frozenset[str]:
-    """The members that this one has to ping.
+    """The members that this instance pings.
 
-    The leader watches everybody. The others watch the leader, and those that come before them: the
-    first of them that lives evicts a leader that does not.
+    The leader watches all members. Each other member watches the leader and the members that
+    come before it, so that the first live one evicts a dead leader.
     """
     others = {name for name in standing.members if name != standing.me}
     if standing.leads:
@@ -41,7 +41,7 @@ def watched_by(standing: Standing) -> frozenset[str]:
 
 
 class Detector:
-    """Judges members by what is known of their connections. Not safe across threads."""
+    """Finds dead and silent members from the health of their connections. Not thread-safe."""
 
     def __init__(self) -> None:
         self._looked_at: float | None = None
@@ -51,7 +51,7 @@ class Detector:
     def suspects(self, now: float, watched: Mapping[str, Health]) -> set[str]:
         """The members that are dead (nobody listens there) or have been silent for too long."""
         if self._looked_at is not None and now - self._looked_at > STALLED_S:
-            # What they sent while this process stood still has not been read yet.
+            # Messages that arrived while this process was frozen have not been read yet.
             self._forgiven_until = now
         self._looked_at = now
         return {
@@ -61,7 +61,7 @@ class Detector:
         }
 
     def to_evict(self, now: float, suspects: Collection[str], standing: Standing) -> list[str]:
-        """The suspects that it falls to this instance to evict, each at most once a minute."""
+        """The suspects that this instance has to evict, each at most once a minute."""
         if standing.leads:
             mine = set(suspects) - {standing.me}
         else:
@@ -71,9 +71,9 @@ class Detector:
         return sorted(name for name in mine if now >= self._due_at.get(name, now))
 
     def evicted(self, now: float, name: str) -> None:
-        """Note that the member was evicted."""
+        """Record that the member was evicted."""
         self._due_at[name] = now + EVICTIONS_APART_S
 
     def not_found(self, now: float, name: str) -> None:
-        """Note that the group does not have the member, or has it at another address."""
+        """Record that the group lacks the member, or has it at another address."""
         self._due_at[name] = now + SILENT_S

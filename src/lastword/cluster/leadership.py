@@ -1,4 +1,4 @@
-"""What the leader does: it asks who is in the group, and writes the plan that follows from it."""
+"""What the leader does: list the members of the group and write the plan for them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ REACH_S = 10.0
 class Leadership:
     """Writes plans for as long as this instance holds the control partition.
 
-    One thread uses it. ``gain`` fences every earlier leader, once for each time that the group
-    makes this instance the leader. After a FencedError nothing is written until the next time.
+    Used by one thread. ``gain`` fences every earlier leader, once each time the group makes this
+    instance the leader. After a FencedError it writes nothing until the next ``gain``.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Leadership:
         return self._log is not None and self._log.fence is not None and not self._fenced
 
     def gain(self) -> bool:
-        """Take over from the previous leader and read its last plan; False if that is done.
+        """Take over from the previous leader and read its last plan; False if already done.
 
         Raises ConnectionFailedError if the cluster does not answer; then try again.
         """
@@ -57,33 +57,33 @@ class Leadership:
         except FencedError:
             self._fenced = True
             raise
-        # Nothing of an earlier leader can follow the fence record: the plan before it is the last.
+        # No record of an earlier leader follows the fence record: the plan before it is the last.
         if not self._control.wait_for(fence.offset, REACH_S):
             self.give_up()
             raise ConnectionFailedError(
-                f"the control topic was not read up to offset {fence.offset} in {REACH_S:g} s",
-                hint="is the broker that leads the control topic up?",
+                f"did not read the control topic up to offset {fence.offset} within {REACH_S:g} s",
+                hint="check that the broker that leads the control topic is running",
             )
         self.written = self._control.plan
-        log.info("%s leads since offset %d of the control topic", self._me, fence.offset)
+        log.info("%s is the leader since offset %d of the control topic", self._me, fence.offset)
         return True
 
     def lose(self) -> None:
-        """The group has given the control partition to another instance, or may give it back."""
+        """The group assigned the control partition to another instance, or may do so."""
         self.give_up()
         self._fenced = False
 
     def give_up(self) -> None:
-        """Write no more plans; idempotent."""
+        """Stop writing plans; idempotent."""
         if self._log is not None:
             with suppress(LastwordError):
                 self._log.close()
             self._log = None
 
     def write(self, members: Mapping[str, PlanMember], lags: Lags) -> Plan | None:
-        """Write the plan for these members; None if the last one says the same.
+        """Write the plan for these members; None if it equals the last one.
 
-        Raises FencedError when another instance leads now, and what ``FencedLog.append`` raises.
+        Raises FencedError when another instance leads, and what ``FencedLog.append`` raises.
         """
         if self._log is None or self._fenced:
             return None
@@ -98,7 +98,7 @@ class Leadership:
             self._fenced = True
             raise
         except LastwordError:
-            # It may stand in the log: the next one must have another number all the same.
+            # It may be in the log, so the next plan needs another number in any case.
             if self.written is not None:
                 self.written = msgspec.structs.replace(self.written, number=number)
             raise
@@ -107,7 +107,7 @@ class Leadership:
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A member's answer to the leader: the topics it offers to own, and how far behind it is."""
+    """A member's answer to the leader: the topics that it offers to own, and its lags."""
 
     offers: dict[str, int] = {}
     lags: dict[str, dict[int, int]] = {}
@@ -117,10 +117,10 @@ class Report(msgspec.Struct, frozen=True):
 def describe_members(
     addresses: Mapping[str, str], reports: Mapping[str, Report], previous: Plan | None
 ) -> dict[str, PlanMember]:
-    """The members as the next plan has them.
+    """The members for the next plan.
 
-    One that has not answered keeps the offers that the previous plan has for it at the same
-    address: it is evicted if it is dead, and until then nothing moves.
+    A member that did not answer keeps the offers it has in the previous plan, if its address is
+    the same. If it is dead it is evicted soon; until then none of its partitions move.
     """
     known = {} if previous is None else previous.members
     members = {}

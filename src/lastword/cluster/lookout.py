@@ -15,10 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class Lookout:
-    """Who the members are, as this instance knows it: by the last plan, or as leader by the group.
+    """The members as this instance knows them: from the last plan, or as leader from the group.
 
-    Safe from any thread. ``judge`` is for the event loop of the peers and does not block;
-    ``evict_due`` asks the cluster.
+    Safe from any thread. ``judge`` runs on the peers' event loop and does not block; ``evict_due``
+    makes requests to Kafka.
     """
 
     def __init__(self, instance_id: str, *, alarm: Callable[[], None], clock: Clock) -> None:
@@ -33,26 +33,26 @@ class Lookout:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where each member listens."""
+        """The address of each member's peer endpoint."""
         planned = {} if self._plan is None else self._plan.members
         known = {name: member.address for name, member in planned.items()}
         return dict(known if self._led is None else self._led)
 
     @property
     def watched(self) -> frozenset[str]:
-        """The members that this instance has to ping."""
+        """The members that this instance pings."""
         return watched_by(self._standing())
 
     def take_plan(self, plan: Plan) -> None:
-        """The members are these, and their leader."""
+        """Take the members and the leader from a plan."""
         self._plan = plan
 
     def take_view(self, addresses: Mapping[str, str] | None) -> None:
-        """This instance leads, and the group has these members; None when it does not lead."""
+        """Take the members from the group while this instance leads; None when it does not."""
         self._led = addresses
 
     def judge(self, now: float, watched: Mapping[str, Health]) -> None:
-        """Raise the alarm if a member has to be evicted from here."""
+        """Raise the alarm if this instance has to evict a member."""
         with self._lock:
             suspects = self._detector.suspects(now, watched)
             self._due = self._detector.to_evict(now, suspects, self._standing())
@@ -60,7 +60,7 @@ class Lookout:
             self._alarm()
 
     def evict_due(self, evict: Callable[[str, str], bool]) -> int:
-        """Evict the suspects with ``evict(instance id, address)``; how many were evicted."""
+        """Evict the suspects with ``evict(instance id, address)``; returns how many."""
         evicted = 0
         for name in self._due:
             address = self.addresses.get(name, "")
@@ -70,7 +70,7 @@ class Lookout:
                 note = self._detector.evicted if found else self._detector.not_found
                 note(self._clock.monotonic(), name)
             if found:
-                log.warning("%s at %s does not answer: it was evicted", name, address)
+                log.warning("evicted %s at %s: it does not answer", name, address)
         self._due = []
         return evicted
 

@@ -1,4 +1,4 @@
-"""Being a member: the group that every instance of an application joins, and its leader."""
+"""Membership: the consumer group that every instance of an application joins, and its leader."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _INSTANCE_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 def checked_instance_id(given: str | None) -> str:
-    """The id that was given, or one that no other process has; raises ConfigError."""
+    """The given id, or a new unique one; raises ConfigError."""
     if given is None:
         host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:60]
         return f"{host}-{secrets.token_hex(6)}"
     if not _INSTANCE_ID.fullmatch(given):
         raise ConfigError(
-            f"{given[:200]!r} cannot be the id of an instance",
+            f"{given[:200]!r} is not a valid instance id",
             hint="use up to 100 letters, digits, '.', '_' and '-'",
         )
     return given
@@ -32,9 +32,9 @@ def checked_instance_id(given: str | None) -> str:
 class Membership:
     """This instance in the group of its application, and the others in it.
 
-    The holder of the control topic's one partition leads. ``on_change`` is called after each
-    rebalance, on the thread of the group's client: it must not block. ``restarts`` says that an
-    earlier process may have had the same instance id.
+    The member that holds the control topic's only partition is the leader. ``on_change`` is called
+    after each rebalance, on the thread of the group's client, and must not block. ``restarts``
+    means that an earlier process may have used the same instance id.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class Membership:
 
     @property
     def term(self) -> int:
-        """How often this instance was made the leader; 0 while it is not."""
+        """How often this instance has become the leader; 0 while it is not the leader."""
         return self._member.term
 
     @property
     def joined(self) -> bool:
-        """Whether the group has let this instance in."""
+        """Whether this instance is in the group."""
         return self._member.joined
 
     @property
     def failure(self) -> str | None:
-        """Why this instance is not a member any more, for good."""
+        """Why this instance has left the group for good; None while it has not."""
         return self._member.failure
 
     def join(self) -> None:
@@ -84,11 +84,11 @@ class Membership:
         self._admin.close()
 
     def look(self) -> GroupView:
-        """Who is in the group now; raises ConnectionFailedError."""
+        """The members of the group now; raises ConnectionFailedError."""
         return GroupView(self._admin.members(), self._member.member_id)
 
     def evict(self, instance_id: str, address: str) -> bool:
-        """Remove the member from the group; whether it was there, at that address."""
+        """Remove the member from the group; False if it was not there at that address."""
         for member in self._admin.members():
             if member.instance_id == instance_id and _address(member) == address:
                 return self._admin.evict(member)
@@ -100,8 +100,8 @@ class GroupView:
 
     def __init__(self, members: list[StaticMember], my_member_id: str) -> None:
         self.addresses = {each.instance_id: _address(each) for each in members}
-        # Only the coordinator knows this for sure: a process that was frozen believes it still
-        # leads. During a rebalance the coordinator does not say.
+        # Only the coordinator knows this for sure: a process that was frozen believes that it still
+        # leads. During a rebalance the coordinator does not tell.
         self.i_lead = any(each.member_id == my_member_id and each.holds for each in members)
 
 

@@ -1,4 +1,4 @@
-"""The topics that this instance offers to own, and who is told what a plan says about them."""
+"""The topics that this instance offers to own, and the callbacks that get each new plan."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ class Offers:
                 self._tell(topic, self._plan)
 
     def withdraw(self, topic: str) -> None:
-        """Offer the topic no more; ``on_plan`` is not called afterwards."""
+        """Withdraw the topic; ``on_plan`` is not called afterwards."""
         with self._lock:
             self._offers.pop(topic, None)
 
     def take(self, plan: Plan) -> None:
-        """Tell everybody what the plan says."""
+        """Pass the plan to every callback."""
         with self._lock:
             self._plan = plan
             for topic in list(self._offers):
                 self._tell(topic, plan)
 
     def end(self) -> None:
-        """This instance is not a member any more, for good: it owns nothing."""
+        """This instance has left the group for good: it owns nothing."""
         with self._lock:
             self._ended = True
             self.take(self._plan or Plan(0, leader=""))
 
     def abandon(self) -> None:
-        """This process is a fork of the member, and owns nothing; nobody is told."""
+        """This process is a fork of the member: it owns nothing, and no callback is called."""
         self._ended = True
         self._lock = threading.RLock()
 
     def report(self) -> Report:
-        """What the leader is told."""
+        """The report for the leader."""
         with self._lock:
             offers = dict(self._offers)
         return Report(
@@ -75,10 +75,10 @@ class Offers:
         )
 
     def assignment(self, plan: Plan, topic: str, partition: int) -> Assignment | None:
-        """What the plan says about one partition, seen from here.
+        """The plan's assignment of one partition, as seen by this instance.
 
-        An earlier life of this instance at another address is not this process: the leader names
-        it anew as soon as it has seen it.
+        An earlier process with the same instance id, at another address, is not this process. The
+        leader assigns partitions to this one once it has seen it.
         """
         owner = plan.owner(topic, partition)
         if owner is None:
@@ -96,5 +96,5 @@ class Offers:
         try:
             offer.on_plan(said)
         except Exception:
-            # The other topics of this instance, and its part in the cluster, go on.
-            log.exception("plan %d could not be taken over by %s", plan.number, topic)
+            # The other topics of this instance, and its membership, continue.
+            log.exception("applying plan %d to %s failed", plan.number, topic)

@@ -1,4 +1,4 @@
-"""The plan: which member owns each partition. A value, and how it looks in the control topic."""
+"""The plan: which member owns each partition. The value and its JSON in the control topic."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lastword.errors import ClusterError
 
 FORMAT = 1
 NO_OWNER = ""
-"""As an owner: no member that offers the topic is there."""
+"""The owner when no member offers the topic."""
 
 
 class PlanMember(msgspec.Struct, frozen=True):
-    """One member: where its peer endpoint listens, and the topics it offers to own.
+    """One member: the address of its peer endpoint, and the topics it offers to own.
 
-    ``offers`` maps each topic to the number of its partitions. A ``guest`` stays for a moment
-    only, as a command does: it owns partitions of a topic while nobody else offers that topic.
+    ``offers`` maps each topic to its number of partitions. A ``guest`` is short-lived, such as a
+    command: it owns partitions of a topic only while no other member offers that topic.
     """
 
     address: str
@@ -27,10 +27,10 @@ class PlanMember(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Who owns what. Every later plan of an application has a larger ``number``.
+    """Which member owns which partition. Each plan has a larger ``number`` than the one before.
 
-    ``leader`` is the member that wrote it. ``owners`` has, for each topic, the instance id that
-    owns each partition, in order of partitions. Fields that a later version adds are ignored.
+    ``leader`` is the member that wrote it. ``owners`` lists, for each topic, the instance id of the
+    owner of each partition, in order of partitions. Unknown fields of later versions are ignored.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Plan(msgspec.Struct, frozen=True):
         }
 
     def moved_since(self, earlier: Plan | None) -> int:
-        """How many partitions have another owner than in ``earlier``, first owners left out."""
+        """How many partitions changed their owner since ``earlier``; first owners do not count."""
         if earlier is None:
             return 0
         return sum(
@@ -67,12 +67,12 @@ class Plan(msgspec.Struct, frozen=True):
         )
 
     def says_the_same_as(self, other: Plan | None) -> bool:
-        """Whether the two differ in their number alone."""
+        """Whether the two plans are equal except for their number."""
         return other is not None and msgspec.structs.replace(self, number=other.number) == other
 
 
 class Owner(NamedTuple):
-    """The owner of a partition by one plan. ``here`` says whether it is this very process."""
+    """The owner of a partition in one plan. ``here``: it is this process."""
 
     instance_id: str
     address: str
@@ -81,7 +81,7 @@ class Owner(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What a plan says about one partition."""
+    """What one plan says about one partition."""
 
     owner: Owner
 
@@ -103,12 +103,12 @@ def decode_plan(data: bytes) -> Plan:
         plan = _DECODER.decode(data)
     except msgspec.DecodeError as error:
         raise ClusterError(
-            f"the control topic holds something that is not a plan: {error}",
-            hint="does another program write to this topic?",
+            f"the control topic holds a record that is not a plan: {error}",
+            hint="make sure that no other program writes to this topic",
         ) from error
     if plan.format > FORMAT:
         raise ClusterError(
-            f"plan {plan.number} has format {plan.format}, and this version reads {FORMAT}",
+            f"plan {plan.number} has format {plan.format}, but this version reads only {FORMAT}",
             hint="upgrade this instance to the version of the others",
         )
     return plan

@@ -1,9 +1,9 @@
 """Makes plans: a pure function of the members, the previous plan and the lags.
 
-Partitions stay where they are unless their owner is gone or the balance needs a move. The balance
-is that of a semi-matching: no chain of moves between members that offer the topics moved makes
-the most loaded and the least loaded member of the chain more equal. Where every member offers every
-topic, the loads differ by one at most.
+A partition stays where it is unless its owner is gone or balancing needs a move. The loads are
+balanced as in a semi-matching: no chain of moves, between members that offer the moved topics, can
+bring the loads of its two ends closer together. If every member offers every topic, the loads
+differ by at most one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def make_plan(
     leader: str,
     lags: Lags | None = None,
 ) -> Plan:
-    """The plan that follows ``previous``.
+    """The plan after ``previous``.
 
     Equal arguments give equal plans. A partition without an owner goes to the least loaded member
     that offers its topic; among equals, to the one with the smallest lag. Guests get none while
@@ -56,7 +56,7 @@ def _owner_before(place: Place, previous: Plan | None) -> str:
 
 
 class _Shares:
-    """Who owns what while a plan is being made."""
+    """The assignment while a plan is being made."""
 
     def __init__(self, members: Mapping[str, PlanMember], lags: Lags) -> None:
         self._lags = lags
@@ -91,7 +91,7 @@ class _Shares:
         return topic in self._offers.get(member, ())
 
     def keep(self, place: Place, owner: str) -> None:
-        """Leave the partition with the owner that it had."""
+        """Leave the partition with its previous owner."""
         self._before[place] = owner
         self._add(place, owner)
 
@@ -106,14 +106,14 @@ class _Shares:
         self._add(place, min(self._offering[topic], key=wanted))
 
     def balance(self) -> None:
-        """Move partitions from the most loaded members down, until no chain helps any more."""
+        """Move partitions from the most loaded members down, until no chain of moves helps."""
         settled: set[str] = set()
         while True:
             rest = [(-load, name) for name, load in self._load.items() if name not in settled]
             if not rest:
                 return
-            # A member from which no chain leads to a much smaller load never gets one later:
-            # whatever it reaches stays within one of its load (Harvey et al., semi-matchings).
+            # A member without a chain to a much smaller load never gets one later: every member it
+            # can reach stays within one of its load (Harvey et al., semi-matchings).
             _, source = min(rest)
             chain = self._chain_from(source)
             if chain:
@@ -122,7 +122,7 @@ class _Shares:
                 settled.add(source)
 
     def give_back(self) -> None:
-        """Undo moves that the balance no longer needs: later ones can make earlier ones idle."""
+        """Undo moves that later moves made unnecessary."""
         while idle := [place for place in self._before if self._is_idle(place)]:
             self._remove(idle[0])
             self._add(idle[0], self._before[idle[0]])
@@ -132,7 +132,7 @@ class _Shares:
         return now != before and self._load[now] > self._load[before]
 
     def owners(self) -> dict[str, list[str]]:
-        """The outcome, as a plan has it."""
+        """The result, in the form of a plan."""
         return {
             topic: [self._owner[topic, partition] for partition in range(self._partitions[topic])]
             for topic in sorted(self._partitions)
@@ -141,8 +141,8 @@ class _Shares:
     def _chain_from(self, source: str) -> list[tuple[str, str, str]]:
         """The shortest chain of (giver, topic, taker) to a member with a load smaller by two.
 
-        Of several such members at one distance it is the least loaded, so that the fewest moves
-        are made.
+        Among several such members at the same distance it picks the least loaded one, which needs
+        the fewest moves.
         """
         came_by: dict[str, tuple[str, str]] = {}
         topics_seen: set[str] = set()
@@ -171,7 +171,7 @@ class _Shares:
             self._add(place, taker)
 
     def _cheapest(self, held: list[Place], taker: str) -> Place:
-        """One that goes home, else one that is moving anyhow, else the last."""
+        """One that returns to its previous owner, else one that moves anyway, else the last."""
 
         def cost(place: Place) -> tuple[int, int]:
             before = self._before.get(place, NO_OWNER)

@@ -1,4 +1,4 @@
-"""The thread that evicts suspects, and writes plans when the group makes this instance leader."""
+"""The thread that evicts suspects, and writes plans while this instance is the leader."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lastword.errors import FencedError, LastwordError
 log = logging.getLogger(__name__)
 
 ROUND_S = 0.3
-"""How often the leader asks who is in the group, when nothing wakes it earlier."""
+"""How often the leader lists the members of the group, unless something wakes it earlier."""
 SETTLE_S = 0.3
-"""How long the first leader of an application waits for others that start at the same time."""
+"""How long the first leader of an application waits for instances that start with it."""
 REGAIN_S = 2.0
-"""How long a leader that was fenced waits before it asks the group whether it leads after all."""
+"""How long a fenced leader waits before it asks the group whether it is the leader again."""
 
 AskReports = Callable[[Mapping[str, str]], Mapping[str, Report]]
-"""(addresses of the members) -> the reports of those that answer at once."""
+"""(addresses of the members) -> the reports of those that answer in time."""
 
 
 class Steward:
-    """Rounds of eviction and planning; ``wake`` has the next one begin now."""
+    """Rounds of eviction and planning; ``wake`` starts the next one now."""
 
     def __init__(
         self,
@@ -51,19 +51,19 @@ class Steward:
 
     @property
     def leads(self) -> bool:
-        """Whether this instance may write plans, as far as it knows."""
+        """Whether this instance is the leader, as far as it knows."""
         return self._term > 0 and self._leadership.active
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Something has changed: begin the next round now."""
+        """Start the next round now, because something has changed."""
         self._news.set()
 
     def close(self) -> None:
-        """Stop after the round that is under way; idempotent."""
+        """Stop after the current round; idempotent."""
         self._closing = True
         self._news.set()
         if self._thread.ident is not None:
@@ -75,17 +75,17 @@ class Steward:
             try:
                 wait_s = self._round()
             except FencedError as error:
-                log.warning("another instance leads now: %s", error)
+                log.warning("another instance is the leader now: %s", error)
                 self._on_view(None)
                 self._not_before, wait_s = self._clock.monotonic() + REGAIN_S, ROUND_S
             except LastwordError as error:
-                log.warning("this round of the cluster failed: %s", error)
+                log.warning("a round of eviction and planning failed: %s", error)
                 wait_s = ROUND_S
             self._news.wait(wait_s)
             self._news.clear()
 
     def _round(self) -> float:
-        """Do what is due; how long to wait for the next round."""
+        """Do what is due; returns the seconds until the next round."""
         self._evict_suspects()
         term = self._membership.term
         if term == 0:
@@ -107,7 +107,7 @@ class Steward:
 
     def _may_lead(self, term: int, view: GroupView) -> bool:
         if term != self._term:
-            # Made leader just now: this is the one time to fence the others without asking.
+            # Just became the leader: only now may it fence the others without asking the group.
             self._leadership.lose()
             self._term, self._not_before = term, 0.0
             return True
@@ -119,7 +119,7 @@ class Steward:
         return True
 
     def _is_known(self, view: GroupView) -> bool:
-        """Whether the last plan names any member that is there; else all are just starting."""
+        """Whether the group has a member of the last plan; else all are just starting."""
         last = self._leadership.written
         return last is not None and not last.members.keys().isdisjoint(view.addresses)
 

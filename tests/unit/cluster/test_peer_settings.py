@@ -103,7 +103,7 @@ def test_with_mutual_tls_a_caller_needs_a_certificate(pair: PeerPair, files: Cer
 
 
 def test_mutual_tls_needs_an_authority(files: Certificates) -> None:
-    with pytest.raises(ConfigError, match="needs the authority"):
+    with pytest.raises(ConfigError, match="needs the CA"):
         PeerTls(files.peer, files.peer, mutual=True)
 
 

@@ -74,7 +74,7 @@ def test_an_instance_with_another_secret_says_so(pair: PeerPair) -> None:
     a = pair.start("a")
     b = pair.start("b", PeerSettings(secret=SECRET[::-1]))
     a.set_members({"b": b.address}, frozenset())
-    with pytest.raises(PeerRefusedError, match="same peer secret"):
+    with pytest.raises(PeerRefusedError, match="different peer secrets"):
         a.ask("b", "echo", b"", WAIT_S)
     assert b.refused == 1
 

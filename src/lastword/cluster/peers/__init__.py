@@ -1,4 +1,4 @@
-"""How instances talk to each other: an endpoint, kept connections, one hop, both sides proven."""
+"""How instances talk: an endpoint, persistent connections, mutual proof, one hop at most."""
 
 from lastword.cluster.peers.settings import PeerSettings, PeerTls
 

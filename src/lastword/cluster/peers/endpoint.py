@@ -1,4 +1,4 @@
-"""The side that listens: lets in who proves to know the secret, and answers requests."""
+"""The listening side: accepts peers that prove that they know the secret, and answers requests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _THREAD = threading.local()
 
 
 def answers_a_peer() -> bool:
-    """Whether this thread runs a handler, which must not ask another peer: one hop is the limit."""
+    """Whether this thread runs a handler. Handlers must not ask peers: one hop is the limit."""
     return getattr(_THREAD, "answering", False)
 
 
@@ -71,7 +71,7 @@ class Endpoint:
         self._pool = ThreadPoolExecutor(HANDLER_THREADS, "peer-handler")
 
     async def listen(self) -> None:
-        """Open the endpoint; ``address`` says where. Raises ConfigError if that is impossible."""
+        """Open the endpoint and set ``address``; raises ConfigError if it cannot listen."""
         loop = asyncio.get_running_loop()
         host, port = self._settings.host, self._settings.port
         try:
@@ -94,16 +94,16 @@ class Endpoint:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, request: Request, reply: Callable[[int, bytes], None]) -> None:
-        """Have the request handled; ``reply`` is called on the loop, unless nobody waits for it."""
+        """Run the handler; ``reply`` is called on the loop unless the caller stopped waiting."""
         handler = self.handlers.get(request.name)
         if handler is None:
             error = PeerRefusedError(
                 f"{self.instance_id!r} does not answer {request.name!r}",
-                hint="does every instance run the same version, with the same tables?",
+                hint="check that every instance runs the same version with the same tables",
             )
             reply(FAILURE, pack_failure(error))
         elif self.requests >= REQUESTS_MAX:
-            busy = f"{self.instance_id!r} has {REQUESTS_MAX} requests to answer"
+            busy = f"{self.instance_id!r} already has {REQUESTS_MAX} requests to answer"
             reply(FAILURE, pack_failure(PeerUnreachableError(busy, hint="try again in a moment")))
         else:
             self.requests += 1
@@ -111,7 +111,7 @@ class Endpoint:
             deadline = loop.time() + request.timeout_ms / 1000
 
             def work() -> None:
-                # Nobody waits any more for what has stood in the queue for too long.
+                # The caller of a request that was queued for too long no longer waits.
                 in_time = loop.time() < deadline
                 kind, body = _handle(handler, request) if in_time else (FAILURE, b"")
                 loop.call_soon_threadsafe(done, in_time, kind, body)
@@ -130,7 +130,7 @@ def _handle(handler: Handler, request: Request) -> tuple[int, bytes]:
         answer = handler(request.payload)
         if len(answer) > FRAME_BYTES_MAX - _HEADROOM_BYTES:
             raise PeerRefusedError(
-                f"the answer to {request.name!r} has {len(answer)} bytes, more than fit",
+                f"the answer to {request.name!r} has {len(answer)} bytes, more than the limit",
                 hint="ask for less at once",
             )
         return ANSWER, answer
@@ -147,7 +147,7 @@ def _handle(handler: Handler, request: Request) -> tuple[int, bytes]:
 
 
 class Caller(FrameProtocol):
-    """A connection from a peer: the handshake, then its requests in any number and order."""
+    """A connection from a peer: the handshake, then requests in any number and order."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class Caller(FrameProtocol):
         self._name: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Challenge the caller, if there is room for one more."""
+        """Send a challenge, unless there are too many connections."""
         super().connection_made(transport)
         if len(self._endpoint.callers) >= CONNECTIONS_MAX:
             self._refuse(Refusal.FULL)
@@ -170,11 +170,11 @@ class Caller(FrameProtocol):
         self._endpoint.callers.discard(self)
 
     def cut_off(self, reason: str) -> None:
-        """Say whom, in the log."""
-        log.debug("the connection from %s is cut off: %s", self._name or "a stranger", reason)
+        """Log whose connection is dropped."""
+        log.debug("dropping the connection from %s: %s", self._name or "an unknown peer", reason)
 
     def frame_received(self, frame: bytes) -> None:
-        """A hello, or one of the messages that follow it."""
+        """Handle the hello, then the messages that follow it."""
         if self._name is None:
             self._greet(frame)
             return
@@ -207,6 +207,6 @@ class Caller(FrameProtocol):
 
     def _refuse(self, reason: Refusal) -> None:
         self._endpoint.refused += 1
-        log.warning("a connection to the peer endpoint is refused: %s", reason.name.lower())
+        log.warning("refused a connection to the peer endpoint: %s", reason.name.lower())
         self.send(refusal(reason))
         self.finish()

@@ -1,4 +1,4 @@
-"""Errors between peers: Lastword's own travel by name, any other stays in its process's log."""
+"""Errors between peers: a LastwordError is sent by name, any other is only logged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lastword.errors import ClusterError, LastwordError
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """An error as it crosses the wire."""
+    """An error as it is sent."""
 
     name: str
     message: str
@@ -24,11 +24,11 @@ def pack_failure(error: LastwordError) -> bytes:
 
 
 def unpack_failure(data: bytes) -> LastwordError:
-    """The same error, as far as this version knows it; else a ClusterError that says the same."""
+    """The error of the same class; a ClusterError with its message if the class is unknown."""
     try:
         failure = msgspec.json.decode(data, type=Failure)
     except msgspec.DecodeError:
-        return ClusterError("a peer failed in a way that this version does not understand")
+        return ClusterError("a peer sent an error that this version cannot read")
     kind = getattr(errors, failure.name, None)
     if not (isinstance(kind, type) and issubclass(kind, LastwordError)):
         kind = ClusterError

@@ -1,4 +1,4 @@
-"""Frames of bytes over a connection: a length, then as many bytes. Every limit is kept here."""
+"""Frames over a connection: a length, then as many bytes. All limits are enforced here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HANDSHAKE_BYTES_MAX = 2_048
 FRAME_BYTES_MAX = 16 << 20
 HANDSHAKE_S = 5.0
 FRAME_S = 10.0
-"""How long a frame that has begun may take, and a peer may leave unread what was sent to it."""
+"""How long one frame may take to arrive, and how long a peer may leave sent bytes unread."""
 
 _LENGTH = struct.Struct(">I")
 _HEAD = struct.Struct(">BQ")
@@ -20,7 +20,7 @@ REQUEST, ANSWER, FAILURE, PING, PONG = range(1, 6)
 
 
 class Message(NamedTuple):
-    """A frame after the handshake; an answer has the number of its request."""
+    """A frame after the handshake; an answer carries the number of its request."""
 
     kind: int
     number: int
@@ -28,7 +28,7 @@ class Message(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is asked; nobody waits for the answer after ``timeout_ms``."""
+    """A request; the caller stops waiting for the answer after ``timeout_ms``."""
 
     timeout_ms: int
     name: str
@@ -36,38 +36,38 @@ class Request(NamedTuple):
 
 
 def pack_message(kind: int, number: int, body: bytes = b"") -> bytes:
-    """The frame of a message."""
+    """Pack a message into a frame."""
     return _HEAD.pack(kind, number) + body
 
 
 def unpack_message(frame: bytes) -> Message:
-    """The message of a frame; raises ValueError."""
+    """Unpack the message of a frame; raises ValueError."""
     if len(frame) < _HEAD.size:
-        raise ValueError(f"a frame of {len(frame)} bytes")
+        raise ValueError(f"a frame of {len(frame)} bytes is too short")
     kind, number = _HEAD.unpack_from(frame)
     return Message(kind, number, frame[_HEAD.size :])
 
 
 def pack_request(request: Request) -> bytes:
-    """The body of a request."""
+    """Pack a request into the body of a message."""
     name = request.name.encode()
     return _REQUEST.pack(request.timeout_ms, len(name)) + name + request.payload
 
 
 def unpack_request(body: bytes) -> Request:
-    """The request of a body; raises ValueError."""
+    """Unpack the request of a body; raises ValueError."""
     if len(body) < _REQUEST.size:
-        raise ValueError(f"a request of {len(body)} bytes")
+        raise ValueError(f"a request of {len(body)} bytes is too short")
     timeout_ms, length = _REQUEST.unpack_from(body)
     rest = body[_REQUEST.size :]
     return Request(timeout_ms, rest[:length].decode(), rest[length:])
 
 
 class FrameProtocol(asyncio.Protocol):
-    """One end of a connection, on the peers' event loop: cuts what arrives into frames.
+    """One end of a connection, on the peers' event loop: splits incoming bytes into frames.
 
-    A connection that breaks a limit is cut off. ``heard_at`` is when anything arrived last, by the
-    time of the loop, and 0 if nothing did: the kernel accepts connections for a frozen process.
+    A connection that exceeds a limit is dropped. ``heard_at`` is the loop time of the last bytes
+    received, 0 if there were none: the kernel accepts connections even for a frozen process.
     """
 
     def __init__(self) -> None:
@@ -90,52 +90,52 @@ class FrameProtocol(asyncio.Protocol):
     # -- asyncio's side -----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Give the other side some seconds to prove itself."""
+        """Give the other side a few seconds to complete the handshake."""
         self._transport, self.open = cast("asyncio.Transport", transport), True
         self._handshake_timer = self._loop.call_later(HANDSHAKE_S, self.cut, "no handshake")
 
     def data_received(self, data: bytes) -> None:
-        """Hand over every frame that is complete."""
+        """Pass on every complete frame."""
         self.heard_at = self._loop.time()
         self._buffer += data
         while self.open and (frame := self._next_frame()) is not None:
             self._stop_timer("_frame_timer")
             self.frame_received(frame)
         if self._buffer and self.open and self._frame_timer is None:
-            self._frame_timer = self._loop.call_later(FRAME_S, self.cut, "an endless frame")
+            self._frame_timer = self._loop.call_later(FRAME_S, self.cut, "a frame took too long")
 
     def pause_writing(self) -> None:
-        """The other side does not read: take no more from it, and wait for so long only."""
+        """The other side does not read: stop reading from it, and drop it after a timeout."""
         if self._transport is not None:
             self._transport.pause_reading()
-        self._unread_timer = self._loop.call_later(FRAME_S, self.cut, "answers are not read")
+        self._unread_timer = self._loop.call_later(FRAME_S, self.cut, "it does not read answers")
 
     def resume_writing(self) -> None:
-        """The other side has read."""
+        """The other side reads again."""
         self._stop_timer("_unread_timer")
         if self._transport is not None and self.open:
             self._transport.resume_reading()
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """The connection is gone."""
+        """The connection is closed: stop the timers."""
         self.open = False
         for timer in ("_frame_timer", "_unread_timer", "_handshake_timer"):
             self._stop_timer(timer)
 
-    # -- ours ---------------------------------------------------------------------------------
+    # -- for subclasses ------------------------------------------------------------------------
 
     def send(self, frame: bytes) -> None:
-        """Send one frame; nothing happens on a connection that is gone."""
+        """Send one frame; does nothing on a closed connection."""
         if self._transport is not None and self.open and not self._transport.is_closing():
             self._transport.write(_LENGTH.pack(len(frame)) + frame)
 
     def proven(self) -> None:
-        """The handshake is over: frames may be larger from here on."""
+        """The handshake is complete: allow larger frames from here on."""
         self._stop_timer("_handshake_timer")
         self.frame_bytes_max = FRAME_BYTES_MAX
 
     def cut(self, reason: str) -> None:
-        """Drop the connection, and what is buffered for it."""
+        """Drop the connection and everything buffered for it."""
         if self._transport is not None and self.open:
             self.open = False
             self.cut_off(reason)
@@ -152,7 +152,7 @@ class FrameProtocol(asyncio.Protocol):
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
         if length > self.frame_bytes_max:
-            self.cut(f"a frame of {length} bytes, where {self.frame_bytes_max} are allowed")
+            self.cut(f"a frame of {length} bytes, but at most {self.frame_bytes_max} are allowed")
             return None
         end = _LENGTH.size + length
         if len(self._buffer) < end:

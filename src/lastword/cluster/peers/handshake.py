@@ -1,11 +1,11 @@
 """How two peers prove to each other that they know the secret, which never crosses the wire.
 
     listener   challenge: a nonce
-    caller     hello: application, both instance ids, a nonce; and a proof over all of it
-    listener   welcome: a proof of its own, or why it refuses
+    caller     hello: application, both instance ids, a nonce; and a proof over all of these
+    listener   welcome: a proof of its own, or the reason for a refusal
 
-The caller proves first, so that a stranger gets nothing to guess the secret from. A proof covers
-both nonces and both names: it is good for one connection, one direction and one pair of peers.
+The caller proves first, so a stranger learns nothing that helps to guess the secret. A proof covers
+both nonces and both names: it is valid for one connection, one direction and one pair of peers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LISTENER = b"listener:"
 
 
 class Refusal(IntEnum):
-    """Why a listener does not let a caller in."""
+    """Why a listener refuses a caller."""
 
     SECRET = 1
     SOMEBODY_ELSE = 2
@@ -35,7 +35,7 @@ class Refusal(IntEnum):
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """Who calls whom."""
+    """The caller and the listener it wants to reach."""
 
     application: str
     caller: str
@@ -49,7 +49,7 @@ def challenge() -> bytes:
 
 
 def is_challenge(frame: bytes) -> bool:
-    """Whether a Lastword peer of a version that we understand says this."""
+    """Whether the frame is the challenge of a Lastword peer with a known version."""
     return frame.startswith(_MAGIC) and len(frame) == len(_MAGIC) + NONCE_BYTES
 
 
@@ -62,7 +62,7 @@ def hello(secret: bytes, challenge: bytes, application: str, caller: str, listen
 def judge_hello(
     secret: bytes, challenge: bytes, frame: bytes, application: str, me: str
 ) -> Refusal | Hello:
-    """The caller's hello, or why it is not let in."""
+    """The caller's hello, or the reason to refuse it."""
     proof, said = frame[:PROOF_BYTES], frame[PROOF_BYTES:]
     if not hmac.compare_digest(proof, _proof(secret, _CALLER, challenge, said)):
         return Refusal.SECRET
@@ -76,33 +76,33 @@ def judge_hello(
 
 
 def welcome(secret: bytes, challenge: bytes, hello_frame: bytes) -> bytes:
-    """The listener's proof for a caller whose hello was good."""
+    """The listener's proof for a caller whose hello was accepted."""
     return _proof(secret, _LISTENER, challenge, hello_frame[PROOF_BYTES:])
 
 
 def refusal(reason: Refusal) -> bytes:
-    """What a caller is told that is not let in."""
+    """The frame that tells a caller why it is refused."""
     return bytes((reason,))
 
 
 def judge_welcome(secret: bytes, challenge: bytes, hello_frame: bytes, frame: bytes) -> None:
-    """Raises PeerRefusedError unless the listener knows the secret, and says why it refuses."""
+    """Raise PeerRefusedError unless the listener knows the secret and accepted the caller."""
     if hmac.compare_digest(frame, welcome(secret, challenge, hello_frame)):
         return
     if frame == refusal(Refusal.SOMEBODY_ELSE):
-        raise SomebodyElseError("another instance listens at its address now")
+        raise SomebodyElseError("another instance listens at this address now")
     if frame == refusal(Refusal.FULL):
         raise PeerUnreachableError(
-            "it has as many connections as it takes", hint="try again in a moment"
+            "it already has its maximum number of connections", hint="try again in a moment"
         )
     raise PeerRefusedError(
-        "the two do not have the same peer secret",
+        "the two instances have different peer secrets",
         hint="give every instance of the application the same secret, or the same home directory",
     )
 
 
 class SomebodyElseError(PeerUnreachableError):
-    """The instance that was meant does not listen at this address any more."""
+    """Another instance than the requested one listens at this address."""
 
 
 def _proof(secret: bytes, role: bytes, challenge: bytes, said: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The side that calls: one connection to one peer, with many requests under way."""
+"""The calling side: one connection to one peer, with many requests in flight."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from lastword.errors import ClusterError, IndeterminateError, LastwordError, Pee
 
 
 class Question:
-    """A request of some thread, and its answer to come.
+    """A request of some thread, and its future answer.
 
-    The flags decide whether a peer may have seen it: the loop sets ``sent`` and then looks at
-    ``abandoned``, the thread that gives up sets ``abandoned`` and then looks at ``sent``.
+    The flags decide whether a peer may have seen it. The loop sets ``sent`` and then reads
+    ``abandoned``; the thread that gives up sets ``abandoned`` and then reads ``sent``.
     """
 
     __slots__ = ("abandoned", "answer", "request", "sent")
@@ -39,20 +39,20 @@ class Question:
         self.abandoned = False
 
     def give_up(self) -> bool:
-        """Do not wait any more; whether the peer may have seen the request."""
+        """Stop waiting; returns whether the peer may have seen the request."""
         self.abandoned = True
         return self.sent
 
     def fail(self, error: LastwordError) -> None:
-        """Raise the error where the answer is waited for."""
+        """Raise the error in the thread that waits for the answer."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 class Link(FrameProtocol):
-    """A connection to ``listener``. ``ready`` is called once both sides are proven.
+    """A connection to ``listener``. ``ready`` is called once both sides have proven themselves.
 
-    ``gone`` is called with the reason when the connection ends, whatever the state it was in.
+    ``gone`` is called with the reason when the connection ends, in whatever state it was.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Link(FrameProtocol):
         self._reason: LastwordError | None = None
 
     def ask(self, question: Question) -> None:
-        """Send the request, unless nobody waits for its answer any more."""
+        """Send the request, unless its caller has stopped waiting."""
         question.sent = True
         if question.abandoned:
             question.sent = False
@@ -88,11 +88,11 @@ class Link(FrameProtocol):
         self.send(pack_message(REQUEST, number, pack_request(question.request)))
 
     def ping(self) -> None:
-        """Ask for a sign of life."""
+        """Send a ping."""
         self.send(pack_message(PING, next(self._numbers)))
 
     def frame_received(self, frame: bytes) -> None:
-        """A step of the handshake, or an answer."""
+        """Handle a step of the handshake, or an answer."""
         try:
             if self._welcomed:
                 self._take(frame)
@@ -105,7 +105,7 @@ class Link(FrameProtocol):
             self.cut(str(error))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Whatever was asked over it may or may not have been done."""
+        """Fail the open requests: they may or may not have been carried out."""
         super().connection_lost(error)
         asked, self._asked = self._asked, {}
         for question in asked.values():
@@ -151,7 +151,7 @@ class Link(FrameProtocol):
             question.fail(ClusterError(f"{self._listener!r} sent a message of kind {message.kind}"))
 
     def _forget_abandoned(self) -> None:
-        """An answer that never comes must not be remembered for ever."""
+        """Drop abandoned questions, whose answers may never come."""
         while self._asked:
             oldest = next(iter(self._asked))
             if not self._asked[oldest].abandoned:

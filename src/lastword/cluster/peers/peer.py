@@ -1,4 +1,4 @@
-"""One peer as seen from here: the connection that is kept to it, and when it was last heard."""
+"""One peer, as seen from here: a persistent connection, and when it last sent anything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING_MAX = 1_024
 
 
 class Identity(NamedTuple):
-    """What this instance proves to its peers."""
+    """The application and instance id that this instance proves to its peers."""
 
     secret: bytes
     application: str
@@ -29,9 +29,9 @@ class Identity(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What is known of a peer. ``refused``: nobody, or somebody else, listens at its address.
+    """The state of a peer. ``refused``: nobody, or another instance, listens at its address.
 
-    ``heard_at`` is when it last sent anything, or when it was first watched.
+    ``heard_at`` is when it last sent anything, or when watching began.
     """
 
     refused: bool
@@ -39,9 +39,9 @@ class Health(NamedTuple):
 
 
 class Peer:
-    """Keeps a connection to one member; used on the peers' event loop alone.
+    """Keeps a connection to one member; used only on the peers' event loop.
 
-    ``changed`` is called when nobody listens at its address any more.
+    ``changed`` is called when the member no longer listens at its address.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Peer:
 
     @property
     def health(self) -> Health:
-        """As of now."""
+        """The state of the peer now."""
         heard_at = self._heard_at if self._link is None else self._link.heard_at
         return Health(self._refused, max(self._heard_at, heard_at))
 
     def ask(self, question: Question) -> None:
-        """Send the request now, or as soon as there is a connection."""
+        """Send the request now, or once there is a connection."""
         if self._ready and self._link is not None:
             self._link.ask(question)
         elif len(self._waiting) >= WAITING_MAX:
@@ -83,7 +83,7 @@ class Peer:
             self._connect()
 
     def watch(self) -> None:
-        """Ask for a sign of life; called again and again for as long as the peer is watched."""
+        """Send a ping; called repeatedly while the peer is watched."""
         if not self._watched:
             self._watched = True
             self._heard_at = self._loop.time()
@@ -93,7 +93,7 @@ class Peer:
             self._connect()
 
     def unwatch(self) -> None:
-        """Nobody judges it any more; the connection is kept."""
+        """Stop judging the peer; the connection is kept."""
         self._watched = False
 
     def close(self) -> None:
@@ -102,10 +102,10 @@ class Peer:
         if self._connecting is not None:
             self._connecting.cancel()
         if self._link is not None:
-            self._link.cut("not a member any more")
+            self._link.cut("it is no longer a member")
         self._fail_waiting(
             PeerUnreachableError(
-                f"{self._instance_id!r} is not a member any more", hint="look at the next plan"
+                f"{self._instance_id!r} is no longer a member", hint="look up the owner again"
             )
         )
 
@@ -138,12 +138,12 @@ class Peer:
     def _failed(self, error: OSError) -> None:
         self._link = None
         if isinstance(error, ssl.SSLError):
-            # Whoever answers with a certificate that we do not trust is not dead.
+            # A peer with a certificate that we do not trust is not dead.
             self._heard_at = self._loop.time()
         self._note_refused(isinstance(error, ConnectionRefusedError))
         self._fail_waiting(
             PeerUnreachableError(
-                f"no connection to {self._instance_id!r} at {self.address}: {error}",
+                f"cannot connect to {self._instance_id!r} at {self.address}: {error}",
                 hint="it may be starting or gone; try again in a moment",
             )
         )

@@ -26,13 +26,13 @@ _HEADROOM_BYTES = 1_024
 T = TypeVar("T")
 
 Watch = Callable[[float, Mapping[str, Health]], None]
-"""Called on the loop every 100 ms, and when a peer is found to be gone: (now, watched peers)."""
+"""Called on the loop every 100 ms, and when a peer stops listening: (now, watched peers)."""
 
 
 class Peers:
-    """Asks the members that it was given, and nobody else; safe from any thread.
+    """Asks the members in its list, and no others; safe from any thread.
 
-    ``watch`` is told how the watched members are, on the event loop: it must not block.
+    ``watch`` gets the health of the watched members, on the event loop: it must not block.
     """
 
     def __init__(
@@ -77,24 +77,24 @@ class Peers:
             self._thread.join()
 
     def set_members(self, addresses: Mapping[str, str], watched: frozenset[str]) -> None:
-        """Only these may be asked, at these addresses; ``watched`` are pinged as well."""
+        """Set the members that may be asked; those in ``watched`` are pinged as well."""
         self._call(self._set_members, dict(addresses), watched)
 
     def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
-        """The answer of a member. An error that it raises is raised here, too.
+        """Ask a member and return its answer; an error raised by its handler is raised here.
 
-        PeerUnreachableError  it is no member, or there is no connection: nothing was done
-        PeerRefusedError      a rule forbids it: nothing was done
-        IndeterminateError    there was no answer in time: it may or may not have been done
+        PeerUnreachableError  it is not a member, or there is no connection: nothing was done
+        PeerRefusedError      it refused the request: nothing was done
+        IndeterminateError    it did not answer in time: the request may have been carried out
         """
         if answers_a_peer():
             raise PeerRefusedError(
-                f"{name!r} came from a peer and must not be passed on to {instance_id!r}",
-                hint="answer that the owner has moved; whoever asked looks at the plan again",
+                f"{name!r} came from a peer and must not be forwarded to {instance_id!r}",
+                hint="answer that the owner has moved; the caller then looks up the owner again",
             )
         if len(payload) > FRAME_BYTES_MAX - _HEADROOM_BYTES:
             raise PeerRefusedError(
-                f"{len(payload)} bytes are more than a peer takes at once",
+                f"{len(payload)} bytes are more than a peer accepts in one request",
                 hint=f"send less than {FRAME_BYTES_MAX >> 20} MiB",
             )
         question = self._put(instance_id, name, payload, timeout_s)
@@ -139,7 +139,7 @@ class Peers:
             for peer in self._peers.values():
                 peer.close()
             self._peers.clear()
-            await asyncio.sleep(0)  # so that dropped connections are told
+            await asyncio.sleep(0)  # lets dropped connections run their callbacks
 
     def _tick(self) -> None:
         for name in self._watched & self._peers.keys():
@@ -168,7 +168,7 @@ class Peers:
             question.fail(
                 PeerUnreachableError(
                     f"{instance_id!r} is not another member of the application",
-                    hint="look at the plan again: the owner may have moved",
+                    hint="look up the owner again: it may have moved",
                 )
             )
         else:
@@ -181,7 +181,7 @@ class Peers:
 
     def _call(self, call: Callable[..., None], *arguments: Any) -> None:
         closed = PeerUnreachableError(
-            "this instance does not talk to its peers", hint="is it closed?"
+            "this instance is not connected to its peers", hint="check that it is not closed"
         )
         if self._loop is None:
             raise closed

@@ -1,4 +1,4 @@
-"""Where an instance listens for its peers, and what makes that address safe to listen on."""
+"""Where an instance listens for its peers, and the TLS and secret that protect the endpoint."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SECRET_FILE = "peer-secret"  # noqa: S105  a file name
 class PeerTls:
     """PEM files of this instance.
 
-    ``ca`` vouches for the side that listens; without it, the system's authorities do. With
-    ``mutual``, it vouches for the side that connects as well: then each certificate must be good
-    for both a server and a client. The shared secret is needed in any case.
+    ``ca`` is the authority that signed the certificate of the listening side; without it, the
+    system's authorities are used. With ``mutual``, it must have signed that of the connecting side
+    as well, so each certificate is for server and client. The shared secret is always required.
     """
 
     certificate: Path
@@ -34,18 +34,18 @@ class PeerTls:
     def __post_init__(self) -> None:
         if self.mutual and self.ca is None:
             raise ConfigError(
-                "mutual TLS between peers needs the authority that signs their certificates",
-                hint="give the PEM file of the authority, too",
+                "mutual TLS between peers needs the CA that signed their certificates",
+                hint="also give the PEM file of the CA",
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PeerSettings:
-    """Where the peer endpoint listens, and by which secret instances know each other.
+    """Where the peer endpoint listens, and the secret that the instances share.
 
-    ``port`` 0 is a free one. ``advertised_host`` is the name by which others reach this one, when
-    it is not ``host``. Every instance of an application needs the same secret. Without one, it is
-    read from a file below the home directory, which the first instance creates.
+    ``port`` 0 picks a free one. ``advertised_host`` is the name under which other machines reach
+    this instance, if it is not ``host``. Every instance of an application needs the same secret.
+    Without one, it is read from a file in the home directory, which the first instance creates.
     """
 
     host: str = "127.0.0.1"
@@ -76,11 +76,11 @@ class PeerSettings:
 
     @property
     def name(self) -> str:
-        """The host by which others reach this instance."""
+        """The host name under which others reach this instance."""
         return self.advertised_host or self.host
 
     def address(self, port: int) -> str:
-        """Where others reach this instance, once it listens on ``port``."""
+        """The address under which others reach this instance once it listens on ``port``."""
         return f"[{self.name}]:{port}" if ":" in self.name else f"{self.name}:{port}"
 
     def key(self) -> bytes:
