@@ -13,7 +13,9 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # How long an example takes says how busy the machine is, not whether the code is right.
-hypothesis.settings.register_profile("lastword", deadline=None)
+hypothesis.settings.register_profile(
+    "lastword", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("lastword")
 
 # Started in the background by a script, this process ignores Ctrl-C, and so would every command

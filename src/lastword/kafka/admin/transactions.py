@@ -41,6 +41,9 @@ class OpenTransaction:
         )
 
 
+_ONGOING = "Ongoing"
+
+
 class _Place(NamedTuple):
     """Equal to kafka-python's TopicPartition."""
 
@@ -73,6 +76,13 @@ def open_transactions(
         described = admin.describe_transactions(names.values())
     known = {producer: (name, described[name]) for producer, name in names.items()}
     return sorted(_with_coordinator(each, known) for each in found)
+
+
+def ongoing_transactions(connection: Connection) -> set[str]:
+    """The transactional ids of this cluster that have a transaction under way."""
+    with wire_admin(connection, doing="looking for open transactions") as admin:
+        listed = admin.list_transactions(state_filters=[_ONGOING])
+    return {row.transactional_id for rows in listed.values() for row in rows}
 
 
 def holder_of(

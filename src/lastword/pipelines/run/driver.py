@@ -28,6 +28,7 @@ from lastword.pipelines.graph.plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
 from lastword.pipelines.real_time.live_query import LiveQuery
 from lastword.pipelines.run.lag import LagMeter
+from lastword.pipelines.run.left_transactions import end_left_transactions
 from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.supervisor import Query, Supervisor
@@ -97,6 +98,7 @@ class Driver:
                 held.callback(driver_lock.leave)
                 self._ensure(admin, self._quarantine, 1)
                 plans = [self._plan(admin, part) for part in parts]
+                end_left_transactions(self._settings.connection, plans)
                 self._write_catalog()
                 meter = self._meter(plans)
                 held.callback(meter.close)
