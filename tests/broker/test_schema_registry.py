@@ -12,7 +12,7 @@ from lastword.codecs.registry import Registry
 from lastword.codecs.registry.client import Reference, RegistryClient, RegistrySettings, Schema
 from lastword.codecs.registry.json_schema import JsonSchemaCodec
 from lastword.codecs.resolve import codec
-from lastword.errors import DecodeError, EncodeError, RegistryError
+from lastword.errors import ConfigError, DecodeError, EncodeError, RegistryError
 from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -135,6 +135,83 @@ def test_a_json_schema_may_refer_to_another_and_to_nothing_else(
     foreign = {"$ref": "http://127.0.0.1:1/schema.json"}
     with pytest.raises(ValueError, match="not among its references"):
         JsonSchemaCodec._parsed(coder, Schema(_json(foreign), "JSON"), {})
+
+
+PROFILE = 'syntax = "proto3"; package people; message Profile { string name = 1; %s }'
+
+
+def protobuf(schemas: Registry, topic: str, schema: Any = None, **rules: Any) -> Any:
+    return schemas.protobuf(schema, **rules).bound(Context(topic, "value"))
+
+
+def test_protobuf_records_of_two_versions_are_read_as_either(
+    schemas: Registry, topic_name: str
+) -> None:
+    old = protobuf(schemas, topic_name, PROFILE % "")
+    new = protobuf(schemas, topic_name, PROFILE % "int32 age = 2;")
+    first, second = old.encode({"name": "A"}), new.encode({"name": "B", "age": 7})
+    assert [new.decode(each) for each in (first, second)] == [
+        {"name": "A", "age": 0},
+        {"name": "B", "age": 7},
+    ]
+    assert [old.decode(each) for each in (first, second)] == [{"name": "A"}, {"name": "B"}]
+    as_written = protobuf(schemas, topic_name)
+    assert as_written.decode(first) == {"name": "A"}
+    assert as_written.decode(second) == {"name": "B", "age": 7}
+
+
+def test_the_wire_format_of_protobuf_has_the_path_to_the_message(
+    schemas: Registry, topic_name: str
+) -> None:
+    text = (PROFILE % "message Inner { string x = 1; }") + " message Second { string y = 1; }"
+    for message, path, value in (
+        (None, b"\x00", {"name": "v"}),
+        ("Second", b"\x02\x02", {"y": "v"}),
+        ("people.Profile.Inner", b"\x04\x00\x00", {"x": "v"}),
+    ):
+        coder = protobuf(schemas, topic_name, text, message=message)
+        data = coder.encode(value)
+        schema_id = coder.writing().schema_id.to_bytes(4, "big")
+        assert data == b"\x00" + schema_id + path + b"\x0a\x01v"
+        assert protobuf(schemas, topic_name).decode(data) == value
+
+
+def test_subjects_of_protobuf_follow_the_strategy(schemas: Registry, topic_name: str) -> None:
+    text = PROFILE % "message Inner {}"
+    record = protobuf(schemas, topic_name, text, subject="record")
+    assert record.subject == "people.Profile"
+    both = protobuf(schemas, topic_name, text, subject="topic-record", message="Inner")
+    assert both.subject == f"{topic_name}-people.Profile.Inner"
+
+
+def test_a_protobuf_schema_may_import_another(
+    registry: EmbeddedRegistry, schemas: Registry, topic_name: str
+) -> None:
+    client = RegistryClient(RegistrySettings(url=registry.url))
+    client.register(f"{topic_name}-profile", Schema(PROFILE % "", "PROTOBUF"))
+    text = 'syntax = "proto3"; import "profile.proto"; message Team { people.Profile lead = 1; }'
+    references = (Reference("profile.proto", f"{topic_name}-profile", 1),)
+    coder = protobuf(schemas, topic_name, Schema(text, "PROTOBUF", references))
+    value = {"lead": {"name": "Alice"}}
+    data = coder.encode(value)
+    assert coder.decode(data) == value
+    assert protobuf(schemas, topic_name).decode(data) == value
+
+
+def test_a_schema_with_references_is_given_with_its_kind(schemas: Registry) -> None:
+    with pytest.raises(ConfigError, match="is AVRO, and the codec protobuf"):
+        schemas.protobuf(Schema('"string"'))
+
+
+def test_a_truncated_protobuf_record_is_a_bad_record(schemas: Registry, topic_name: str) -> None:
+    coder = protobuf(schemas, topic_name, PROFILE % "")
+    data = coder.encode({"name": "Alice"})
+    for end in range(len(data) - 1, 4, -1):
+        if end == 6:
+            assert coder.decode(data[:end]) == {"name": ""}, "an empty message is a message"
+            continue
+        with pytest.raises(DecodeError):
+            coder.decode(data[:end])
 
 
 def test_the_codec_must_be_that_of_the_schema(schemas: Registry, topic_name: str) -> None:

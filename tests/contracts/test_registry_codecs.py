@@ -85,6 +85,69 @@ class TestAvroKeys(OfRegistry, KeyCodecContract):
         return self.registry().avro({"type": "record", "name": "Key", "fields": fields})
 
 
+PROTO = """
+syntax = "proto3";
+package lastword.contract;
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/wrappers.proto";
+
+enum Kind { KIND_A = 0; KIND_B = 1; }
+message Event {
+  string name = 1;
+  optional int32 age = 2;
+  bytes data = 3;
+  google.protobuf.Timestamp at = 4;
+  Kind kind = 5;
+  map<string, double> tags = 6;
+  map<int64, Event> by_number = 7;
+  repeated Event children = 8;
+  oneof contact { string mail = 9; int64 phone = 10; }
+  repeated sint32 counts = 11;
+  google.protobuf.StringValue nick = 12;
+  message Inner { uint64 big = 1; }
+  Inner inner = 13;
+  reserved 20 to 30;
+}
+"""
+
+
+def message(name: str, *children: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "data": b"\x00\xff",
+        "kind": "KIND_A",
+        "tags": {"x": 1.5},
+        "by_number": {},
+        "children": list(children),
+        "counts": [-1, 0, 7],
+    } | more
+
+
+class TestProtobuf(OfRegistry, CodecContract):
+    topic = "contract-protobuf"
+    values = (
+        message("a"),
+        message("\u00e9", message("b", age=0), at=NOON, inner={"big": 2**64 - 1}),
+        message("", kind="KIND_B", mail="a@b", nick={"value": ""}, by_number={-3: message("c")}),
+    )
+    foreign = (None, "text", {"name": 1}, {"nom": "a"}, {"kind": "KIND_C"}, {"age": 2**31})
+
+    def make_codec(self) -> Codec[Any]:
+        return self.registry().protobuf(PROTO)
+
+
+class TestProtobufKeys(OfRegistry, KeyCodecContract):
+    topic = "contract-protobuf-keys"
+    values = ({"region": "eu", "user": 1}, {"region": "", "user": -1})
+    foreign = (None, {"zone": "eu"})
+
+    def make_codec(self) -> Codec[Any]:
+        text = (
+            "message Other {} message Key { required string region = 1; required int64 user = 2; }"
+        )
+        return self.registry().protobuf(text, message="Key")
+
+
 class TestJsonSchema(OfRegistry, KeyCodecContract):
     topic = "contract-json-schema"
     values = ({"a": 1}, {"a": 2, "b": ["x", None]})

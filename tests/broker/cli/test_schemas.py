@@ -41,6 +41,20 @@ def test_commands_read_and_write_with_the_registry_that_the_settings_name(
     assert "no field 'nom'" in refused.stderr
 
 
+def test_commands_write_protobuf_from_json(
+    lastword: Lastword, registry: EmbeddedRegistry, topic: str
+) -> None:
+    text = 'syntax = "proto3"; message User { string name = 1; bytes raw = 2; }'
+    coder = Registry(registry.url, auto_register=True).protobuf(text)
+    coder.bound(Context(topic, "value")).writing()
+    lastword.environ["LASTWORD_REGISTRY_URL"] = registry.url
+    lastword.ok("put", topic, "u", '{"name": "A", "raw": "AP8="}', "--value-codec", "protobuf")
+    shown = lastword.ok("get", topic, "u", "--value-codec", "protobuf")
+    assert shown == '{"name":"A","raw":"AP8="}\n'
+    refused = lastword("put", topic, "u", '{"nom": "A"}', "--value-codec", "protobuf")
+    assert "no field 'nom'" in refused.stderr
+
+
 def test_values_with_a_schema_need_a_registry(lastword: Lastword, topic: str) -> None:
     answer = lastword("get", topic, "user-1", "--value-codec", "avro")
     assert answer.exit_code == 2

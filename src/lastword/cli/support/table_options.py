@@ -25,7 +25,7 @@ R = TypeVar("R")
 E = TypeVar("E", bound=LastwordError)
 
 CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
-WITH_SCHEMA = ("avro", "json-schema")
+WITH_SCHEMA = ("avro", "json-schema", "protobuf")
 _CODECS = ("key", "value")
 _FROM_CATALOG = ("key", "value", "window", "mount", "ttl")
 

@@ -54,7 +54,7 @@ class AvroCodec(RegistryCodec):
         """The value; raises DecodeError for bytes that do not fit their schema."""
         writer, document = self._document(data)
         rest = BytesIO(document)
-        reader = None if self._schema is None else self._reader()
+        reader = None if self._schema is None else self._own_parsed()
         try:
             value = fastavro.schemaless_reader(rest, writer, reader)
         except _UNREADABLE as error:
@@ -73,14 +73,6 @@ class AvroCodec(RegistryCodec):
         """The record of a JSON document: bytes in base64, times in ISO 8601."""
         return self.encode(to_avro(self.writing().parsed, document))
 
-    def _reader(self) -> Any:
-        if self._own is None:
-            assert self._schema is not None  # noqa: S101 - asked before
-            self._own = self._parsed(self._schema, {})
-        return self._own
-
-    _own: Any = None
-
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
         named: dict[str, Any] = {}
         try:
@@ -91,7 +83,7 @@ class AvroCodec(RegistryCodec):
             raise ValueError(_said(error)) from error
 
     def _record_name(self, schema: Schema) -> str:
-        parsed = self._parsed(schema, {})
+        parsed = self._parsed(schema, self._known.references(schema))
         if isinstance(parsed, dict) and "name" in parsed:
             return str(parsed["name"])
         raise ConfigError(

@@ -43,7 +43,7 @@ class KnownSchemas:
         if schema.schema_type != kind:
             raise DecodeError(
                 f"schema {schema_id} is {schema.schema_type}, not {kind}",
-                hint="choose the codec of the schema: avro or json-schema",
+                hint="choose the codec of the schema: avro, json-schema or protobuf",
             )
         try:
             found = parse(schema, self.references(schema))

@@ -13,18 +13,23 @@ from lastword.errors import ConfigError
 if TYPE_CHECKING:
     from lastword.codecs.registry.avro import AvroCodec
     from lastword.codecs.registry.json_schema import JsonSchemaCodec
+    from lastword.codecs.registry.protobuf import ProtobufCodec
 
 SubjectStrategy = Literal["topic", "record", "topic-record"]
 
-CODEC_NAMES = ("avro", "json-schema")
+CODEC_NAMES = ("avro", "json-schema", "protobuf")
 
 
 @dataclass(frozen=True)
 class WriteRules:
-    """Under which subject a schema is looked up for writing, and whether it may be registered."""
+    """Under which subject a schema is looked up for writing, and whether it may be registered.
+
+    ``message`` names the message of a Protobuf schema that records are; None is the first one.
+    """
 
     subject: SubjectStrategy = "topic"
     auto_register: bool = False
+    message: str | None = None
 
 
 class Registry:
@@ -65,13 +70,26 @@ class Registry:
 
         return JsonSchemaCodec(self.settings, schema, replace(self._rules, **rules))
 
-    def named(self, name: str) -> AvroCodec | JsonSchemaCodec:
+    def protobuf(self, schema: Any = None, **rules: Any) -> ProtobufCodec:
+        """Protobuf messages as dicts. The ``schema`` is the text of a .proto file.
+
+        ``message`` names the message that records are; without it, the first one of the file.
+        """
+        from lastword.codecs.registry.protobuf import ProtobufCodec  # noqa: PLC0415 - loads protobuf
+
+        return ProtobufCodec(self.settings, schema, replace(self._rules, **rules))
+
+    def named(self, name: str) -> AvroCodec | JsonSchemaCodec | ProtobufCodec:
         """The codec that settings call ``name``."""
         if name == "avro":
             return self.avro()
         if name == "json-schema":
             return self.json_schema()
-        raise ConfigError(f"{name!r} is no codec of a registry", hint="use avro or json-schema")
+        if name == "protobuf":
+            return self.protobuf()
+        raise ConfigError(
+            f"{name!r} is not a codec of a registry", hint=f"use one of {', '.join(CODEC_NAMES)}"
+        )
 
 
 _known: dict[RegistrySettings, KnownSchemas] = {}

@@ -16,7 +16,7 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
 from lastword.codecs.registry.wire import HEADER_BYTES, schema_id_of, with_id
-from lastword.errors import ConfigError, EncodeError
+from lastword.errors import ConfigError, DecodeError, EncodeError
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +50,7 @@ class RegistryCodec(WholeKey):
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        schema = None if self._schema is None else self._schema.schema
-        return _again, (type(self), self._settings, schema, self._rules, self._context)
+        return _again, (type(self), self._settings, self._schema, self._rules, self._context)
 
     def bound(self: R, context: Context) -> R:
         """The codec that writes under the subject of this topic."""
@@ -141,6 +140,8 @@ class RegistryCodec(WholeKey):
             raise EncodeError(f"the schema of {self.subject} cannot be used: {error}") from error
 
     def _given(self, schema: Any) -> Schema:
+        if isinstance(schema, Schema):
+            return self._of_kind(schema)
         text = schema if isinstance(schema, str) else msgspec.json.encode(schema).decode()
         found = Schema(text, self.kind)
         try:
@@ -148,6 +149,27 @@ class RegistryCodec(WholeKey):
         except ValueError as error:
             raise ConfigError(f"the schema cannot be used: {error}") from error
         return found
+
+    def _of_kind(self, schema: Schema) -> Schema:
+        """A schema with references; what they are is asked for when it is needed first."""
+        if schema.schema_type != self.kind:
+            raise ConfigError(
+                f"the schema is {schema.schema_type}, and the codec {self.name}",
+                hint=f"give schema_type={self.kind!r}, or choose the codec of the schema",
+            )
+        return schema
+
+    def _own_parsed(self) -> Any:
+        """What was made of the schema given, for reading; asked for once."""
+        if self._own is None:
+            assert self._schema is not None  # noqa: S101 - asked before
+            try:
+                self._own = self._parsed(self._schema, self._known.references(self._schema))
+            except ValueError as error:
+                raise DecodeError(f"the schema given cannot be used: {error}") from error
+        return self._own
+
+    _own: Any = None
 
     @abstractmethod
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
@@ -169,7 +191,7 @@ def json_of(text: str) -> Any:
 def _again(
     codec: type[R],
     settings: RegistrySettings,
-    schema: str | None,
+    schema: Schema | None,
     rules: WriteRules,
     context: Context | None,
 ) -> R:

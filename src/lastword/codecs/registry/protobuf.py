@@ -1,0 +1,92 @@
+"""Protobuf in Confluent's wire format, decoded by the runtime's C library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.codecs.registry.client import Schema
+from lastword.codecs.registry.proto_path import read_path
+from lastword.codecs.registry.registry_codec import RegistryCodec
+from lastword.errors import ConfigError, DecodeError, EncodeError
+
+try:
+    from google.protobuf.message import DecodeError as Unreadable
+    from google.protobuf.message import EncodeError as Unwritable
+
+    from lastword.codecs.registry.proto_file import ProtoFile, ProtoMessage
+    from lastword.codecs.registry.proto_json import to_message
+except ImportError as missing:  # pragma: no cover - the extra is a part of the tests
+    raise ConfigError(
+        "Protobuf needs protobuf and proto-schema-parser, which are not installed",
+        hint="pip install 'lastword[schemas]'",
+    ) from missing
+
+_UNFIT = (ValueError, TypeError, AttributeError, Unwritable, RecursionError, OverflowError)
+
+
+class ProtobufCodec(RegistryCodec):
+    """Messages of a Protobuf schema, as dicts.
+
+    With a schema of its own it reads every record as that schema's message, as Protobuf does:
+    by the numbers of fields. Without one, as its writer's message.
+    """
+
+    name = wire = "protobuf"
+    kind = "PROTOBUF"
+
+    def encode(self, value: Any) -> bytes:
+        """The record; raises EncodeError for a value that does not fit the message."""
+        message = self._message()
+        try:
+            document = message.type(**value).SerializeToString(deterministic=True)
+        except _UNFIT as error:
+            raise self._unfit(error) from error
+        return self._framed(message.indexes + document)
+
+    def decode(self, data: bytes) -> Any:
+        """The value; raises DecodeError for bytes that do not fit their schema."""
+        writer, rest = self._document(data)
+        path, start = read_path(rest)
+        message = writer.at(path) if self._schema is None else self._reader()
+        try:
+            return message.value(message.type.FromString(rest[start:]))
+        except (Unreadable, ValueError, RecursionError, OverflowError) as error:
+            raise DecodeError(
+                f"the bytes do not fit their schema: {str(error)[:200]}",
+                hint="the record is truncated, or was written with another schema",
+            ) from error
+
+    def from_json(self, document: bytes) -> bytes:
+        """The record of a JSON document: bytes in base64, times in ISO 8601."""
+        message = self._message()
+        try:
+            value = to_message(message.type.DESCRIPTOR, document)
+        except _UNFIT as error:
+            raise self._unfit(error) from error
+        return self.encode(value)
+
+    def _message(self) -> ProtoMessage:
+        writing = self.writing()
+        try:
+            return writing.parsed.named(self._rules.message)  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise EncodeError(f"the schema of {self.subject} cannot be used: {error}") from error
+
+    def _reader(self) -> ProtoMessage:
+        try:
+            return self._own_parsed().named(self._rules.message)  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise DecodeError(f"the schema given cannot be used: {error}") from error
+
+    def _unfit(self, error: Exception) -> EncodeError:
+        return EncodeError(
+            f"the value does not fit the schema of {self.subject}: {str(error)[:500]}",
+            hint="give the fields that the message has, each with its type",
+        )
+
+    def _parsed(self, schema: Schema, references: dict[str, Schema]) -> ProtoFile:
+        return ProtoFile(schema.schema, {name: each.schema for name, each in references.items()})
+
+    def _record_name(self, schema: Schema) -> str:
+        file = self._parsed(schema, self._known.references(schema))
+        return str(file.named(self._rules.message).type.DESCRIPTOR.full_name)
