@@ -8,14 +8,16 @@ import msgspec
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.cluster.control_topic import PARTITION, ControlTopic, ensure_control_topic
+from lastword.cluster.copies import PlanLimits
 from lastword.cluster.leadership import Leadership, Report
 from lastword.cluster.lookout import Lookout
 from lastword.cluster.membership import Membership, checked_instance_id
-from lastword.cluster.offers import LagsNow, Offers, OnPlan
+from lastword.cluster.offers import PLAIN, LagsNow, Offers, OnPlan, Traits
 from lastword.cluster.peers.endpoint import Handler
 from lastword.cluster.peers.peers import Peers
 from lastword.cluster.peers.settings import PeerSettings
-from lastword.cluster.plan import Owner, Plan
+from lastword.cluster.plan import Assignment, Owner, Plan
+from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.cluster.steward import Steward
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -35,8 +37,9 @@ class Cluster:
 
     One per process and application id. The leader writes a plan to the control topic; the plan
     says which instance owns which partition. ``instance_id`` is optional and may stay the same
-    across restarts. A ``guest`` owns only what no other instance offers to own, so a short-lived
-    process moves no partitions. ``close`` leaves the group at once.
+    across restarts. A guest (see ``traits``) owns only what no other instance offers to own, so a
+    short-lived process moves no partitions. ``limits`` applies while this instance is the leader.
+    ``close`` leaves the group at once.
 
     >>> with Cluster(connection, "shop") as cluster:                          # doctest: +SKIP
     ...     cluster.offer("carts", 8, on_plan=print, lags=dict)
@@ -50,7 +53,8 @@ class Cluster:
         *,
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
-        guest: bool = False,
+        traits: Traits = PLAIN,
+        limits: PlanLimits = DEFAULT_LIMITS,
         clock: Clock = SYSTEM_CLOCK,
         metrics: Metrics | None = None,
     ) -> None:
@@ -59,7 +63,8 @@ class Cluster:
         self._connection, self._clock = connection, clock
         self._restarts = instance_id is not None
         self._admin = Admin(connection, clock=clock)
-        self._offers = Offers(self.instance_id, guest=guest)
+        self._offers = Offers(self.instance_id, traits)
+        self._limits = limits
         self._lookout = Lookout(self.instance_id, alarm=self._wake, clock=clock)
         self._peers = Peers(
             peer or PeerSettings(), application_id, self.instance_id, watch=self._lookout.judge
@@ -108,7 +113,7 @@ class Cluster:
         )
         self._steward = Steward(
             self._membership,
-            Leadership(self.instance_id, self._control, self._open_log),
+            Leadership(self.instance_id, self._control, self._open_log, self._limits),
             ask_reports=self._ask_reports,
             evict_suspects=self._evict_suspects,
             on_view=self._take_view,
@@ -158,22 +163,33 @@ class Cluster:
 
     def owner(self, topic: str, partition: int) -> Owner | None:
         """The owner of a partition in the last plan; None if the plan names none."""
-        plan = self.plan
-        if plan is None:
-            return None
-        assignment = self._offers.assignment(plan, topic, partition)
+        assignment = self.assignment(topic, partition)
         return None if assignment is None else assignment.owner
+
+    def assignment(self, topic: str, partition: int) -> Assignment | None:
+        """What the last plan says about a partition; None if it names no owner."""
+        plan = self.plan
+        return None if plan is None else self._offers.assignment(plan, topic, partition)
 
     # -- offers and requests ------------------------------------------------------------------
 
-    def offer(self, topic: str, partitions: int, on_plan: OnPlan, lags: LagsNow) -> None:
+    def offer(
+        self,
+        topic: str,
+        partitions: int,
+        on_plan: OnPlan,
+        lags: LagsNow,
+        *,
+        standbys: int | None = None,
+    ) -> None:
         """Offer to own partitions of the topic.
 
         ``on_plan`` is called with each new plan, on a thread of the cluster. It gets the assignment
         of each partition that has an owner, and must return soon. ``lags`` returns the number of
-        records by which each local partition is behind.
+        records by which each partition that is served here is behind. ``standbys`` makes the topic
+        partitioned: each partition is kept by its owner and by this many standbys, no others.
         """
-        self._offers.add(topic, partitions, on_plan, lags)
+        self._offers.add(topic, partitions, on_plan, lags, standbys)
         self._wake()
 
     def withdraw(self, topic: str) -> None:

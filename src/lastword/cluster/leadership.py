@@ -9,8 +9,9 @@ from contextlib import suppress
 import msgspec
 
 from lastword.cluster.control_topic import PARTITION, PLAN_KEY, ControlTopic
+from lastword.cluster.copies import PlanLimits
 from lastword.cluster.plan import Lags, Plan, PlanMember, encode_plan
-from lastword.cluster.planning import make_plan
+from lastword.cluster.planning import DEFAULT_LIMITS, make_plan
 from lastword.errors import ConnectionFailedError, FencedError, LastwordError
 from lastword.kafka.write.fenced import FencedLog, FenceNote
 from lastword.records import Write
@@ -28,9 +29,14 @@ class Leadership:
     """
 
     def __init__(
-        self, instance_id: str, control: ControlTopic, open_log: Callable[[], FencedLog]
+        self,
+        instance_id: str,
+        control: ControlTopic,
+        open_log: Callable[[], FencedLog],
+        limits: PlanLimits = DEFAULT_LIMITS,
     ) -> None:
         self._me = instance_id
+        self._limits = limits
         self._control = control
         self._open_log = open_log
         self._log: FencedLog | None = None
@@ -87,7 +93,7 @@ class Leadership:
         """
         if self._log is None or self._fenced:
             return None
-        plan = make_plan(members, self.written, leader=self._me, lags=lags)
+        plan = make_plan(members, self.written, leader=self._me, lags=lags, limits=self._limits)
         if plan.says_the_same_as(self.written):
             return None
         number = plan.number
@@ -107,11 +113,27 @@ class Leadership:
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A member's answer to the leader: the topics that it offers to own, and its lags."""
+    """A member's answer to the leader: its offers and traits (see PlanMember), and its lags."""
 
     offers: dict[str, int] = {}
     lags: dict[str, dict[int, int]] = {}
     guest: bool = False
+    standbys: dict[str, int] = {}
+    rack: str = ""
+    weight: int = 1
+    draining: bool = False
+
+    def member(self, address: str) -> PlanMember:
+        """The member as a plan has it."""
+        return PlanMember(
+            address,
+            self.offers,
+            self.guest,
+            standbys=self.standbys,
+            rack=self.rack,
+            weight=self.weight,
+            draining=self.draining,
+        )
 
 
 def describe_members(
@@ -126,7 +148,7 @@ def describe_members(
     members = {}
     for name, address in addresses.items():
         if name in reports:
-            members[name] = PlanMember(address, reports[name].offers, reports[name].guest)
+            members[name] = reports[name].member(address)
         elif name in known and known[name].address == address:
             members[name] = known[name]
         else:

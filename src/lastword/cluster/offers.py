@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from lastword.cluster.leadership import Report
-from lastword.cluster.plan import Assignment, Plan
+from lastword.cluster.plan import Assignment, Owner, Plan
 
 log = logging.getLogger(__name__)
 
@@ -20,24 +20,44 @@ class _Offer(NamedTuple):
     partitions: int
     on_plan: OnPlan
     lags: LagsNow
+    standbys: int | None
+
+
+class Traits(NamedTuple):
+    """What a plan is to know of this instance, as PlanMember has it."""
+
+    guest: bool = False
+    rack: str = ""
+    weight: int = 1
+
+
+PLAIN = Traits()
 
 
 class Offers:
     """Every offer of this instance; safe from any thread. Calls of ``on_plan`` never overlap."""
 
-    def __init__(self, instance_id: str, *, guest: bool = False) -> None:
+    def __init__(self, instance_id: str, traits: Traits = PLAIN) -> None:
         self.address = ""
-        self._guest = guest
+        self.draining = False
+        self._traits = traits
         self._me = instance_id
         self._offers: dict[str, _Offer] = {}
         self._plan: Plan | None = None
         self._ended = False
         self._lock = threading.RLock()
 
-    def add(self, topic: str, partitions: int, on_plan: OnPlan, lags: LagsNow) -> None:
+    def add(
+        self,
+        topic: str,
+        partitions: int,
+        on_plan: OnPlan,
+        lags: LagsNow,
+        standbys: int | None = None,
+    ) -> None:
         """Offer the topic; ``on_plan`` is called at once if a plan is known."""
         with self._lock:
-            self._offers[topic] = _Offer(partitions, on_plan, lags)
+            self._offers[topic] = _Offer(partitions, on_plan, lags, standbys)
             if self._plan is not None:
                 self._tell(topic, self._plan)
 
@@ -71,7 +91,13 @@ class Offers:
         return Report(
             offers={topic: offer.partitions for topic, offer in offers.items()},
             lags={topic: dict(offer.lags()) for topic, offer in offers.items()},
-            guest=self._guest,
+            standbys={
+                topic: offer.standbys
+                for topic, offer in offers.items()
+                if offer.standbys is not None
+            },
+            draining=self.draining,
+            **self._traits._asdict(),
         )
 
     def assignment(self, plan: Plan, topic: str, partition: int) -> Assignment | None:
@@ -83,8 +109,12 @@ class Offers:
         owner = plan.owner(topic, partition)
         if owner is None:
             return None
-        here = not self._ended and owner[:2] == (self._me, self.address)
-        return Assignment(owner._replace(here=here))
+        copies = plan.copies(topic, partition) if topic in plan.standbys else [owner]
+        return Assignment(self._seen(owner), tuple(map(self._seen, copies)))
+
+    def _seen(self, member: Owner) -> Owner:
+        here = not self._ended and member[:2] == (self._me, self.address)
+        return member._replace(here=here)
 
     def _tell(self, topic: str, plan: Plan) -> None:
         offer = self._offers[topic]

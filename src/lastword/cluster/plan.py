@@ -1,4 +1,4 @@
-"""The plan: which member owns each partition. The value and its JSON in the control topic."""
+"""The plan: which member owns each partition, and which keep copies. The value and its JSON."""
 
 from __future__ import annotations
 
@@ -19,24 +19,42 @@ class PlanMember(msgspec.Struct, frozen=True):
 
     ``offers`` maps each topic to its number of partitions. A ``guest`` is short-lived, such as a
     command: it owns partitions of a topic only while no other member offers that topic.
+
+    ``standbys`` maps each topic that the member offers as partitioned to the number of standbys per
+    partition. A topic that is missing there is replicated: every member has its state. The copies
+    of a partition go to different racks if possible. A member of ``weight`` 2 gets twice the share
+    of one of weight 1. A ``draining`` member gets no partitions and gives away those it has.
+
+    A member that announced a restart is away until ``away_until_ms`` (Unix time). Until then it
+    keeps its partitions and gets no others. 0 means that it is present.
     """
 
     address: str
     offers: dict[str, int] = {}
     guest: bool = False
+    standbys: dict[str, int] = {}
+    rack: str = ""
+    weight: int = 1
+    draining: bool = False
+    away_until_ms: int = 0
 
 
 class Plan(msgspec.Struct, frozen=True):
     """Which member owns which partition. Each plan has a larger ``number`` than the one before.
 
     ``leader`` is the member that wrote it. ``owners`` lists, for each topic, the instance id of the
-    owner of each partition, in order of partitions. Unknown fields of later versions are ignored.
+    owner of each partition, in order of partitions. ``standbys`` lists, in the same order, the
+    members that keep a copy beside the owner. ``moves`` maps partitions that are about to move to
+    their next owner, which is warming up. Unknown fields of later versions are ignored, so a member
+    of an earlier version still reads the owners.
     """
 
     number: int
     leader: str
     members: dict[str, PlanMember] = {}
     owners: dict[str, list[str]] = {}
+    standbys: dict[str, list[list[str]]] = {}
+    moves: dict[str, dict[int, str]] = {}
     format: int = FORMAT
 
     def owner(self, topic: str, partition: int) -> Owner | None:
@@ -46,6 +64,23 @@ class Plan(msgspec.Struct, frozen=True):
             return None
         instance_id = named[partition]
         return Owner(instance_id, self.members[instance_id].address, self.number)
+
+    def standbys_of(self, topic: str, partition: int) -> list[str]:
+        """The members that keep a copy of the partition beside its owner, the best first."""
+        named = self.standbys.get(topic, ())
+        return named[partition] if 0 <= partition < len(named) else []
+
+    def copies(self, topic: str, partition: int) -> list[Owner]:
+        """The members that keep the partition: its owner, its standbys, and its next owner."""
+        owner = self.owner(topic, partition)
+        names = [] if owner is None else [owner.instance_id]
+        names += self.standbys_of(topic, partition)
+        names += [name for name in (self.moves.get(topic, {}).get(partition),) if name is not None]
+        return [
+            Owner(name, self.members[name].address, self.number)
+            for name in dict.fromkeys(names)
+            if name in self.members
+        ]
 
     def owned_by(self, instance_id: str) -> set[tuple[str, int]]:
         """The (topic, partition) pairs that the member owns."""
@@ -81,9 +116,19 @@ class Owner(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What one plan says about one partition."""
+    """What one plan says about one partition.
+
+    ``copies`` lists the owner, the standbys, and a member that warms up to become the owner. For a
+    replicated topic, which every member holds, it lists the owner only.
+    """
 
     owner: Owner
+    copies: tuple[Owner, ...] = ()
+
+    @property
+    def kept_here(self) -> bool:
+        """Whether this process keeps a copy."""
+        return any(copy.here for copy in self.copies)
 
 
 Lags = Mapping[str, Mapping[str, Mapping[int, int]]]

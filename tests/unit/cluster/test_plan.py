@@ -22,7 +22,7 @@ def test_equal_plans_have_equal_bytes() -> None:
 
 
 def test_fields_of_a_later_version_are_ignored() -> None:
-    later = msgspec.json.decode(encode_plan(PLAN)) | {"standbys": {"carts": [["b"]]}}
+    later = msgspec.json.decode(encode_plan(PLAN)) | {"moods": {"carts": [["b"]]}}
     assert decode_plan(msgspec.json.encode(later)) == PLAN
 
 

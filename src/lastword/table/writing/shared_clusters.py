@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from lastword.cluster.cluster import Cluster
+from lastword.cluster.offers import Traits
 from lastword.errors import ConfigError
 from lastword.kafka.forks import never_free, track
 from lastword.table.table_config import TableConfig
@@ -73,7 +74,7 @@ def _started(config: TableConfig) -> Cluster:
         config.application_id,
         instance_id=config.instance.instance_id,
         peer=config.instance.peer,
-        guest=config.instance.guest,
+        traits=Traits(guest=config.instance.guest),
         clock=config.clock,
     )
     try:
