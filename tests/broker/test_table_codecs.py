@@ -92,7 +92,7 @@ def test_negative_numbers_sort_last_and_the_error_of_a_range_says_so(
 
 def test_a_prefix_of_numbers_makes_no_sense_and_is_refused(topic: str, tables: Tables) -> None:
     table = tables.open(topic, key="int64")
-    with pytest.raises(ConfigError, match="int64 keys have no prefix"):
+    with pytest.raises(ConfigError, match="int64 keys cannot be searched by the prefix"):
         table.prefix(7)
 
 

@@ -1,5 +1,5 @@
 """The catalog: a compacted topic that says how each table is written.
 
-It is a help, never a condition: without the topic, or without the right to read it, flags and
-settings decide alone.
+The catalog is optional: without the topic, or without permission to read it, flags and settings
+decide alone.
 """

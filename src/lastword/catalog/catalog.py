@@ -20,7 +20,7 @@ READ_TIMEOUT_S = 5.0
 WRITE_TIMEOUT_S = 10.0
 _BATCH_BYTES = 1_000_000
 _BROKERS_DEFAULT = -1
-# Small segments, compacted soon: it stays one quick read.
+# Small segments, compacted soon: reading the whole topic stays quick.
 _SETTINGS = {
     "cleanup.policy": "compact",
     "segment.bytes": str(1 << 20),
@@ -33,7 +33,7 @@ Entries = Mapping[str, CatalogEntry]
 
 
 def read_catalog(admin: Admin, log_source: LogSource) -> dict[str, CatalogEntry]:
-    """Every entry; empty where there is no catalog. Raises what else keeps it from being read."""
+    """All entries; empty if there is no catalog. Raises any other error of reading it."""
     try:
         start, readable, _, _ = admin.bounds(CATALOG_TOPIC, [0])[0]
     except TopicNotFoundError:
@@ -56,10 +56,10 @@ def read_catalog(admin: Admin, log_source: LogSource) -> dict[str, CatalogEntry]
 def write_entries(
     connection: Connection, log_source: LogSource, entries: Mapping[str, CatalogEntry | None]
 ) -> None:
-    """Add what these entries know to the catalog, and take out the topics that have None.
+    """Merge these entries into the catalog, and delete the topics whose entry is None.
 
-    Makes the catalog's topic if need be, and writes nothing that is there already. Raises
-    LastwordError when it cannot be written.
+    Creates the catalog topic if it is missing, and writes only what has changed. Raises
+    LastwordError if it cannot be written.
     """
     with Admin(connection) as admin:
         known = read_catalog(admin, log_source)
@@ -81,11 +81,11 @@ def write_entries(
 def try_write_entries(
     connection: Connection, log_source: LogSource, entries: Mapping[str, CatalogEntry | None]
 ) -> None:
-    """The same for whoever works without a catalog, too: a failure is logged."""
+    """The same for callers that can do without the catalog: an error is only logged."""
     try:
         write_entries(connection, log_source, entries)
     except LastwordError as error:
-        log.warning("the catalog does not know of %s: %s", ", ".join(sorted(entries)), error)
+        log.warning("could not add %s to the catalog: %s", ", ".join(sorted(entries)), error)
 
 
 def _changes(known: Entries, entries: Mapping[str, CatalogEntry | None]) -> list[Write]:
@@ -110,4 +110,4 @@ def _ensure_topic(admin: Admin) -> None:
                 CATALOG_TOPIC, partitions=1, replication=_BROKERS_DEFAULT, settings=_SETTINGS
             )
         except TopicExistsError:
-            log.debug("somebody else made %s meanwhile", CATALOG_TOPIC)
+            log.debug("another process created %s first", CATALOG_TOPIC)

@@ -13,7 +13,7 @@ SESSION = "session"
 
 
 class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the records of a topic are written, by whom and what for; what is unknown is None.
+    """How the records of a topic are written, by whom and for what; unknown fields are None.
 
     ``key`` and ``value`` name codecs. ``window`` is the length of the keys' windows in
     milliseconds, or ``session``. ``ttl`` is the time to live that writes get by default, such as
@@ -30,7 +30,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     description: str | None = None
 
     def updated(self, newer: CatalogEntry) -> CatalogEntry:
-        """This entry with what ``newer`` knows; a mount or a description that it lacks stays.
+        """This entry updated by ``newer``; a mount or description that ``newer`` lacks stays.
 
         Key, value and window belong together: a newer codec replaces all three.
         """
@@ -48,12 +48,12 @@ _decoder = msgspec.json.Decoder(CatalogEntry)
 
 
 def encode_entry(entry: CatalogEntry) -> bytes:
-    """The value of the entry's record."""
+    """Encode the value of the entry's record."""
     return msgspec.json.encode(entry)
 
 
 def decode_entry(value: bytes) -> CatalogEntry | None:
-    """The entry, or None where somebody wrote something else into the catalog."""
+    """The entry, or None if the record is not a valid entry."""
     try:
         return _decoder.decode(value)
     except (msgspec.MsgspecError, ValueError):
@@ -63,7 +63,7 @@ def decode_entry(value: bytes) -> CatalogEntry | None:
 def entry_of(
     key: KeyCodec[Any] | None, value: Codec[Any] | None, **more: str | None
 ) -> CatalogEntry:
-    """The entry of a topic with these codecs; a codec that has no name for others stays out."""
+    """The entry of a topic with these codecs; a codec that has no public name is left out."""
     window, inner = None, key
     if isinstance(key, WindowedCodec):
         window, inner = str(key.size_ms), key.inner

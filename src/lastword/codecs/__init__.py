@@ -1,7 +1,7 @@
 """Bytes to Python values and back.
 
-``codec`` and ``key_codec`` make a codec of what a user names; ``composite``, ``windowed`` and
-``session`` make the codecs of keys with parts.
+``codec`` and ``key_codec`` make a codec from a name or a type; ``composite``, ``windowed`` and
+``session`` make codecs for keys of several parts.
 """
 
 from lastword.codecs.base import Codec, Column, Context, KeyCodec, prefix_bounds

@@ -1,13 +1,13 @@
-"""What a codec is, and what a table needs beyond that of the codec of its keys.
+"""The codec protocol, and what a table needs in addition from the codec of its keys.
 
-A codec turns one Python value into bytes and back. It never sees a tombstone: a table knows a
-delete by the missing value, so JSON ``null``, empty bytes and a tombstone stay three things.
+A codec turns one Python value into bytes and back. It never sees a tombstone: a delete is a record
+without a value, so JSON ``null``, empty bytes and a tombstone stay three different things.
 
 The bytes also decide the order. A store sorts raw keys byte by byte, so ranges follow the bytes:
-text sorts by code point, ``int64`` (Java's format) puts the negative numbers last.
+text sorts by code point, and ``int64`` (Java's format) puts the negative numbers last.
 
 A codec also says how its values look elsewhere: as text on a command line and in a URL, as JSON
-in an answer, as a column of a snapshot. Nobody else asks a codec for its name to find that out.
+in a response, as a column of a snapshot. No other code decides that by the codec's name.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The type that values have as a column.
+    """The column type of the values.
 
-    ``verbatim`` means that the stored bytes are the text of the column, in UTF-8: a whole batch
-    is copied without looking at single values.
+    ``verbatim`` means that the stored bytes are the column's text in UTF-8: a whole batch is copied
+    without looking at single values.
     """
 
     type: Literal["string", "int64"]
@@ -47,25 +47,25 @@ class Column:
 class Codec(Protocol[T]):
     """Bytes to one kind of value and back; safe to use from any thread.
 
-    ``decode(encode(value))`` gives a value equal to the first. Errors are EncodeError and
-    DecodeError without a location: whoever knows topic, partition and offset adds them.
+    ``decode(encode(value))`` equals ``value``. Errors are EncodeError and DecodeError without a
+    location: the caller, who knows topic, partition and offset, adds it.
 
-    A codec that is pickled travels as a description, its class and its settings. It opens
-    connections where it is used and never carries them along. ``ValueCodec`` has everything but
-    ``name``, ``encode`` and ``decode``, to derive your own codec from.
+    A pickled codec is a description: its class and its settings. It opens connections where it is
+    used and never pickles them. Derive your own codec from ``ValueCodec``, which has everything but
+    ``name``, ``encode`` and ``decode``.
     """
 
     @property
     def name(self) -> str:
-        """What it is called in errors and ``describe``."""
+        """The codec's name in errors and in ``describe``."""
 
     @property
     def wire(self) -> str | None:
-        """The named codec that reads the same bytes; None where only this one does."""
+        """The name of a built-in codec that reads the same bytes; None if there is none."""
 
     @property
     def column(self) -> Column | None:
-        """The type of its values as a column; None where a column would say nothing."""
+        """The column type of its values; None if they make no useful column."""
 
     def bound(self, context: Context) -> Codec[T]:
         """The codec for the records of one topic; called once, before anything is encoded."""
@@ -74,13 +74,13 @@ class Codec(Protocol[T]):
         """The bytes of ``value``; raises EncodeError."""
 
     def decode(self, data: bytes) -> T:
-        """The value of ``data``; raises DecodeError. On the hot path of every read."""
+        """The value of ``data``; raises DecodeError. Every read calls it, so it must be fast."""
 
     def parse(self, text: bytes) -> bytes:
-        """The bytes of the value that a person typed, in UTF-8; raises EncodeError."""
+        """The bytes of a value typed by a person, given in UTF-8; raises EncodeError."""
 
     def text(self, data: bytes) -> str | None:
-        """The text from which ``parse`` makes exactly ``data``; None where there is none."""
+        """The text that ``parse`` turns into exactly ``data``; None if there is none."""
 
     def to_json(self, data: bytes) -> bytes:
         """The value of ``data`` as one JSON document; raises DecodeError."""
@@ -89,35 +89,35 @@ class Codec(Protocol[T]):
         """The bytes of the value that a JSON document holds; raises EncodeError."""
 
     def column_values(self, data: Sequence[bytes | None]) -> Sequence[Any]:
-        """A batch as values of ``column``; None for what is missing or cannot be read."""
+        """A batch as values of ``column``; None where a value is missing or cannot be decoded."""
 
 
 @runtime_checkable
 class KeyCodec(Codec[T], Protocol[T]):
-    """A codec for keys: equal keys give equal bytes, and a prefix may have a meaning."""
+    """A codec for keys: equal keys have equal bytes, and a prefix may have a meaning."""
 
     @property
     def suffix_bytes(self) -> int:
-        """How many bytes at the end of a raw key have no say in its partition."""
+        """How many bytes at the end of a raw key do not count for its partition."""
 
     def bound(self, context: Context) -> KeyCodec[T]:
         """As for every codec."""
 
     def prefix(self, value: Any) -> bytes:
-        """The bytes with which exactly the wanted raw keys begin; raises ConfigError
-        where there is no such prefix, and EncodeError where it cannot be written.
+        """The common first bytes of exactly the matching raw keys. Raises ConfigError
+        if the codec has no such prefix, and EncodeError if the value cannot be encoded.
 
-        ``prefix_bounds`` turns them into the bounds of a scan.
+        ``prefix_bounds`` turns the prefix into the bounds of a scan.
         """
 
     def text_prefix(self, text: bytes) -> bytes:
-        """The same for the beginning of a key's text, in UTF-8."""
+        """The same for the beginning of a key's text, given in UTF-8."""
 
 
 def prefix_bounds(raw_prefix: bytes) -> tuple[bytes, bytes | None]:
     """The range ``start <= key < end`` of the keys that begin with ``raw_prefix``.
 
-    ``end`` is None where no key can lie above: for no prefix at all, or one of 0xff only.
+    ``end`` is None if no key can lie above: for an empty prefix, or one of 0xff bytes only.
 
     >>> prefix_bounds(b"eu:")
     (b'eu:', b'eu;')
@@ -129,8 +129,8 @@ def prefix_bounds(raw_prefix: bytes) -> tuple[bytes, bytes | None]:
 
 
 def no_prefix(name: str, value: object) -> ConfigError:
-    """The refusal of a prefix where the first bytes of a key mean nothing to a user."""
+    """The error for a prefix on keys whose first bytes mean nothing to a user."""
     return ConfigError(
-        f"{name} keys have no prefix to ask for {value!r}",
+        f"{name} keys cannot be searched by the prefix {value!r}",
         hint="prefix() works on string, bytes and composite keys",
     )

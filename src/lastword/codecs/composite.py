@@ -1,4 +1,4 @@
-"""Keys of several text fields, such as ``region:userId``, that sort as their tuples do.
+"""Keys of several text fields, such as ``region:userId``, in the order of their tuples.
 
 The fields are joined with ``:`` and the last one is written as it is.
 
@@ -7,24 +7,24 @@ The fields are joined with ``:`` and the last one is written as it is.
     ("eu-west-1", "user-1")     eu;-west-1 :user-1
     ("a b!", "c")               a;! b!! :c
 
-The bytes must compare as the tuples do, and ``eu`` comes before ``eu-west-1``. So what ends a
-field must be lower than whatever can go on inside one; but the hyphen, the digits and the space
-are lower than ``:``. No encoding can leave both ``eu:user-1`` and ``eu-west-1:user-1`` as they
-are and keep the order. Therefore, in every field but the last, ``;`` (one above ``:``) is put
-before the first character that is not above ``;``. From there on the field ends with a space (and
-``:``, for the eye), and ``!`` (one above the space) is put before each character that is not
-above ``!``:
+The bytes must compare like the tuples, and ``eu`` comes before ``eu-west-1``. So the end of a
+field must be lower than any character that can continue it; but the hyphen, the digits and the
+space are lower than ``:``. No encoding can leave both ``eu:user-1`` and ``eu-west-1:user-1``
+unchanged and keep the order. Therefore, in every field but the last, ``;`` (one above ``:``) is
+inserted before the first character that is not above ``;``. From there on the field ends with a
+space (and ``:``, for readability), and ``!`` (one above the space) is inserted before each
+character that is not above ``!``:
 
     up to the ``;``     end ``:``     <  turn ``;``    <  any other character, as itself
     after it            end space     <  escape ``!``  <  any other character, as itself
 
 UTF-8 sorts by code point, so each line is the order of the characters with the end first: the
-order of tuples. The order won over the looks, because a range that silently leaves rows out is a
-worse surprise than a ``;`` in a key.
+order of tuples. Order matters more than looks here: a range that silently omits rows is worse than
+a ``;`` in a key.
 
-Keys that other programs join with a bare ``:`` need no codec of this kind: read them with
-``string`` and ask for the prefix ``"eu-west-1:"``. This codec refuses ``eu-west-1:user-1``, which
-it would write in another way, so that a key that is listed can always be got.
+Keys that other programs join with a bare ``:`` do not need this codec: read them with ``string``
+and the prefix ``"eu-west-1:"``. This codec rejects ``eu-west-1:user-1``, which it would write
+differently, so that every listed key can be read.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from lastword.errors import ConfigError, DecodeError, EncodeError
 
 _NOT_ABOVE_TURN = re.compile(r"[\x00-;]")
 _ESCAPES = str.maketrans({chr(low): "!" + chr(low) for low in range(ord("!") + 1)})
-# What stands before the turn; where there is one, the turn, the rest and the space; then ":".
+# The part before the turn; if there is a turn, it, the rest and the space; then ":".
 _LEADING_FIELD = r"([^\x00-;]*+(?:;(?=[!-;])(?:[^\x00-!]++|![\x00-!])++ )?+):"
 _LAST_FIELD = r"(.*)"
 
 
 @dataclass(frozen=True)
 class StartsWith:
-    """In a prefix: the fields that begin with ``text``, not only the field that equals it."""
+    """In a prefix: matches fields that begin with ``text``, not only the field that equals it."""
 
     text: str
 
@@ -60,7 +60,7 @@ class StartsWith:
 
 
 class CompositeCodec(WholeKey):
-    """Text fields with names; keys are given as tuples and come back as named tuples."""
+    """Named text fields; keys are passed as tuples and returned as named tuples."""
 
     wire = "string"
 
@@ -78,7 +78,7 @@ class CompositeCodec(WholeKey):
         return CompositeCodec, (self.fields,)
 
     def encode(self, value: tuple[str, ...]) -> bytes:
-        """The fields in one key; raises EncodeError unless each of them is text."""
+        """The fields as one key; raises EncodeError unless each of them is text."""
         if not isinstance(value, tuple) or len(value) != len(self.fields):
             raise EncodeError(
                 f"{value!r} is not a {self.name} key",
@@ -87,7 +87,7 @@ class CompositeCodec(WholeKey):
         return _join(value[:-1], value[-1])
 
     def decode(self, data: bytes) -> Any:
-        """The named tuple; bytes that ``encode`` does not write are refused."""
+        """The named tuple; raises DecodeError for bytes that ``encode`` would not write."""
         try:
             match = self._pattern.fullmatch(data.decode())
         except UnicodeDecodeError as error:
@@ -105,9 +105,9 @@ class CompositeCodec(WholeKey):
     def prefix(self, value: str | StartsWith | tuple[str | StartsWith, ...]) -> bytes:
         """The keys whose first fields are these.
 
-        ``prefix("eu")`` are the keys with the region ``eu`` and not those with ``europe``;
-        ``prefix(StartsWith("eu"))`` are both; ``prefix(("eu", StartsWith("user-")))`` looks into
-        the second field. Only the last field given may be a StartsWith.
+        ``prefix("eu")`` matches the region ``eu`` and not ``europe``; ``prefix(StartsWith("eu"))``
+        matches both; ``prefix(("eu", StartsWith("user-")))`` matches part of the second field. Only
+        the last field given may be a StartsWith.
         """
         given = value if isinstance(value, tuple) else (value,)
         if not 0 < len(given) <= len(self.fields):
@@ -168,13 +168,13 @@ def _join(leading: tuple[Any, ...], last: Any) -> bytes:
 
 
 def _escape(field: str) -> str:
-    """A whole leading field, up to the ``:``."""
+    """A whole leading field, including its end ``:``."""
     begun = _beginning(field)
     return begun + " " if ";" in begun else begun
 
 
 def _beginning(field: str) -> str:
-    """What a leading field that begins like this one begins with."""
+    """The encoded beginning of all leading fields that begin with this text."""
     turn = _NOT_ABOVE_TURN.search(field)
     if turn is None:
         return field

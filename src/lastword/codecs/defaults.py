@@ -1,4 +1,4 @@
-"""What most codecs have in common: derive your own from ``ValueCodec`` or ``WholeKey``."""
+"""Defaults for most codecs: derive your own from ``ValueCodec`` or ``WholeKey``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _from_json = msgspec.json.Decoder().decode
 
 
 class ValueCodec(ABC):
-    """A codec whose bytes are its text where they are UTF-8, shown as JSON of its values."""
+    """A codec whose text is its bytes if they are UTF-8, and whose JSON is that of its values."""
 
     name: str
     wire: str | None = None
@@ -76,11 +76,11 @@ class ValueCodec(ABC):
         return self.encode(value)
 
     def column_values(self, data: Sequence[bytes | None]) -> Sequence[Any]:
-        """One by one, by ``column_value``."""
+        """One value at a time, by ``column_value``."""
         return [self._column_value(each) for each in data]
 
     def column_value(self, data: bytes) -> Any:
-        """One value of the column: its JSON, unless the codec knows better."""
+        """One value of the column: its JSON, unless a codec overrides this."""
         return self.to_json(data).decode()
 
     def _column_value(self, data: bytes | None) -> Any:
@@ -91,14 +91,14 @@ class ValueCodec(ABC):
 
 
 class WholeKey(ValueCodec):
-    """The key part of a codec whose every byte counts and whose beginning means nothing."""
+    """A key codec without prefixes: every byte counts for the partition."""
 
     suffix_bytes = 0
 
     def prefix(self, value: Any) -> bytes:
-        """Refuse: the first bytes of such a key are no part that a user could name."""
+        """Raise ConfigError: the first bytes of such a key mean nothing to a user."""
         raise no_prefix(self.name, value)
 
     def text_prefix(self, text: bytes) -> bytes:
-        """Refuse as well: the text begins otherwise than the bytes."""
+        """Raise ConfigError: the text of a key does not begin like its bytes."""
         raise no_prefix(self.name, text.decode(errors="replace"))

@@ -1,7 +1,7 @@
-"""JSON's null where None already means something else.
+"""JSON's null, where None already has another meaning.
 
-To a pipeline's functions None is "no value": a tombstone that comes, a key to be forgotten. A null
-that somebody wrote is a value, and must not look the same.
+To a pipeline's functions None means "no value": an incoming tombstone, or a key to delete. A null
+in a document is a value and must not look the same.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ NULL: Final = Null()
 
 
 def encode_null(value: Any) -> None:
-    """What msgspec writes for NULL inside a document; every other unknown type stays refused."""
+    """Encode NULL inside a document for msgspec; any other unknown type is an error."""
     if value is not NULL:
         raise TypeError(f"objects of type {type(value).__name__} are not supported")

@@ -66,7 +66,7 @@ class BytesCodec(WholeKey):
     name = wire = "bytes"
 
     def encode(self, value: bytes) -> bytes:
-        """The same bytes; a bytearray or a memoryview is copied, for stores keep what they get."""
+        """The same bytes; a bytearray or memoryview is copied, because stores keep references."""
         if isinstance(value, bytes):
             return value
         if not isinstance(value, bytearray | memoryview):
@@ -118,7 +118,7 @@ class Int64Codec(WholeKey):
             ) from error
 
     def decode(self, data: bytes) -> int:
-        """The number; anything but eight bytes is refused."""
+        """The number; raises DecodeError for anything but eight bytes."""
         try:
             number: int = _LONG.unpack(data)[0]
         except struct.error as error:
@@ -128,7 +128,7 @@ class Int64Codec(WholeKey):
         return number
 
     def parse(self, text: bytes) -> bytes:
-        """The number in decimal, written the only way there is."""
+        """The number from its canonical decimal text."""
         if not _NUMBER.fullmatch(text):
             raise EncodeError(
                 f"{text.decode(errors='replace')!r} is not an int64",
@@ -141,7 +141,7 @@ class Int64Codec(WholeKey):
         return str(_LONG.unpack(data)[0]) if len(data) == _LONG.size else None
 
     def column_values(self, data: Sequence[bytes | None]) -> Sequence[Any]:
-        """All at once where every value is there."""
+        """The whole batch at once if no value is missing."""
         if all(each is not None and len(each) == _LONG.size for each in data):
             numbers = np.frombuffer(b"".join(data), dtype=">i8")  # type: ignore[arg-type]
             return numbers.astype(np.int64)  # type: ignore[return-value]

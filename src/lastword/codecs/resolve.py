@@ -1,4 +1,4 @@
-"""From what a user writes (``"json"``, a Struct class, a codec) to the codec itself."""
+"""Turns what a user passes (``"json"``, a Struct class, a codec) into a codec."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CODEC_NAMES = tuple(_VALUES)
 
 
 def codec(spec: CodecSpec) -> Codec[Any]:
-    """The codec for values: by name, as a Struct class (JSON), or given as it is."""
+    """The codec for values: by name, for a Struct class (as JSON), or the codec that was passed."""
     if isinstance(spec, str):
         if spec in _VALUES:
             return _VALUES[spec]
@@ -46,7 +46,7 @@ def codec(spec: CodecSpec) -> Codec[Any]:
 
 
 def key_codec(spec: CodecSpec) -> KeyCodec[Any]:
-    """The codec for keys: as ``codec``, with equal keys always giving equal bytes."""
+    """The codec for keys: like ``codec``, but equal keys always have equal bytes."""
     if isinstance(spec, str) and spec in _KEYS:
         return _KEYS[spec]
     chosen = codec(spec)

@@ -1,4 +1,4 @@
-"""JSON and msgpack: whatever a document of these formats can hold.
+"""JSON and msgpack without a schema.
 
 Decoding gives plain Python: dict, list, str, int, float, bool, None (and bytes, datetime from
 msgpack). JSON has neither NaN nor infinity: both are written as ``null``, as JavaScript does.
@@ -18,15 +18,15 @@ from lastword.errors import DecodeError, EncodeError
 
 Format = Literal["json", "msgpack"]
 
-# Reads over a document without making anything of it: four times faster than decoding.
+# Validates a document without building objects: four times faster than decoding.
 _outline = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class DocumentCodec(WholeKey):
-    """What the codecs of documents share: typed as JSON and shown as JSON.
+    """The base of the document codecs: JSON is their text form.
 
-    ``kind`` is the Python type of a document; ``decodes_to_check`` says whether a document of
-    good JSON may still be no value of this codec.
+    ``kind`` is the Python type of a document. ``decodes_to_check`` says that valid JSON may still
+    be an invalid value, so it must be decoded to be checked.
     """
 
     def __init__(self, name: str, format: Format, kind: Any, *, decodes_to_check: bool) -> None:
@@ -37,7 +37,7 @@ class DocumentCodec(WholeKey):
         self._read_json: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
 
     def parse(self, text: bytes) -> bytes:
-        """The document as the codec writes it, whatever the text looks like."""
+        """The document as the codec writes it, whatever the formatting of the text."""
         try:
             return self.encode(self._read_json(text))
         except DECODING_FAILED as error:
@@ -47,7 +47,7 @@ class DocumentCodec(WholeKey):
             ) from error
 
     def text(self, data: bytes) -> str | None:
-        """The document in JSON, unless it was written in a form of its own."""
+        """The document in JSON; None if ``parse`` would write other bytes."""
         try:
             text = msgspec.json.encode(self.decode(data), order="deterministic")
             return text.decode() if self.parse(text) == data else None
@@ -55,7 +55,7 @@ class DocumentCodec(WholeKey):
             return None
 
     def to_json(self, data: bytes) -> bytes:
-        """JSON passes as it is, once it is sure that it is one document."""
+        """The document itself for JSON, after checking that it is one document."""
         if not self._is_json:
             return super().to_json(data)
         if self._decodes_to_check:
@@ -69,7 +69,7 @@ class DocumentCodec(WholeKey):
         return data
 
     def from_json(self, document: bytes) -> bytes:
-        """JSON passes without the white space around it."""
+        """JSON without the surrounding white space."""
         if not self._is_json:
             return self._encoded(document)
         try:
@@ -79,7 +79,7 @@ class DocumentCodec(WholeKey):
         return bytes(_outline(document))
 
     def column_value(self, data: bytes) -> str:
-        """The text of the document, which ``from_json`` of Spark reads."""
+        """The document's text, for Spark's ``from_json``."""
         return data.decode() if self._is_json else super().column_value(data)
 
     def _encoded(self, document: bytes) -> bytes:
@@ -91,10 +91,10 @@ class DocumentCodec(WholeKey):
 
 
 class StructuredCodec(DocumentCodec):
-    """One of the formats, without a schema.
+    """JSON or msgpack, without a schema.
 
-    ``deterministic`` sorts the members of objects, so that equal values have equal bytes: what
-    a key needs. Values keep their members in the order they were given.
+    ``deterministic`` sorts the members of objects, so that equal values have equal bytes, as keys
+    need. Values keep their members in the given order.
     """
 
     def __init__(self, format: Format, deterministic: bool = False) -> None:
@@ -115,7 +115,7 @@ class StructuredCodec(DocumentCodec):
         return StructuredCodec, self._description
 
     def encode(self, value: Any) -> bytes:
-        """The document; None is ``null``, which is a value and not a tombstone."""
+        """The document; None becomes ``null``, which is a value and not a tombstone."""
         try:
             return self._encode(value)
         except ENCODING_FAILED as error:

@@ -1,4 +1,4 @@
-"""Typed values: a msgspec Struct in JSON or msgpack, checked on the way in and out."""
+"""Typed values: a msgspec Struct in JSON or msgpack, validated when encoded and decoded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 class TypedCodec(DocumentCodec, Generic[S]):
     """``TypedCodec("json", User)`` reads and writes ``User`` and nothing else.
 
-    A Struct does not check its fields when it is made, so ``encode`` reads back what it wrote:
-    a table never writes a record that it could not read.
+    A Struct does not check its fields when it is created, so ``encode`` decodes what it wrote: a
+    table never writes a record that it could not read.
     """
 
     def __init__(self, format: Format, type: type[S]) -> None:
@@ -42,7 +42,7 @@ class TypedCodec(DocumentCodec, Generic[S]):
         return TypedCodec, (self._format, self.type)
 
     def encode(self, value: S) -> bytes:
-        """The document of ``value``; raises EncodeError when a field does not hold its type."""
+        """The document of ``value``; raises EncodeError if a field has the wrong type."""
         if not isinstance(value, self.type):
             raise EncodeError(
                 f"a {self.name} codec takes {self.type.__name__}, not {type(value).__name__}",
@@ -56,7 +56,7 @@ class TypedCodec(DocumentCodec, Generic[S]):
         return data
 
     def decode(self, data: bytes) -> S:
-        """The Struct; the error of a document that does not fit names the field."""
+        """The Struct; the error for an invalid document names the field."""
         try:
             return self._decode(data)
         except msgspec.ValidationError as error:

@@ -3,9 +3,9 @@
 ``TimeWindowedSerializer``     key bytes, window start            (8 bytes, big-endian)
 ``SessionWindowedSerializer``  key bytes, session end, its start  (8 bytes each)
 
-Any Kafka client reads them. The times have no say in the partition, as in Kafka Streams: all
-windows of a key are where the key is. Keys differ in length, so these bytes do not sort by key
-and then by time; the windows of *one* key do, and ``time_bounds`` is how to scan them.
+Any Kafka client can read them. As in Kafka Streams, the times do not count for the partition: all
+windows of a key are in the key's partition. Keys differ in length, so these bytes do not sort by
+key and then by time. The windows of *one* key do; ``time_bounds`` gives the range to scan.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABOVE_EVERY_TIME = b"\x80" + bytes(7)
 
 
 class WindowedKey(NamedTuple):
-    """A key in the window that starts at ``start_ms``; the codec knows how long windows are."""
+    """A key in the window that starts at ``start_ms``; the codec knows the window's length."""
 
     key: Any
     start_ms: int
@@ -54,13 +54,13 @@ class InWindows(WholeKey):
     inner: KeyCodec[Any]
 
     def bound(self: W, context: Context) -> W:
-        """The codec with its inner codec bound: the times are the same everywhere."""
+        """The codec with its inner codec bound; the times do not depend on the topic."""
         bound = copy(self)
         bound.inner = self.inner.bound(context)
         return bound
 
     def prefix(self, value: Any) -> bytes:
-        """All windows of the keys that begin with ``value``, as the inner codec means it."""
+        """All windows of the keys that begin with ``value``, as defined by the inner codec."""
         return self.inner.prefix(value)
 
     def text_prefix(self, text: bytes) -> bytes:
@@ -77,7 +77,7 @@ class InWindows(WholeKey):
         return None if inner is None else f"{inner}@{_times(key)}"
 
     def to_json(self, data: bytes) -> bytes:
-        """An object of the key and its times: ``key``, ``start`` and, of a session, ``end``."""
+        """An object of the key and its times: ``key``, ``start`` and, for a session, ``end``."""
         key = self.decode(data)
         shown = {"key": msgspec.Raw(self.inner.to_json(data[: -self.suffix_bytes]))}
         times = {"start": key.start_ms} | ({"end": key.end_ms} if len(key) == 3 else {})
@@ -92,7 +92,7 @@ class WindowedCodec(InWindows):
     def __init__(self, inner: KeyCodec[Any], size_ms: int) -> None:
         if size_ms <= 0:
             raise ConfigError(
-                f"a window of {size_ms} ms has no length", hint="give the size in milliseconds"
+                f"a window of {size_ms} ms is too short", hint="give the size in milliseconds"
             )
         self.inner = _plain(inner)
         self.size_ms = size_ms
@@ -115,7 +115,7 @@ class WindowedCodec(InWindows):
         return WindowedKey(self.inner.decode(data[:-8]), _START.unpack(times)[0])
 
     def end_ms(self, key: WindowedKey) -> int:
-        """Where the window of ``key`` ends (exclusive)."""
+        """The end of the window of ``key`` (exclusive)."""
         return key.start_ms + self.size_ms
 
     def parse(self, text: bytes) -> bytes:
@@ -133,7 +133,7 @@ class WindowedCodec(InWindows):
     ) -> tuple[bytes, bytes]:
         """The range of the windows of ``key`` that start at ``from_ms <= start < until_ms``.
 
-        Longer keys may lie in between; a raw key in the range is one of these windows exactly
+        Longer keys may lie between the bounds: a raw key in the range is one of these windows only
         if it is as long as the first bound.
         """
         raw = self.inner.encode(key)
@@ -159,7 +159,7 @@ class SessionCodec(InWindows):
         return self._raw(self.inner.encode(value.key), value.start_ms, value.end_ms)
 
     def decode(self, data: bytes) -> SessionKey:
-        """The key and the two ends of its session."""
+        """The key, and the start and end of its session."""
         times = data[-16:]
         if len(times) < 16 or times[0] & 0x80 or times[8] & 0x80:
             raise _not_windowed(self.name, data)
@@ -186,8 +186,8 @@ class SessionCodec(InWindows):
     ) -> tuple[bytes, bytes]:
         """The range of the sessions of ``key`` that *end* at ``from_ms <= end < until_ms``.
 
-        As with windows, a raw key in the range belongs to ``key`` exactly if it is as long as
-        the first bound.
+        As with windows, a raw key in the range belongs to ``key`` only if it is as long as the
+        first bound.
         """
         raw = self.inner.encode(key)
         return raw + _time(from_ms) + bytes(8), raw + _end(until_ms) + bytes(8)
@@ -206,7 +206,7 @@ def session(inner: CodecSpec) -> SessionCodec:
 def _plain(inner: KeyCodec[Any]) -> KeyCodec[Any]:
     if inner.suffix_bytes:
         raise ConfigError(
-            f"{inner.name} is windowed already", hint="give the codec of the key inside the window"
+            f"{inner.name} is already windowed", hint="give the codec of the key inside the window"
         )
     return inner
 
@@ -237,7 +237,7 @@ def _split(text: bytes, form: re.Pattern[bytes], looks: str) -> tuple[bytes, ...
     found = form.fullmatch(text)
     if found is None:
         raise EncodeError(
-            f"{text.decode(errors='replace')!r} names no window",
+            f"{text.decode(errors='replace')!r} is not a windowed key",
             hint=f"write {looks}, times in milliseconds; `lastword ls --prefix` lists windows",
         )
     return found.groups()

@@ -61,7 +61,7 @@ def test_keys_of_windows_are_typed_and_shown_with_their_times(
     for key, window in (("a", "60000"), ("a@5", "session"), ("a@5-9", "60000"), ("a@x", "1")):
         answer = lastword("get", topic, key, "--window", window)
         assert answer.exit_code == 2
-        assert "names no window" in answer.stderr
+        assert "is not a windowed key" in answer.stderr
     assert "a window cannot be 'x'" in lastword("ls", topic, "--window", "x").stderr
 
 

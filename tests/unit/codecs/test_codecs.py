@@ -224,7 +224,7 @@ def test_string_and_bytes_keys_have_prefixes() -> None:
 
 @pytest.mark.parametrize("name", ["json", "msgpack", "int64"])
 def test_keys_without_a_meaningful_beginning_refuse_a_prefix(name: str) -> None:
-    with pytest.raises(ConfigError, match="no prefix"):
+    with pytest.raises(ConfigError, match="cannot be searched by the prefix"):
         key_codec(name).prefix("eu")
 
 

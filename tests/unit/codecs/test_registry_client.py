@@ -60,12 +60,12 @@ def server() -> Iterator[Canned]:
 @pytest.mark.parametrize(
     ("status", "body", "said", "retriable"),
     [
-        (200, b"<html>", "makes no sense", True),
-        (200, b'{"schema": 7}', "makes no sense", True),
+        (200, b"<html>", "cannot read", True),
+        (200, b'{"schema": 7}', "cannot read", True),
         (500, b'{"message":"out of space"}', "out of space", True),
         (401, b"", "status 401", False),
         (422, b"[]", "status 422", False),
-        (200, b"x" * (SCHEMA_BYTES_MAX + 1), "more than 4 MiB", True),
+        (200, b"x" * (SCHEMA_BYTES_MAX + 1), "larger than 4 MiB", True),
     ],
 )
 def test_an_answer_that_is_no_good_is_a_registry_error(

@@ -1,4 +1,4 @@
-"""Values of a schema registry: Avro, JSON Schema and Protobuf in Confluent's wire format.
+"""Values with a schema in a registry: Avro, JSON Schema and Protobuf in Confluent's wire format.
 
 ``Registry`` names the registry and makes codecs: ``Table("users", value=registry.avro())``.
 """

@@ -13,12 +13,12 @@ from lastword.errors import ConfigError, DecodeError, EncodeError
 try:
     import fastavro
     from fastavro.schema import SchemaParseException
-except ImportError as missing:  # pragma: no cover - the extra is a part of the tests
+except ImportError as missing:  # pragma: no cover - the tests install the extra
     raise ConfigError(
         "Avro needs fastavro, which is not installed", hint="pip install 'lastword[schemas]'"
     ) from missing
 
-# What fastavro raises for bytes that do not fit: it checks little and stumbles.
+# What fastavro raises for invalid bytes: it checks little and fails in many ways.
 _UNREADABLE = (
     EOFError, ValueError, TypeError, IndexError, KeyError, OverflowError, RecursionError,
     MemoryError, ArithmeticError, StopIteration,
@@ -30,8 +30,8 @@ _UNWRITABLE = (ValueError, TypeError, IndexError, KeyError, AttributeError, Over
 class AvroCodec(RegistryCodec):
     """Values of an Avro schema: records are dicts.
 
-    With a schema of its own it reads every record as that schema sees it (Avro's resolution:
-    defaults for what is missing, promoted types, aliases); without one, as its writer did.
+    With a schema of its own it resolves every record to that schema (Avro's schema resolution:
+    defaults for missing fields, promoted types, aliases). Without one, it uses the writer's schema.
     """
 
     name = wire = "avro"
@@ -46,7 +46,7 @@ class AvroCodec(RegistryCodec):
         except _UNWRITABLE as error:
             raise EncodeError(
                 f"the value does not fit the schema of {self.subject}: {_said(error)}",
-                hint="give every field that has no default, and no others",
+                hint="give every field without a default, and no unknown fields",
             ) from error
         return self._framed(out.getvalue())
 
@@ -70,7 +70,7 @@ class AvroCodec(RegistryCodec):
         return value
 
     def from_json(self, document: bytes) -> bytes:
-        """The record of a JSON document: bytes in base64, times in ISO 8601."""
+        """Encode a JSON document: bytes are in base64, times in ISO 8601."""
         return self.encode(to_avro(self.writing().parsed, document))
 
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
@@ -87,7 +87,7 @@ class AvroCodec(RegistryCodec):
         if isinstance(parsed, dict) and "name" in parsed:
             return str(parsed["name"])
         raise ConfigError(
-            "an Avro schema without a name has no subject of its own",
+            "an Avro schema without a name has no subject",
             hint="use the subject strategy topic, or a record",
         )
 

@@ -1,4 +1,4 @@
-"""From JSON to values of an Avro schema: what JSON has no type for, by the schema's."""
+"""Converts JSON to values of an Avro schema, for types that JSON lacks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOGICAL: Mapping[str, Any] = {
 
 
 def to_avro(schema: Any, document: bytes) -> Any:
-    """The value that fastavro writes with the parsed ``schema``; raises EncodeError."""
+    """The value for fastavro to write with the parsed ``schema``; raises EncodeError."""
     try:
         value = msgspec.json.decode(document)
     except (ValueError, RecursionError) as error:
@@ -60,7 +60,7 @@ class _Shaping:
         self._named: dict[str, Any] = dict(named)
 
     def shaped(self, schema: Any, value: Any) -> Any:
-        """The value as fastavro takes it."""
+        """The value in the form that fastavro accepts."""
         if isinstance(schema, list):
             return self._first_that_fits(schema, value)
         if isinstance(schema, str):
@@ -85,7 +85,7 @@ class _Shaping:
 
     def _record(self, schema: Any, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValueError(f"{schema['name']} is an object, not {type(value).__name__}")
+            raise ValueError(f"{schema['name']} must be an object, not {type(value).__name__}")
         fields = {field["name"]: field["type"] for field in schema["fields"]}
         if unknown := sorted(value.keys() - fields.keys()):
             raise ValueError(f"{schema['name']} has no field {unknown[0]!r}")
@@ -93,12 +93,12 @@ class _Shaping:
 
     def _array(self, schema: Any, value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise ValueError(f"a list is wanted, not {type(value).__name__}")
+            raise ValueError(f"expected a list, not {type(value).__name__}")
         return [self.shaped(schema["items"], each) for each in value]
 
     def _map(self, schema: Any, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValueError(f"an object is wanted, not {type(value).__name__}")
+            raise ValueError(f"expected an object, not {type(value).__name__}")
         return {name: self.shaped(schema["values"], each) for name, each in value.items()}
 
     def _first_that_fits(self, branches: list[Any], value: Any) -> Any:
@@ -107,13 +107,13 @@ class _Shaping:
                 return self.shaped(branch, value)
             except (ValueError, TypeError):
                 continue
-        raise ValueError(f"{value!r:.100} is none of the types of its union")
+        raise ValueError(f"{value!r:.100} fits no type of its union")
 
 
 def _plain(kind: Any, value: Any) -> Any:
     if kind is bytes:
         if not isinstance(value, str):
-            raise ValueError("bytes are written in base64")
+            raise ValueError("bytes must be in base64")
         return base64.b64decode(value, validate=True)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

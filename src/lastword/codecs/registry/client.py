@@ -1,4 +1,4 @@
-"""The requests to a schema registry with Confluent's REST interface: few, and each with a limit."""
+"""The requests to a schema registry with Confluent's REST interface, each with a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lastword.errors import ConfigError, RegistryError
 
 SCHEMA_BYTES_MAX = 4 << 20
 REST_AFTER_FAILURE_S = 5.0
-"""How long a registry that did not answer is not asked again: a restore meets many records."""
+"""How long an unreachable registry is not asked again, since a restore meets many records."""
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _CONFLICT = 409
 
 @dataclass(frozen=True, kw_only=True)
 class RegistrySettings:
-    """Where a registry is and how to log in; secrets are in no text of it."""
+    """Where a registry is and how to log in; its repr shows no secrets."""
 
     url: str
     username: str | None = None
@@ -41,17 +41,17 @@ class RegistrySettings:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(
-                "the URL of a registry begins with http:// or https://",
+                "the URL of a registry must begin with http:// or https://",
                 hint="for example http://localhost:8081, or http://localhost:8080/apis/ccompat/v7",
             )
         if parts.username or parts.password:
             raise ConfigError(
-                "the URL of a registry holds a login", hint="set its username and password instead"
+                "the URL of a registry contains a login", hint="set username and password instead"
             )
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A schema that another one refers to by ``name``."""
+    """A schema that another schema refers to by ``name``."""
 
     name: str
     subject: str
@@ -59,7 +59,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class Schema(msgspec.Struct, frozen=True, rename="camel"):
-    """The text of a schema, its kind, and what it refers to. Registries leave AVRO out."""
+    """The text of a schema, its type, and its references. Registries omit the type AVRO."""
 
     schema: str
     schema_type: str = "AVRO"
@@ -92,9 +92,9 @@ class _Compatibility(msgspec.Struct):
 
 
 class RegistryClient:
-    """Asks one registry. Safe to use from any thread; nothing is kept but a recent failure.
+    """Sends requests to one registry. Safe from any thread; it remembers only a recent failure.
 
-    Raises RegistryError when there is no answer, or one that refuses.
+    Raises RegistryError if the registry does not answer or refuses.
     """
 
     def __init__(self, settings: RegistrySettings, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -128,18 +128,18 @@ class RegistryClient:
         return None if found is None else found.id
 
     def register(self, subject: str, schema: Schema) -> int:
-        """Make ``schema`` the newest version of ``subject``; its id."""
+        """Register ``schema`` as the newest version of ``subject``; returns its id."""
         found = self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", _Id, schema)
         if found is None:
-            raise RegistryError(f"the registry has no place for the subject {subject}")
+            raise RegistryError(f"the registry cannot register the subject {subject}")
         return found.id
 
     def why_incompatible(self, subject: str, schema: Schema) -> str | None:
-        """Why the registry would refuse ``schema`` as the next version; None when it would not."""
+        """Why the registry would reject ``schema`` as the next version; None if it would not."""
         path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
         found = self._ask("POST", path, _Compatibility, schema)
         if found is None or found.is_compatible:
-            return None  # the first version of a subject is compatible with nothing else
+            return None  # the first version of a subject has nothing to be compatible with
         return "; ".join(found.messages or []) or "the registry does not say why"
 
     def _ask(self, method: str, path: str, kind: type[T], body: Any = None) -> T | None:
@@ -157,7 +157,7 @@ class RegistryClient:
             return msgspec.json.decode(answer, type=kind)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise RegistryError(
-                f"the registry's answer makes no sense: {error}",
+                f"cannot read the registry's answer: {error}",
                 hint="check registry.url: it ends where /subjects begins",
             ) from error
 
@@ -176,8 +176,8 @@ class RegistryClient:
             connection.close()
         if len(answer) > SCHEMA_BYTES_MAX:
             raise RegistryError(
-                f"the registry answers with more than {SCHEMA_BYTES_MAX >> 20} MiB",
-                hint="no schema is that large",
+                f"the registry's answer is larger than {SCHEMA_BYTES_MAX >> 20} MiB",
+                hint="check registry.url: no schema is that large",
             )
         return response.status, answer
 
@@ -225,7 +225,7 @@ def _refusal(status: int, answer: bytes) -> RegistryError:
     except (msgspec.MsgspecError, ValueError, AttributeError, RecursionError):
         message = ""
     error = RegistryError(
-        f"the registry refuses with status {status}: {message[:500]}",
+        f"the registry refused the request with status {status}: {message[:500]}",
         hint="check the login in [registry]" if status in (401, 403) else None,
     )
     error.retriable = status >= http.client.INTERNAL_SERVER_ERROR

@@ -1,4 +1,4 @@
-"""JSON with a schema of a registry: checked by jsonschema-rs, read by msgspec."""
+"""JSON with a schema from a registry: validated by jsonschema-rs, decoded by msgspec."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
     import jsonschema_rs
-except ImportError as missing:  # pragma: no cover - the extra is a part of the tests
+except ImportError as missing:  # pragma: no cover - the tests install the extra
     raise ConfigError(
         "JSON Schema needs jsonschema-rs, which is not installed",
         hint="pip install 'lastword[schemas]'",
     ) from missing
 
-# Sorted members: equal keys must have equal bytes, and values may.
+# Members are sorted: equal keys must have equal bytes; for values it does no harm.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
 
 
 class JsonSchemaCodec(RegistryCodec):
-    """Documents that are valid under the schema that wrote them, and under the reader's own."""
+    """Documents that are valid under the writer's schema, and under the reader's if it has one."""
 
     name = wire = "json-schema"
     kind = "JSON"
@@ -58,7 +58,7 @@ class JsonSchemaCodec(RegistryCodec):
         if why is not None:
             raise DecodeError(
                 f"the value does not fit its schema: {why}",
-                hint="its writer did not check it; repair the record or its schema",
+                hint="its writer did not validate it; repair the record or its schema",
             )
         return value
 
@@ -66,7 +66,7 @@ class JsonSchemaCodec(RegistryCodec):
         documents = {name: json_of(each.schema) for name, each in references.items()}
 
         def retrieve(uri: str) -> Any:
-            """Only what the registry gave: a schema must not make this process fetch pages."""
+            """Resolve only references from the registry: a schema must not trigger downloads."""
             name = uri.removeprefix("json-schema:///")
             if name in documents:
                 return documents[name]
@@ -82,7 +82,7 @@ class JsonSchemaCodec(RegistryCodec):
         if isinstance(described, dict) and isinstance(described.get("title"), str):
             return str(described["title"])
         raise ConfigError(
-            "a JSON schema without a title has no subject of its own",
+            "a JSON schema without a title has no subject",
             hint="use the subject strategy topic, or give it a title",
         )
 

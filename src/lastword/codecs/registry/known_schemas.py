@@ -1,4 +1,4 @@
-"""The schemas that this process has seen: asked for once, kept within a bound."""
+"""The schemas that this process has fetched, in a bounded cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN_FOR_S = 10.0
 REFERENCES_MAX = 100
 
 Parse = Callable[[Schema, dict[str, Schema]], Any]
-"""(schema, what it refers to by name) -> what a codec reads with; raises ValueError."""
+"""(schema, its references by name) -> the parsed schema; raises ValueError."""
 
 
 class KnownSchemas:
@@ -30,10 +30,10 @@ class KnownSchemas:
         self._unknown: OrderedDict[int, float] = OrderedDict()
 
     def parsed(self, kind: str, schema_id: int, parse: Parse) -> Any:
-        """What ``parse`` makes of the schema with that id, which must be of that ``kind``.
+        """The result of ``parse`` for the schema with that id, which must be of that ``kind``.
 
-        Raises DecodeError for an id or a schema that is no good, RegistryError when only the
-        registry could tell and it does not answer.
+        Raises DecodeError for an unknown id or an unusable schema, RegistryError if the schema is
+        not cached and the registry does not answer.
         """
         key = (kind, schema_id)
         found = self._parsed.get(key)
@@ -58,20 +58,20 @@ class KnownSchemas:
         return found
 
     def references(self, schema: Schema) -> dict[str, Schema]:
-        """Everything that ``schema`` refers to, by name; what is needed first comes first."""
+        """All direct and indirect references of ``schema``, by name, dependencies first."""
         found: dict[str, Schema] = {}
         self._collect(schema, found, depth=0)
         return found
 
     def _collect(self, schema: Schema, found: dict[str, Schema], depth: int) -> None:
         if depth > REFERENCES_MAX or len(found) > REFERENCES_MAX:
-            raise ValueError(f"it refers to more than {REFERENCES_MAX} others")
+            raise ValueError(f"it has more than {REFERENCES_MAX} references")
         for reference in schema.references:
             if reference.name in found:
                 continue
             version = self.client.version(reference.subject, reference.version)
             if version is None:
-                raise ValueError(f"{reference.subject} {reference.version} is not there")
+                raise ValueError(f"{reference.subject} {reference.version} does not exist")
             self._collect(version.content, found, depth + 1)
             found[reference.name] = version.content
 
@@ -92,5 +92,5 @@ class KnownSchemas:
 def _no_such_schema(schema_id: int) -> DecodeError:
     return DecodeError(
         f"the registry has no schema {schema_id}",
-        hint="the record was written with another registry, or not with one at all",
+        hint="the record was written with another registry, or without one",
     )

@@ -1,4 +1,4 @@
-"""A registry by its address: the value from which codecs of its schemas are made."""
+"""A registry by its URL: makes codecs that use its schemas."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class WriteRules:
 class Registry:
     """A schema registry with Confluent's REST interface, by its URL.
 
-    It connects when a schema is needed that is not known in this process yet. Codecs of one
-    registry share what they know.
+    It connects when a schema is needed that this process has not cached. Codecs of one registry
+    share the cache.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class Registry:
         self._rules = WriteRules(subject, auto_register)
 
     def avro(self, schema: Any = None, **rules: Any) -> AvroCodec:
-        """Avro. Without a ``schema`` (text or a dict) the subject's newest one writes.
+        """An Avro codec. Without a ``schema`` (text or a dict) it writes with the subject's newest.
 
-        With one, records are read as that schema sees them, whichever wrote them.
+        With one, it resolves records to that schema, whatever schema they were written with.
         """
         from lastword.codecs.registry.avro import AvroCodec  # noqa: PLC0415 - loads fastavro
 
         return AvroCodec(self.settings, schema, replace(self._rules, **rules))
 
     def json_schema(self, schema: Any = None, **rules: Any) -> JsonSchemaCodec:
-        """JSON that is checked against the schema it was written with."""
+        """A JSON codec that validates documents against the schema they were written with."""
         from lastword.codecs.registry.json_schema import JsonSchemaCodec  # noqa: PLC0415 - loads jsonschema-rs
 
         return JsonSchemaCodec(self.settings, schema, replace(self._rules, **rules))
@@ -97,7 +97,7 @@ _lock = threading.Lock()
 
 
 def known_schemas(settings: RegistrySettings) -> KnownSchemas:
-    """What this process knows of a registry; one for all codecs of it."""
+    """The cache of a registry's schemas; all its codecs share it."""
     with _lock:
         if settings not in _known:
             _known[settings] = KnownSchemas(RegistryClient(settings))

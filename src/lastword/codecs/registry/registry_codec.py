@@ -1,4 +1,4 @@
-"""What the codecs of a registry share: the id before the document, and the schema that writes."""
+"""What the registry codecs share: the id before the document, and the schema for writing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R", bound="RegistryCodec")
 
 
 class WriteSchema(NamedTuple):
-    """The schema that writes: its id in the registry, and what the codec made of it."""
+    """The schema for writing: its id in the registry, and its parsed form."""
 
     schema_id: int
     parsed: Any
@@ -33,8 +33,8 @@ class WriteSchema(NamedTuple):
 class RegistryCodec(WholeKey):
     """Documents with the id of their schema in front.
 
-    Reading needs the registry once per id. A registry that does not answer raises RegistryError
-    for an id that is not known yet, and never DecodeError: the record may be good.
+    Reading asks the registry once per id. If the registry does not answer, an id that is not cached
+    raises RegistryError and never DecodeError: the record may be valid.
     """
 
     kind: ClassVar[str]
@@ -53,22 +53,22 @@ class RegistryCodec(WholeKey):
         return _again, (type(self), self._settings, self._schema, self._rules, self._context)
 
     def bound(self: R, context: Context) -> R:
-        """The codec that writes under the subject of this topic."""
+        """The codec for this topic: it writes under the topic's subject."""
         bound = copy(self)
         bound._context, bound._writing, bound._lock = context, None, threading.Lock()
         return bound
 
     def parse(self, text: bytes) -> bytes:
-        """A value typed as JSON."""
+        """Parse a value typed as JSON."""
         return self.from_json(text)
 
     def text(self, data: bytes) -> str | None:
-        """None: the schema's id is no part of a text that a person could type."""
+        """None: a person cannot type the schema's id."""
         return None
 
     @property
     def subject(self) -> str:
-        """Under which name the schema that writes is in the registry."""
+        """The subject of the schema for writing."""
         if self._context is None:
             raise ConfigError(
                 f"a {self.name} codec that is not bound to a topic cannot write",
@@ -78,7 +78,7 @@ class RegistryCodec(WholeKey):
             return f"{self._context.topic}-{self._context.part}"
         if self._schema is None:
             raise ConfigError(
-                f"the subject strategy {self._rules.subject} needs the schema that writes",
+                f"the subject strategy {self._rules.subject} needs a schema for writing",
                 hint="give a schema, or use the strategy topic",
             )
         record = self._record_name(self._schema)
@@ -86,7 +86,7 @@ class RegistryCodec(WholeKey):
         return f"{self._context.topic}-{record}" if by_topic else record
 
     def writing(self) -> WriteSchema:
-        """The schema that writes, from the registry; registered there if that is allowed."""
+        """The schema for writing, from the registry; registered there if that is allowed."""
         if self._writing is None:
             with self._lock:
                 if self._writing is None:
@@ -94,7 +94,7 @@ class RegistryCodec(WholeKey):
         return self._writing
 
     def _document(self, data: bytes) -> tuple[Any, bytes]:
-        """What was made of the schema that wrote ``data``, and the document."""
+        """The parsed schema that wrote ``data``, and the document."""
         parsed = self._known.parsed(self.kind, schema_id_of(data), self._parsed)
         return parsed, data[HEADER_BYTES:]
 
@@ -127,8 +127,8 @@ class RegistryCodec(WholeKey):
             )
         if self._context is not None and self._context.part == "key" and client.versions(subject):
             log.warning(
-                "%s: the id of a schema is a part of every key: keys that are written with the new "
-                "schema are other keys, in other partitions, than those that are there",
+                "%s: each key contains the id of its schema; keys written with the new schema "
+                "differ from the existing ones and may be in other partitions",
                 subject,
             )
         return client.register(subject, schema)
@@ -173,7 +173,7 @@ class RegistryCodec(WholeKey):
 
     @abstractmethod
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
-        """What to read and write with; raises ValueError for what is no schema."""
+        """The parsed schema; raises ValueError if it is invalid."""
 
     @abstractmethod
     def _record_name(self, schema: Schema) -> str:
@@ -201,6 +201,6 @@ def _again(
 
 def _no_subject(subject: str) -> EncodeError:
     return EncodeError(
-        f"the registry has no subject {subject}, so nothing says how to write",
-        hint="register a schema first, or give one",
+        f"the registry has no subject {subject}, so there is no schema for writing",
+        hint="register a schema first, or pass one",
     )

@@ -1,1 +1,1 @@
-"""How a table writes: plainly, or as the owners of its partitions decide; locks and elections."""
+"""How a table writes: directly, or through the owners of its partitions; locks and elections."""

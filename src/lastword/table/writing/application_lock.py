@@ -25,7 +25,7 @@ def application_locks(
     *,
     topic: str = _NO_TOPIC,
 ) -> Locks:
-    """The locks of an application, or of its table of that ``topic``, without the table's rows."""
+    """The locks of an application, or of its table for ``topic``, without opening the table."""
     name = lease_topic(application_id)
     skipped = Metrics(table=name).counter("skipped_records_total")
     return Locks(

@@ -1,4 +1,4 @@
-"""Leader election: of all instances that take part, at most one is the leader."""
+"""Leader election: at most one of the participating instances is the leader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RETRY_S = 1.0
 
 
 class Election:
-    """Takes part until it is closed. Safe to use from any thread."""
+    """One participant, until it is closed. Safe to use from any thread."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Election:
 
     @property
     def token(self) -> int | None:
-        """The token of this leader, greater than those before; None while it is not the leader."""
+        """This leader's token, greater than all earlier ones; None while it is not the leader."""
         return self._token
 
     def close(self) -> None:
-        """Step down if this is the leader, and take part no more; idempotent."""
+        """Step down if this is the leader, and leave the election; idempotent."""
         self._closing.set()
         if self._thread is not threading.current_thread():
             self._thread.join()
@@ -69,7 +69,7 @@ class Election:
             except LeaseHeldError:
                 continue
             except LastwordError as error:
-                log.warning("the election cannot go on for now: %s", error)
+                log.warning("the election cannot continue at the moment: %s", error)
                 self._closing.wait(_RETRY_S)
                 continue
             self._lead(lock, token)
@@ -101,10 +101,10 @@ def election(
 ) -> Election:
     """Take part in an election of the instances that have ``table`` open.
 
-    ``on_elected`` is called on a thread of its own, with the leader's token, each time this process
-    becomes the leader. ``on_deposed`` is called when it stops being it: because its lease ended, or
-    because it was closed. The lease lasts ``ttl``; after a crash the next leader begins that much
-    later.
+    ``on_elected`` is called on a separate thread, with the leader's token, each time this process
+    becomes the leader. ``on_deposed`` is called when it stops being the leader: because its lease
+    ended, or because the election was closed. The lease lasts ``ttl``, so after a crash the next
+    leader starts that much later.
 
     >>> with election("cleaner", table, on_elected=run_cleaner):              # doctest: +SKIP
     ...     serve()

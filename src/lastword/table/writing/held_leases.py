@@ -1,7 +1,7 @@
 """The leases that this process holds, renewed in the background until they are released.
 
-The time of a lease counts from the moment before its request was sent. The owner counts from when
-it acknowledged, which is later: a holder stops before anybody else can begin.
+The holder counts the time of a lease from before its request was sent. The owner counts from its
+acknowledgement, which is later, so a holder stops before anybody else can start.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HeldLeases:
         self._closed = False
 
     def acquire(self, key: bytes, holder: str, ttl_ms: int, timeout_s: float) -> HeldLease | Denied:
-        """Take the lease, or take it once more if this holder has it; raises what went wrong."""
+        """Take the lease, or add a use if this holder has it; raises the error of the request."""
         with self._changed:
             held = self._held.get((key, holder))
             if held is not None and not held.lost.is_set():
@@ -64,7 +64,7 @@ class HeldLeases:
         return found
 
     def release(self, lease: HeldLease) -> bool:
-        """Give one use back, with the last one the lease; whether it was held until now."""
+        """Give back one use; the last one ends the lease. Returns whether it was held until now."""
         with self._changed:
             lease.uses -= 1
             kept = self.is_held(lease)
@@ -74,15 +74,15 @@ class HeldLeases:
         if kept:
             (answer,) = self._ask([Release(key=lease.key, token=lease.token)], _RELEASE_S)
             if isinstance(answer, LastwordError):
-                log.warning("a lease was not released, and ends by itself: %s", answer)
+                log.warning("could not release a lease; it ends by itself: %s", answer)
         return kept
 
     def is_held(self, lease: HeldLease) -> bool:
-        """Whether nobody else can hold the lease at this moment."""
+        """Whether no other holder can have the lease at this moment."""
         return not lease.lost.is_set() and self._clock.monotonic() < lease.ends
 
     def close(self) -> None:
-        """Stop to renew, and release everything; idempotent."""
+        """Stop renewing, and release all leases; idempotent."""
         with self._changed:
             self._closed = True
             held, self._held = list(self._held.values()), {}
@@ -103,15 +103,15 @@ class HeldLeases:
             if isinstance(answer, Denied):
                 return answer
             if not isinstance(answer, Leased | LastwordError):
-                raise RuntimeError(f"a lease cannot be answered with {answer!r}")
+                raise RuntimeError(f"unexpected answer to a lease request: {answer!r}")
             now = self._clock.monotonic()
             if isinstance(answer, Leased) and (now < sent_at + ttl_s or now >= deadline):
                 renew_at = sent_at + ttl_s / _RENEWALS_PER_TTL
                 return HeldLease(
                     request.key, request.holder, answer.token, ttl_s, sent_at + ttl_s, renew_at
                 )
-            # An answer that took longer than the lease lasts is worth nothing. Whoever asks
-            # again, also after an error, gets the lease that is its own already.
+            # An answer that took longer than the lease lasts is useless. A holder that asks again,
+            # even after an error, gets the lease that it already has.
             if isinstance(answer, LastwordError):
                 if now >= deadline or not _passes(answer):
                     raise answer
@@ -151,11 +151,11 @@ class HeldLeases:
             elif isinstance(answer, Denied) or self._clock.monotonic() >= lease.ends:
                 self._lose(lease)
             else:
-                pause_s /= 4  # no answer: try again soon, there is time left
+                pause_s /= 4  # no answer: retry soon, there is time left
             lease.renew_at = sent_at + pause_s
 
     def _lose(self, lease: HeldLease) -> None:
-        log.warning("the lease %r was lost", lease.key)
+        log.warning("lost the lease %r", lease.key)
         lease.lost.set()
         with self._changed:
             if self._held.get((lease.key, lease.holder)) is lease:
@@ -163,5 +163,5 @@ class HeldLeases:
 
 
 def _passes(error: LastwordError) -> bool:
-    """Whether asking again may help: nothing was decided, or it is not known."""
+    """Whether a retry may help: the request was not decided, or its outcome is unknown."""
     return error.retriable or isinstance(error, WriteFailedError | IndeterminateError)

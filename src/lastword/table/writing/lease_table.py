@@ -1,7 +1,7 @@
-"""The leases of one application: rows of a topic of their own, decided by its owner.
+"""The leases of one application: rows of a separate topic, decided by its owners.
 
-They are not among the rows of the table that is locked: its keys are the user's, in the user's
-codec. A topic of its own needs no reserved keys, and is restored and compacted like any other.
+They are not stored in the locked table, whose keys belong to the user and use the user's codec. A
+separate topic needs no reserved keys, and is restored and compacted like any other.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class LeaseTable:
             raise
 
     def ask(self, requests: Sequence[Acquire | Renew | Release], timeout_s: float) -> list[Result]:
-        """Have leases decided by the owner of their partition."""
+        """Send lease requests to the owner of their partition; returns the answers."""
         owned = required_owners(self._lifecycle.raw.owned, self.topic)
         return owned.ask_all(requests, timeout_s)
 
     def close(self) -> None:
-        """Release what this process holds, and close the topic; idempotent."""
+        """Release the leases of this process, and close the topic; idempotent."""
         self.held.close()
         self._lifecycle.close()
 
@@ -73,7 +73,7 @@ class _Shared:
 
 
 class SharedLeases:
-    """One lease table per process and application, open while somebody uses it."""
+    """One lease table per process and application, open while it has users."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,7 +91,7 @@ class SharedLeases:
             return shared.table
 
     def close(self, config: TableConfig) -> None:
-        """One user less; the last one closes it."""
+        """Remove one user; the last one closes the table."""
         key = config.connection.bootstrap_servers, config.application_id
         with self._lock:
             shared = self._open[key]
@@ -101,7 +101,7 @@ class SharedLeases:
                 shared.table.close()
 
     def after_fork(self) -> None:
-        """The leases are the parent's."""
+        """Forget the leases in a forked child: they belong to the parent."""
         never_free(self._open)
         self._open = {}
         self._lock = threading.Lock()
@@ -141,7 +141,7 @@ def _ensure_topic(admin: Admin, topic: str) -> None:
                 admin, topic, partitions=_PARTITIONS, replication=replication, settings=_SETTINGS
             )
         except TopicExistsError:
-            log.debug("%s: another instance has just created it", topic)
+            log.debug("%s: another instance created it first", topic)
         except LastwordError as error:
-            error.add_note(f"{topic} keeps the locks of this application; create it compacted")
+            error.add_note(f"{topic} stores the locks of this application; create it compacted")
             raise

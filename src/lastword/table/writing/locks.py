@@ -1,4 +1,4 @@
-"""Locks: leases that a process holds for the length of a block, with a token to prove it by."""
+"""Locks: leases that a process holds during a ``with`` block, each with a fencing token."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _PROCESS = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 def this_thread() -> str:
-    """The holder of the locks that this thread takes."""
+    """The holder name for the locks that this thread takes."""
     return f"{_PROCESS}:{threading.get_ident()}"
 
 
 class Lock:
-    """A lock of that name, for all instances of the application.
+    """A named lock, shared by all instances of the application.
 
     ``with lock as token:`` waits until the lock is free, and releases it at the end. The lock is
-    renewed in the background. If that fails for ``ttl``, others may take it: ``held`` says so at
-    once, and the end of the block raises LeaseLostError. The token grows with each holder. Pass it
-    to whatever the lock protects, so that it can refuse a holder that was replaced.
+    renewed in the background. If renewal fails for ``ttl``, others may take the lock: ``held``
+    turns False at once, and the end of the block raises LeaseLostError. The token grows with each
+    holder. Pass it to whatever the lock protects, so that it can refuse a former holder.
 
-    A thread that holds the lock can take it again, with the same token. One thread uses this
-    object: others ask the table for a lock of the same name.
+    A thread that holds the lock can take it again, with the same token. Use this object from one
+    thread; other threads ask the table for a lock of the same name.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Lock:
         self._ttl_ms = milliseconds(ttl, what="the time of a lock")
         if not SHORTEST_TTL_MS <= self._ttl_ms <= LONGEST_TTL_MS:
             raise ConfigError(
-                f"a lock cannot be held for {ttl!r}", hint="its time is from 1 s to 24 h"
+                f"a lock cannot be held for {ttl!r}", hint="choose a ttl from 1 s to 24 h"
             )
         self._wait_s = milliseconds(wait, what="the wait for a lock") / 1000
         self._clock = clock
@@ -69,22 +69,22 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether nobody else can have the lock at this moment."""
+        """Whether no other holder can have the lock at this moment."""
         return self._lease is not None and self._open_leases().held.is_held(self._lease)
 
     @property
     def lost(self) -> threading.Event:
-        """Is set when the lock is lost before it is released."""
+        """Set when the lock is lost before it is released."""
         if self._lease is None:
             raise LeaseLostError(f"the lock {self._name!r} is not held", hint="acquire it first")
         return self._lease.lost
 
     def acquire(self) -> int:
-        """Wait for the lock; its token. Raises LeaseHeldError if the wait is over."""
+        """Wait for the lock and return its token; raises LeaseHeldError after ``wait``."""
         leases = self._open_leases()
         deadline = self._clock.monotonic() + self._wait_s
         while True:
-            # However short the wait for another holder is, the owner needs time to answer.
+            # However short ``wait`` is, the owner needs time to answer.
             found = leases.held.acquire(self._name.encode(), self._holder(), self._ttl_ms, _ASK_S)
             if isinstance(found, HeldLease):
                 self._lease = found
@@ -134,7 +134,7 @@ class Lock:
 
 
 class Locks:
-    """The locks of one table: names of the same topic mean the same lock."""
+    """The locks of one topic: equal names are the same lock."""
 
     def __init__(self, config: TableConfig) -> None:
         self._config = config
@@ -142,12 +142,12 @@ class Locks:
         self._leases: LeaseTable | None = None
 
     def lock(self, name: str, *, ttl: Duration, wait: Duration) -> Lock:
-        """A lock that is not acquired yet."""
+        """Create a lock object; it does not acquire the lock."""
         full_name = f"{self._config.topic}/{name}"
         return Lock(self._open, full_name, ttl=ttl, wait=wait, clock=self._config.clock)
 
     def close(self) -> None:
-        """Release what this table's locks hold; idempotent."""
+        """Release the locks that this table holds; idempotent."""
         with self._lock:
             leases, self._leases = self._leases, None
         if leases is not None:

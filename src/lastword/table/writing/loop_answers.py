@@ -1,4 +1,4 @@
-"""Answers of owners for coroutines: no thread waits, and the event loop wakes up once per batch."""
+"""Owners' answers for coroutines: no thread waits, and the event loop wakes up once per batch."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LoopAnswers:
         self._waiting: dict[int, asyncio.Future[Result]] = {}
 
     async def ask(self, request: AnyRequest, timeout_s: float = WRITE_TIMEOUT_S) -> Result:
-        """An answer, or the error that says what is known. An applied write may not be readable
-        here yet: a read ``at_least`` at its version waits for that.
+        """Return the answer, or the error. An applied write may not be readable here yet: a read
+        with ``at_least`` set to its version waits for it.
         """
         number = next(self._numbers)
         waiting: asyncio.Future[Result] = self._loop.create_future()
@@ -43,8 +43,8 @@ class LoopAnswers:
             self._waiting.pop(number, None)
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
-        """Take the answers of a batch, on an owner's thread."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        """Receive the answers of a batch, on an owner's thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
             self._loop.call_soon_threadsafe(self._resolve, answers)
 
     def _resolve(self, answers: Sequence[tuple[int, Result]]) -> None:

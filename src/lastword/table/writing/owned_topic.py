@@ -1,4 +1,4 @@
-"""Hands the owned path what it needs of a table: its rows, its log, and how far it is."""
+"""Adapts a table to the owned path: its rows, its log, and its position."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReplicaRows:
         return self._replicas.at(self._partition).scan()
 
     def position(self) -> int:
-        """The offset after the last record that the rows reflect."""
+        """The offset after the last record applied to the rows."""
         return self._replicas.at(self._partition).position
 
     def wait_for(self, offset: int, timeout_s: float) -> None:
-        """Wait until the rows reflect everything below ``offset`` and can be served."""
+        """Wait until everything below ``offset`` is applied and the partition can serve reads."""
         self._replicas.wait_for(Position({self._partition: offset}), timeout_s)
         self._replicas.at(self._partition).ensure_ready()
 
@@ -47,7 +47,7 @@ def owned_topic(
     source: LogSource,
     batch_bytes: int,
 ) -> OwnedTopic:
-    """What the owned path of this table works with."""
+    """The dependencies of this table's owned path."""
 
     def open_log(partition: int) -> FencedLog:
         return open_fenced_log(

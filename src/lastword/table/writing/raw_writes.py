@@ -18,7 +18,7 @@ from lastword.writer.write_path import WritePath
 
 
 class RawWrites:
-    """Writes records whose partitions are here and ready. Safe to use from any thread."""
+    """Writes records to partitions that are here and ready. Safe to use from any thread."""
 
     def __init__(
         self, writer: WritePath, serving: Serving, keyspace: Keyspace, metrics: Metrics
@@ -31,7 +31,7 @@ class RawWrites:
         self._put_many_latency = metrics.latency("put_many")
 
     def put(self, record: Write) -> Version:
-        """Write one; raises what went wrong."""
+        """Write one record; raises the error of its outcome."""
         self._serving.admit_write((record.key,))
         latency = self._delete_latency if record.value is None else self._put_latency
         started_ns = perf_counter_ns()
@@ -41,7 +41,7 @@ class RawWrites:
         return version
 
     def put_many(self, records: Sequence[Write]) -> list[Outcome]:
-        """Write many at once; one outcome per record, in order."""
+        """Write a batch; returns one outcome per record, in order."""
         self._serving.admit_write(record.key for record in records)
         started_ns = perf_counter_ns()
         outcomes = self._writer.write(records)
@@ -50,7 +50,7 @@ class RawWrites:
 
 
 def with_current(outcome: Outcome, key: bytes, keyspace: Keyspace, shape: Shape[object]) -> Outcome:
-    """The outcome; the error of a conflict has the key's current row, as ``shape`` gives it."""
+    """The outcome; a conflict's error gets the key's current row, converted by ``shape``."""
     if isinstance(outcome, Conflict) and outcome.row is not None:
         partition = keyspace.partition_of(key)
         outcome.error.current = shape(partition, key, outcome.row)

@@ -1,4 +1,4 @@
-"""Reads and writes of a table that owners decide, in the table's own types."""
+"""Reads and writes that owners decide, in the table's own types."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from lastword.table.writing.writes import TOMBSTONE
 Function = Callable[[Any], Any]
 
 Consistency = Literal["local", "linearizable"]
-"""Whether a read is answered here, or by the owner of the partition."""
+"""Whether a read is answered by this process or by the owner of the partition."""
 
 
 def check_consistency(consistency: Consistency, at: Moment | None) -> None:
-    """Raise ConfigError unless there is such a consistency, for that moment."""
+    """Raise ConfigError if the consistency does not exist or cannot be used for that moment."""
     if consistency not in get_args(Consistency):
         raise ConfigError(
-            f"consistency={consistency!r} is not a way to read",
+            f"consistency={consistency!r} does not exist",
             hint=f"use one of {', '.join(get_args(Consistency))}",
         )
     if at is not None and consistency != "local":
         raise ConfigError(
-            "a past moment is read here", hint="leave consistency out, or leave at= out"
+            "a read of the past is always local", hint="omit consistency, or omit at="
         )
 
 
@@ -43,7 +43,7 @@ class SafeWrites:
         self._value = decoder.value
 
     def get(self, key: Any) -> Entry | None:
-        """The key's entry as its owner knows it."""
+        """The key's entry from the owner of its partition."""
         raw = self._owned.get(self._key.encode(key))
         return None if raw is None else self._decoder.entry_of(raw)
 
@@ -52,11 +52,11 @@ class SafeWrites:
         raw = self._owned.operate(self._key.encode(key), operation, argument)
         entry = self._decoder.entry_of(raw)
         if entry is None:
-            raise RuntimeError("a value that an operation wrote can be read")
+            raise RuntimeError("the value written by an operation cannot be decoded")
         return entry
 
     def update(self, key: Any, function: Function, default: Any) -> Entry | None:
-        """Replace the value by what the function makes of it."""
+        """Replace the value by the result of the function."""
 
         def on_bytes(raw: bytes | None) -> bytes | None:
             after = function(default if raw is None else self._value.decode(raw))
@@ -69,7 +69,7 @@ class SafeWrites:
     def transact(
         self, items: Mapping[Any, Any], if_version: Mapping[Any, Version | Absent]
     ) -> dict[Any, Version]:
-        """Write all or none."""
+        """Write all keys atomically."""
         raw_keys = {key: self._key.encode(key) for key in items}
         writes = {
             raw_keys[key]: None if value is TOMBSTONE else self._value.encode(value)

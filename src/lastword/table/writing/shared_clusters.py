@@ -1,4 +1,4 @@
-"""One membership per process and application, shared by the tables that need it."""
+"""One cluster membership per process and application, shared by its tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Shared:
 
 
 class SharedClusters:
-    """The clusters that this process is a member of, by their brokers and application."""
+    """The clusters that this process has joined, by their brokers and application."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class SharedClusters:
         track(self)
 
     def join(self, config: TableConfig) -> Cluster:
-        """Be a member for this table's topic; raises ConfigError if it is open here already."""
+        """Join for this table's topic; raises ConfigError if the process has already opened it."""
         with self._lock:
             shared = self._joined.get(_key(config))
             if shared is None:
@@ -37,14 +37,14 @@ class SharedClusters:
                 self._joined[_key(config)] = shared
             if config.topic in shared.topics:
                 raise ConfigError(
-                    f"{config.topic} is open for owned writes in this process already",
+                    f"{config.topic} is already open for owned writes in this process",
                     hint="share that table between threads, or open this one with writes='direct'",
                 )
             shared.topics.add(config.topic)
             return shared.cluster
 
     def leave(self, config: TableConfig) -> None:
-        """Be a member for this topic no more; the last one to leave ends the membership."""
+        """Leave for this topic; the last topic to leave ends the membership."""
         with self._lock:
             shared = self._joined.get(_key(config))
             if shared is None:
@@ -55,7 +55,7 @@ class SharedClusters:
                 shared.cluster.close()
 
     def after_fork(self) -> None:
-        """The child is no member: the memberships are the parent's."""
+        """Forget the memberships in a forked child: they belong to the parent."""
         never_free(self._joined)
         self._joined = {}
         self._lock = threading.Lock()

@@ -18,10 +18,10 @@ from lastword.writer.outcome import Outcome
 class TableWrites(ABC):
     """Writes that are acknowledged by the cluster and readable here when they return.
 
-    Those with a condition, and all that compute a value from the current one, are decided by the
-    owner of the key's partition: the table must be open with ``writes="owned"`` or
-    ``writes="conditional"``. They raise ConflictError if the condition does not hold, NotOwnerError
-    if no owner was found in time, and IndeterminateError if the outcome is not known.
+    The owner of the key's partition decides conditional writes, and writes that compute a value
+    from the current one: open the table with ``writes="owned"`` or ``writes="conditional"``. They
+    raise ConflictError if the condition does not hold, NotOwnerError if no owner was found in time,
+    and IndeterminateError if the outcome is unknown.
     """
 
     @property
@@ -48,8 +48,8 @@ class TableWrites(ABC):
     ) -> Version:
         """Write a value; with ``if_version`` only if the key has that version, or is ABSENT.
 
-        With a ``ttl`` such as ``"1h"`` the key reads as absent once that time is over. Without one
-        the value gets the ``ttl`` that the table was opened with, if there is one.
+        With a ``ttl`` such as ``"1h"`` the key reads as absent after that time. Without one, the
+        table's own ``ttl`` applies, if it has one.
         """
         return self._writes.put(key, value, headers, timestamp_ms, ttl=ttl, if_version=if_version)
 
@@ -61,7 +61,7 @@ class TableWrites(ABC):
         timestamp_ms: int | None = None,
         if_version: IfVersion = None,
     ) -> Version:
-        """Write a tombstone; the key is gone here when it returns, existing before or not."""
+        """Write a tombstone; when it returns, the key is absent here, even if it never existed."""
         return self._writes.put(key, TOMBSTONE, headers, timestamp_ms, if_version=if_version)
 
     def put_many(
@@ -71,21 +71,21 @@ class TableWrites(ABC):
         ttl: Duration | None = None,
         if_version: Conditions = None,
     ) -> list[Outcome]:
-        """Write many records at once, TOMBSTONE as a value deletes; one outcome per record.
+        """Write many records at once; returns one outcome per record. TOMBSTONE deletes.
 
-        ``ttl`` is the time to live of each of them, as for ``put``.
-        ``if_version`` has the condition of each key that has one, or ABSENT for all of them. Each
-        record is decided by itself; ``transact`` writes all or none.
+        ``ttl`` is the time to live of each record, as in ``put``. ``if_version`` maps keys to their
+        conditions, or is ABSENT for all keys. Each record is decided separately; ``transact``
+        writes all or none.
         """
         return self._writes.put_many(items, ttl=ttl, if_version=if_version)
 
     def update(
         self, key: Any, function: Callable[[Any], Any], *, default: Any = None
     ) -> Entry | None:
-        """Replace the value by ``function(value)``, so that no concurrent write is lost.
+        """Replace the value by ``function(value)``; no concurrent write is lost.
 
         The function gets ``default`` if the key is absent, and returns TOMBSTONE to delete the
-        key. It may run several times, and on another thread: it must be quick and only compute.
+        key. It may run several times, and on another thread: keep it quick, without side effects.
         Returns the entry that was written, None if the key was deleted.
         """
         return self._safe.update(key, function, default)
@@ -112,22 +112,22 @@ class TableWrites(ABC):
         *,
         if_version: Mapping[Any, Version | Absent] | None = None,
     ) -> dict[Any, Version]:
-        """Write several keys of one partition, all or none; TOMBSTONE as a value deletes.
+        """Write several keys of one partition atomically; TOMBSTONE as a value deletes.
 
-        ``if_version`` has conditions, also on keys that are not written. Raises ConfigError if the
-        keys are in more than one partition.
+        ``if_version`` maps keys to conditions; it may name keys that are not written. Raises
+        ConfigError if the keys are in more than one partition.
         """
         return self._safe.transact(items, if_version or {})
 
     def lock(
         self, name: str, *, ttl: Duration = DEFAULT_TTL, wait: Duration = DEFAULT_WAIT
     ) -> Lock:
-        """A lock of that name, for every process that has this topic open with one application id.
+        """A named lock, for every process that has this topic open with the same application id.
 
-        ``with table.lock("job-42") as token:`` waits for it at most ``wait``, and raises
-        LeaseHeldError after that. The lock is renewed in the background, and free ``ttl`` after its
-        holder died. Locks are kept in a topic of their own: the first lock of a process takes a
-        second or two.
+        ``with table.lock("job-42") as token:`` waits at most ``wait`` and then raises
+        LeaseHeldError. The lock is renewed in the background; if its holder dies, it is free after
+        ``ttl``. Locks are stored in a separate topic: the first lock of a process takes a second or
+        two.
         """
         self._safe  # noqa: B018 - raises ConfigError for a table without owners
         return self._locks.lock(name, ttl=ttl, wait=wait)

@@ -1,4 +1,4 @@
-"""Which way the writes of a table take: straight to Kafka, through owners, as its only writer."""
+"""How the writes of a table reach its topic: directly, through owners, or as sole writer."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from lastword.writer.write_path import WritePath
 
 @dataclass(frozen=True)
 class Writers:
-    """The paths of one table.
+    """The write paths of one table.
 
-    ``path`` is the one that its writes take. ``sole_writer`` is that of a table that evicts keys,
-    and ``owned`` that of one whose writes are decided by owners; others have none.
+    ``path`` is the one that its writes use. ``sole_writer`` is set for a table that evicts keys,
+    ``owned`` for a table whose writes are decided by owners.
     """
 
     config: TableConfig
@@ -36,12 +36,12 @@ class Writers:
     owned: OwnedPath | None
 
     def open(self) -> None:
-        """Offer to own partitions, where owners decide."""
+        """Offer to own partitions, if owners decide the writes."""
         if self.owned is not None:
             self.owned.open()
 
     def close(self) -> None:
-        """Wait for writes under way, and leave the other instances; idempotent."""
+        """Wait for writes in flight, and leave the cluster; idempotent."""
         self.path.close()
         if self.owned is not None:
             SHARED_CLUSTERS.leave(self.config)
@@ -56,9 +56,9 @@ def make_writers(
     batch_bytes: int,
     mark: Header | None,
 ) -> Writers:
-    """The paths of a table; ``mark`` is the header of one that evicts keys.
+    """The write paths of a table; ``mark`` is the header of one that evicts keys.
 
-    Joins the other instances where owners decide: that takes a moment, and owns nothing yet.
+    Joins the cluster if owners decide the writes. That takes a moment; it owns nothing yet.
     """
     direct = DirectWriter(
         config.connection,

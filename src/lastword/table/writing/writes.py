@@ -1,4 +1,4 @@
-"""The writing half of a table: encodes, hands over the bytes, reports an outcome per key."""
+"""The writing half of a table: encodes records, writes them, reports an outcome per key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lastword.writer.outcome import Outcome, write_each
 
 
 class Tombstone(Enum):
-    """The type of TOMBSTONE, which stands for a delete among the values of ``put_many``."""
+    """The type of TOMBSTONE, the value that means delete in ``put_many``."""
 
     TOMBSTONE = "TOMBSTONE"
 
@@ -25,10 +25,10 @@ class Tombstone(Enum):
 TOMBSTONE: Final = Tombstone.TOMBSTONE
 
 IfVersion = Version | Absent | None
-"""A condition: the version that a key must have, ABSENT if it must not exist, or none."""
+"""A condition: the version that a key must have, ABSENT if it must not exist, or None."""
 
 Conditions = Mapping[Any, Version | Absent] | Absent | None
-"""The condition of each key that has one, or ABSENT for all of them."""
+"""The conditions by key, or ABSENT for all keys."""
 
 
 class Writes:
@@ -85,7 +85,7 @@ class Writes:
         return outcomes
 
     def decoded(self, entry: RawEntry | None) -> Entry | None:
-        """The entry in the table's own types; None if its bytes cannot be read."""
+        """The entry in the table's own types; None if its bytes cannot be decoded."""
         return None if entry is None else self._decoder.entry_of(entry)
 
     def _record_or_error(

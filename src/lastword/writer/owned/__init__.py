@@ -1,1 +1,1 @@
-"""Writes that the owner of a partition decides: conditions, operations, leases, safe reads."""
+"""Writes that a partition's owner decides: conditions, operations, leases, linearizable reads."""

@@ -1,4 +1,4 @@
-"""The outcomes of a conditional write that a path without conditions does not have."""
+"""The outcomes that only conditional writes have."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Conflict(Trouble):
 
 @dataclass(frozen=True, slots=True)
 class NotOwner(Trouble):
-    """Not written: no owner of the partition could be found in time. Try again."""
+    """Not written: the partition's owner was not found in time. Try again."""
 
     status: ClassVar[str] = "not-owner"
     error: NotOwnerError = field()
 
 
 def outcome_of_result(key: Any, result: Result) -> Outcome:
-    """The outcome of a put that an owner answered like this."""
+    """The outcome of a put with this answer of its owner."""
     match result:
         case Applied(version=version):
             return Acknowledged(key, version)
@@ -47,15 +47,15 @@ def outcome_of_result(key: Any, result: Result) -> Outcome:
             return Indeterminate(key, result)
         case LastwordError():
             return Failed(key, result)
-    raise RuntimeError(f"a put cannot be answered with {result!r}")
+    raise RuntimeError(f"unexpected answer to a put: {result!r}")
 
 
 def conflict_error(row: bytes | None, partition: int = -1) -> ConflictError:
-    """The error of a write whose condition the current row does not meet."""
+    """The error of a write whose condition does not hold for the current row."""
     offset = None if row is None else offset_of(row)
     now = "is absent" if offset is None else f"has a record at offset {offset}"
     return ConflictError(
-        f"nothing was written: the key {now}, which is not the version expected",
+        f"nothing was written: the key {now}, which is not the expected version",
         version=None if offset is None else (partition, offset),
         hint="read the current value, decide again, and write with its version",
     )

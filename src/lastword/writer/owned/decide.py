@@ -1,8 +1,8 @@
-"""Decides a batch of requests in the order of their arrival: records to append, and answers.
+"""Decides a batch of requests in the order of their arrival: the records to append, the answers.
 
-A pure function of the rows, the requests and the time. Requests see what earlier ones of the same
-batch do, so a hundred increments of one key are one batch. The answers are complete once the batch
-has its offsets, and may be given only then: they tell of records that are not acknowledged before.
+A pure function of the rows, the requests and the time. A request sees the changes of earlier
+requests in its batch, so a hundred increments of one key are one batch. The answers need the
+offsets of the batch, and are given only after its acknowledgement.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Result = AnyAnswer | LastwordError
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What becomes of a batch of requests."""
+    """The records and the answers of a batch of requests."""
 
     draft: Draft
     decisions: Sequence[Settle | LastwordError]
 
     @property
     def records(self) -> Sequence[Write]:
-        """The records to append, all or none; there may be none."""
+        """The records to append, atomically; may be empty."""
         return self.draft.records
 
     def answers(self, offsets: Sequence[int]) -> list[Result]:
@@ -59,7 +59,7 @@ class Decided:
 def decide(
     requests: Sequence[AnyRequest], draft: Draft, operations: Operations, leases: Leases | None
 ) -> Decided:
-    """Decide ``requests`` in order on an empty ``draft``; ``leases`` where the table keeps them."""
+    """Decide ``requests`` in order on an empty ``draft``; ``leases`` if the table keeps leases."""
     decisions: list[Settle | LastwordError] = []
     for request in requests:
         try:
@@ -70,7 +70,7 @@ def decide(
 
 
 def refuse_invalid(request: AnyRequest) -> None:
-    """Raise InvalidRecordError if the request could only be refused, whatever is there."""
+    """Raise InvalidRecordError if the request is invalid whatever the key holds."""
     match request:
         case Put():
             _refuse_invalid(
@@ -101,8 +101,8 @@ def _decide_one(
         case Acquire() | Renew() | Release():
             if leases is None:
                 raise InvalidRecordError(
-                    "this table keeps no leases",
-                    hint="table.lock() keeps them in a topic of its own",
+                    "this table does not keep leases",
+                    hint="use table.lock(), which keeps leases in a separate topic",
                 )
             return leases.decide(request, draft)
 

@@ -1,9 +1,9 @@
-"""A batch in the making: what each key holds after the requests decided so far.
+"""A batch before its append: the state of each key after the requests decided so far.
 
-Every change becomes a record of its own, also where several requests of one batch change the same
-key. A version is the offset of a record, so each acknowledged change has a version that no other
-has, watchers see every step, and the log tells by its request id what became of each request. The
-records that were superseded at once cost some bytes until the topic is compacted.
+Every change becomes a record of its own, even if several requests of one batch change the same
+key. A version is the offset of a record, so each acknowledged change has a unique version, watchers
+see every step, and the request ids in the log show which requests were applied. The price is a few
+bytes for superseded records until the topic is compacted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ReadRow = Callable[[bytes], bytes | None]
 
 
 class Known(NamedTuple):
-    """What a key held before this batch; a row of None is an absent key."""
+    """The state of a key before this batch; its row is None if the key is absent."""
 
     row: bytes | None
 
@@ -35,7 +35,7 @@ class Known(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What a request of this batch makes of a key: record ``number`` of it."""
+    """The state of a key after a request of this batch; ``number`` is the index of its record."""
 
     number: int
     value: bytes | None
@@ -47,9 +47,9 @@ Cell = Known | Pending
 
 
 class Draft:
-    """The records of one batch, and what the keys of one partition hold so far.
+    """The records of one batch, and the state of the partition's keys so far.
 
-    Nothing here is visible to anybody before the batch is acknowledged.
+    Nothing in it is visible before the batch is acknowledged.
     """
 
     def __init__(self, partition: int, read: ReadRow, now_ms: int) -> None:
@@ -60,10 +60,10 @@ class Draft:
         self._cells: dict[bytes, Cell] = {}
 
     def cell(self, key: bytes) -> Cell:
-        """What the key holds now. A key whose time to live is over gets its tombstone first.
+        """The key's state in this batch. An expired key first gets its tombstone.
 
-        Once the tombstone is acknowledged the key is gone for good, also for a successor whose
-        clock is behind.
+        Once the tombstone is acknowledged the key stays deleted, even if a successor's clock is
+        behind.
         """
         cell = self._cells.get(key)
         if cell is None:
@@ -76,7 +76,7 @@ class Draft:
     def meets(self, key: bytes, expected: Expected) -> bool:
         """Whether the key has the expected version.
 
-        Nobody can have seen a version of this batch, so no condition but None is met by one.
+        No caller has seen a version of this batch yet, so only the condition None accepts one.
         """
         if expected is None:
             return True

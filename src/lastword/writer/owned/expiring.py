@@ -1,4 +1,4 @@
-"""Which tombstones an owner has to write by itself: of keys whose time to live is over."""
+"""The tombstones that an owner writes by itself: those of keys whose time to live is over."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lastword.writer.due_keys import DueKey, DueKeys
 Rows = Iterable[tuple[bytes, bytes]]
 
 _KEYS_PER_BATCH = 1_000
-# Those who write and read should notice little of a walk over millions of rows.
+# Reads and writes should hardly notice a scan over millions of rows.
 _ROWS_PER_STEP = 2_000
 _PAUSE_S = 0.005
 _RECORD_BYTES = 120
-"""About what a tombstone takes besides its key: its request id above all."""
+"""About the size of a tombstone besides its key: mainly its request id."""
 
 
 class ExpiringKeys:
-    """The keys of one partition that expire, while it is owned here. The owner's thread uses it.
+    """The keys with an expiry in one owned partition. Used by the owner's thread.
 
-    At take-over a thread of its own walks over the rows, for that may take long and nothing waits
-    for it: a key that is read or written gets its tombstone by then anyway. An entry may be out of
-    date, so whoever takes one looks at the row before it deletes the key.
+    At take-over a separate thread scans the rows. The scan may take long, and nothing waits for
+    it: an expired key that is read or written gets its tombstone at once. An entry may be out of
+    date, so the owner checks the row before it deletes the key.
     """
 
     def __init__(self, name: str, batch_bytes: int) -> None:
@@ -37,19 +37,19 @@ class ExpiringKeys:
         self._walk: _Walk | None = None
 
     def begin(self, rows: Rows) -> None:
-        """The partition was taken over and holds these rows; later ones come by ``note``."""
+        """Start with the rows at take-over; later rows come through ``note``."""
         self.stop()
         self._due, self._found = DueKeys(), deque()
         self._walk = _Walk(self._name, rows, self._found)
         self._walk.start()
 
     def note(self, rows: Mapping[bytes, tuple[int, bytes | None]]) -> None:
-        """These rows are acknowledged, each with its offset; None is a tombstone."""
+        """Take in acknowledged rows with their offsets; a row of None is a tombstone."""
         for key, (offset, row) in rows.items():
             self._due.note(key, offset, None if row is None else expires_at_of(row))
 
     def take(self, now_ms: int) -> list[DueKey]:
-        """Take out keys that are due, as many as fit into a batch; ``give_back`` if that fails."""
+        """Remove due keys, as many as fit into a batch; ``give_back`` them if writing fails."""
         while self._found:
             self._give(self._found.popleft())
         taken: list[DueKey] = []
@@ -63,12 +63,12 @@ class ExpiringKeys:
         return taken
 
     def give_back(self, taken: Iterable[DueKey]) -> None:
-        """Their tombstones were not written."""
+        """Return keys whose tombstones were not written."""
         for entry in taken:
             self._give(entry)
 
     def stop(self) -> None:
-        """End the walk over the rows, if there is one; idempotent."""
+        """End the scan of the rows, if it still runs; idempotent."""
         if self._walk is not None:
             self._walk.stop()
 
@@ -77,7 +77,7 @@ class ExpiringKeys:
 
 
 class _Walk:
-    """Looks at all rows once, in the background."""
+    """Scans all rows once, in the background."""
 
     def __init__(self, name: str, rows: Rows, found: deque[DueKey]) -> None:
         self._rows = rows
@@ -93,7 +93,7 @@ class _Walk:
         self._thread.join()
 
     def _run(self) -> None:
-        with suppress(LastwordError):  # the partition has left, and its next owner walks
+        with suppress(LastwordError):  # the partition has moved, and its next owner scans
             for number, (key, row) in enumerate(self._rows, 1):
                 if number % _ROWS_PER_STEP == 0 and self._stopped.wait(_PAUSE_S):
                     return

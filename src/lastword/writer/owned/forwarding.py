@@ -1,4 +1,4 @@
-"""Hands requests to the peer that owns their partition: one batch in flight per partition."""
+"""Forwards requests to the peer that owns their partition: one batch in flight per partition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BATCH_MAX = 500
 
 
 def question_name(topic: str) -> str:
-    """What peers ask under."""
+    """The name under which peers send requests for the topic."""
     return f"owned:{topic}"
 
 
@@ -66,7 +66,7 @@ class Forwarder:
         )
 
     def forward(self, ticket: Ticket, partition: int, instance_id: str) -> None:
-        """Hand a request to that instance with the next batch; raises OverloadedError."""
+        """Send a request to that instance with the next batch; raises OverloadedError."""
         with self._lock:
             if len(self._waiting[partition]) >= REQUESTS_MAX:
                 raise OverloadedError(
@@ -81,7 +81,7 @@ class Forwarder:
         self._pool.submit(self._drain, partition)
 
     def close(self) -> None:
-        """Wait for what is under way; idempotent."""
+        """Wait for the requests in flight; idempotent."""
         self._pool.shutdown()
 
     def _drain(self, partition: int) -> None:
@@ -106,7 +106,7 @@ class Forwarder:
         deadline = max(ticket.deadline for ticket in tickets)
         timeout_s = max(0.001, deadline - self._clock.monotonic())
         payload = encode_question(Question(partition, timeout_s, tuple(requests)))
-        start = self._local(partition).position()  # the records can only come after this
+        start = self._local(partition).position()  # the peer's records come after this offset
         try:
             reply = self._members.ask(instance_id, question_name(self._topic), payload, timeout_s)
         except IndeterminateError as error:
@@ -128,7 +128,7 @@ class Forwarder:
         start: int,
         deadline: float,
     ) -> Verdict:
-        """The log tells what the peer did; that it did nothing is sure once it is replaced."""
+        """Find the outcome in the log; that nothing was written is certain after a new fence."""
 
         def replaced(fence: FenceRecord) -> bool:
             return fence.instance != instance_id
@@ -151,7 +151,7 @@ def _judged(
 
 
 def _answer(request: SentRequest, records: Sequence[Record]) -> Result:
-    """The answer that the peer would have given, from the records that it wrote."""
+    """The answer that the peer would have given, derived from the records that it wrote."""
     last = records[-1]
     if isinstance(request, Release):
         return Leased(request.token)
@@ -166,6 +166,6 @@ def _answer(request: SentRequest, records: Sequence[Record]) -> Result:
 
 def _not_there(instance_id: str, error: LastwordError) -> NotOwnerError:
     return NotOwnerError(
-        f"{instance_id} did not take the request: {error}",
+        f"{instance_id} did not accept the request: {error}",
         hint="nothing was written; try again in a moment",
     )

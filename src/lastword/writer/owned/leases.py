@@ -1,11 +1,11 @@
-"""Leases: rows that give a holder a right for a while, by the clock of the owner.
+"""Leases: rows that give a holder a right for a limited time, by the owner's clock.
 
-A lease is a row whose value names the holder. The owner counts a lease's time from the moment at
-which it acknowledged the last acquisition or renewal. The holder counts from before it asked, and
-so always stops first. Clocks are never compared. The token of a lease is the offset of the record
-that acquired it, so each new holder has a greater one.
+The value of a lease's row names the holder. The owner counts the time from its acknowledgement of
+the last acquisition or renewal. The holder counts from before it sent the request, and so always
+stops first. Clocks are never compared. The token of a lease is the offset of the record that
+acquired it, so each new holder has a greater one.
 
-A new owner does not know how much time is left. It gives every lease its full time again.
+A new owner does not know how much time is left, so it restarts every lease with its full time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHORTEST_TTL_MS = 1000
 
 
 class LeaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The value of a lease's row. The record that acquires it has no token: it is the token."""
+    """The value of a lease's row. The acquiring record has no token: its offset is the token."""
 
     holder: str
     ttl_ms: int
@@ -42,21 +42,21 @@ class LeaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Leases:
-    """When the leases of one owned partition end. The owner's thread uses it."""
+    """The ends of the leases of one owned partition. Used by the owner's thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ends: dict[bytes, float] = {}
 
     def rearm(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Give every lease among these rows its full time, from now on."""
+        """Restart every lease among these rows with its full time."""
         self._ends = {}
         for key, row in rows:
-            with suppress(InvalidRecordError):  # not a lease: somebody else wrote it
+            with suppress(InvalidRecordError):  # not a lease: another program wrote it
                 self._arm(key, lease_of(value_of(row)).ttl_ms)
 
     def decide(self, request: Acquire | Renew | Release, draft: Draft) -> Settle:
-        """What becomes of the request; its answer, given after the acknowledgement, arms it."""
+        """Decide the request; its answer, given after the acknowledgement, starts the time."""
         cell = draft.cell(request.key)
         lease = None if cell.value is None else lease_of(cell.value)
         if isinstance(request, Acquire):
@@ -70,7 +70,7 @@ class Leases:
         return lambda _: self._disarm(request.key, request.token)
 
     def drop_ended(self, draft: Draft) -> None:
-        """Write tombstones for leases that ended and that nobody acquired in this batch."""
+        """Write tombstones for leases that have ended and were not acquired in this batch."""
         now = self._clock.monotonic()
         for key in [key for key, end in self._ends.items() if end <= now]:
             cell = draft.cell(key)
@@ -89,11 +89,11 @@ class Leases:
     ) -> Settle:
         if not SHORTEST_TTL_MS <= request.ttl_ms <= LONGEST_TTL_MS:
             raise InvalidRecordError(
-                f"a lease cannot last {request.ttl_ms} ms", hint="from 1 s to 24 h is possible"
+                f"a lease of {request.ttl_ms} ms is not allowed", hint="choose from 1 s to 24 h"
             )
         if lease is not None and lease.holder == request.holder:
             token = _token(cell, lease)
-            if token is None:  # acquired in this very batch
+            if token is None:  # acquired in the same batch
                 return lambda offsets: Leased(_acquired_at(cell, offsets))
             return self._write(request, LeaseRow(request.holder, request.ttl_ms, token), draft)
         if lease is not None and isinstance(cell, Pending):
@@ -128,13 +128,13 @@ def lease_of(value: bytes) -> LeaseRow:
         return msgspec.json.decode(value, type=LeaseRow)
     except msgspec.DecodeError as error:
         raise InvalidRecordError(
-            f"the key holds something else than a lease: {error}",
-            hint="leases need keys of their own",
+            f"the key holds a value that is not a lease: {error}",
+            hint="use separate keys for leases",
         ) from error
 
 
 def _token(cell: Cell, lease: LeaseRow) -> int | None:
-    """The token of the lease in a cell; None if the batch that acquires it is not written yet."""
+    """The token of the lease in a cell; None if it was acquired in this batch."""
     if lease.token is not None or isinstance(cell, Pending):
         return lease.token
     return None if cell.row is None else offset_of(cell.row)

@@ -1,4 +1,4 @@
-"""What the owned path needs of the cluster: who owns what, and a way to ask the others."""
+"""What the owned path needs from the cluster: the owners, and a way to ask other instances."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class NamedOwner(Protocol):
-    """The owner of a partition by the plan with the number ``plan``."""
+    """The owner of a partition in the plan with the number ``plan``."""
 
     @property
     def instance_id(self) -> str:
@@ -19,7 +19,7 @@ class NamedOwner(Protocol):
 
     @property
     def here(self) -> bool:
-        """Whether it is this very process."""
+        """Whether the owner is this process."""
 
 
 class Members(Protocol):
@@ -27,7 +27,7 @@ class Members(Protocol):
 
     @property
     def instance_id(self) -> str:
-        """The name of this instance."""
+        """The id of this instance."""
 
     def offer(
         self,
@@ -36,20 +36,20 @@ class Members(Protocol):
         on_plan: Callable[[Mapping[int, Any]], None],
         lags: Callable[[], Mapping[int, int]],
     ) -> None:
-        """Say that this process can own partitions of the topic; ``on_plan`` hears of changes."""
+        """Offer to own partitions of the topic; ``on_plan`` is called with each new plan."""
 
     def withdraw(self, topic: str) -> None:
-        """Take the offer back."""
+        """Withdraw the offer."""
 
     def owner(self, topic: str, partition: int) -> NamedOwner | None:
-        """The owner by the last plan; None if there is none, or no plan yet."""
+        """The owner in the last plan; None if it names none, or without a plan."""
 
     def handle(self, name: str, handler: Callable[[bytes], bytes]) -> None:
-        """Answer what peers ask under this name."""
+        """Register a handler for requests of peers with this name."""
 
     def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
         """Ask a peer, over one hop.
 
-        Raises IndeterminateError if the peer may have worked on it, and another LastwordError if it
-        certainly has not.
+        Raises IndeterminateError if the peer may have carried out the request, and another
+        LastwordError if it certainly has not.
         """

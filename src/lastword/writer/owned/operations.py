@@ -5,7 +5,7 @@
     append           adds an item to a list; an absent key counts as an empty list
     put_if_greater   keeps the greater of the current value and the one given
 
-They run where the partition is owned, so nobody has to read first, and none is lost.
+The owner of the partition runs them, so no caller has to read first, and no update is lost.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Operations(Protocol):
     def apply(self, name: str, current: bytes | None, argument: bytes) -> bytes | None:
         """The key's next raw value, or None to leave the key as it is.
 
-        ``current`` is None for an absent key. Raises InvalidRecordError if the value is not one
-        that the operation works on.
+        ``current`` is None for an absent key. Raises InvalidRecordError if the operation cannot be
+        applied to the value.
         """
 
 
@@ -47,7 +47,7 @@ class ValueOperations:
         }
 
     def argument(self, name: str, value: Any) -> bytes:
-        """The bytes by which an argument of the operation is passed on."""
+        """The argument of the operation, encoded."""
         codec = self._codec if name == "put_if_greater" else _ARGUMENTS
         return codec.encode(value)
 
@@ -95,11 +95,11 @@ class ValueOperations:
         except DecodeError as error:
             raise InvalidRecordError(
                 f"the current value cannot be decoded: {error.reason}",
-                hint="write a good value for the key first",
+                hint="write a valid value for the key first",
             ) from error
 
     def _encoded(self, document: dict[str, Any]) -> bytes:
-        """The document as a value; a codec with a type takes that type only."""
+        """Encode the document; a codec with a type accepts only that type."""
         if not isinstance(self._codec, TypedCodec):
             return self._codec.encode(document)
         wanted = self._codec.type
@@ -113,7 +113,7 @@ class ValueOperations:
 
 
 def merge_patch(document: Any, patch: Any) -> Any:
-    """What RFC 7396 makes of a document: members are replaced, and those that are null removed.
+    """Apply a merge patch (RFC 7396): members are replaced, and those that are null removed.
 
     >>> merge_patch({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": None, "e": 4}})
     {'a': {'c': 2, 'e': 4}, 'd': 3}
@@ -136,5 +136,5 @@ def _is_number(value: Any) -> bool:
 def _unsuitable(operation: str, wanted: str, value: Any) -> InvalidRecordError:
     return InvalidRecordError(
         f"{operation} works on {wanted}, not on {type(value).__name__}",
-        hint="the key keeps its value; put() replaces it whatever it is",
+        hint="the key keeps its value; put() replaces any value",
     )

@@ -1,4 +1,4 @@
-"""What the owner of a partition works with, all of it handed in."""
+"""The dependencies of a partition's owner."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lastword.writer.owned.verdict import LogWitness
 
 @dataclass(frozen=True, kw_only=True)
 class OwnedPartition:
-    """What an owner works with.
+    """The dependencies of one owner.
 
-    ``named`` is the plan's number while the plan names this process as the owner, else None.
-    ``leases`` are those of a table that keeps leases.
+    ``named`` returns the plan's number while the plan names this process as the owner, else None.
+    ``leases`` is set for a table that keeps leases.
     """
 
     topic: str

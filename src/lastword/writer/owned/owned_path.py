@@ -41,7 +41,7 @@ WRITE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class OwnedTopic:
-    """What the owned path works with; everything that reads or follows the log is handed in."""
+    """The dependencies of the owned path, among them all that reads or follows the log."""
 
     topic: str
     keyspace: Keyspace
@@ -58,9 +58,9 @@ class OwnedTopic:
 
 
 class OwnedPath:
-    """A WritePath with conditions, operations and safe reads. Safe to use from any thread.
+    """A WritePath with conditions, operations and linearizable reads. Safe from any thread.
 
-    ``timeout_s`` limits each call, moves of the partition included.
+    ``timeout_s`` limits each call, including the time in which the partition moves.
     """
 
     def __init__(self, owned: OwnedTopic, members: Members) -> None:
@@ -80,10 +80,10 @@ class OwnedPath:
         self._router = Router(owned.topic, self._owners, members, self._forwarder, owned.clock)
         self._closed = False
 
-    # -- life ------------------------------------------------------------------------------
+    # -- opening and closing ---------------------------------------------------------------
 
     def open(self) -> None:
-        """Offer to own partitions, and answer peers."""
+        """Offer to own partitions, and start to answer peers."""
         self._members.handle(question_name(self._owned.topic), self._answer_peer)
         self._members.offer(
             self._owned.topic,
@@ -94,7 +94,7 @@ class OwnedPath:
         self._owners.follow_plan()
 
     def close(self) -> None:
-        """Release what is owned here; requests under way are answered. Idempotent."""
+        """Release the owned partitions after answering the open requests; idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -105,13 +105,13 @@ class OwnedPath:
 
     @property
     def owners(self) -> Mapping[int, PartitionOwner]:
-        """The partitions that are owned here."""
+        """The owners of the partitions that this process owns."""
         return self._owners.here
 
-    # -- asking ----------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------
 
     def ask(self, requests: Sequence[AnyRequest], timeout_s: float | None = None) -> list[Result]:
-        """Have requests decided and wait; an answer or an error for each."""
+        """Send requests to their owners and wait; returns an answer or an error for each."""
         limit_s = self._owned.timeout_s if timeout_s is None else timeout_s
         waiting = Waiting(requests, self._clock.monotonic() + limit_s)
         for ticket in waiting.tickets:
@@ -119,13 +119,13 @@ class OwnedPath:
         return waiting.wait(self._clock)
 
     def submit(self, request: AnyRequest, sink: Sink, number: int, timeout_s: float) -> Ticket:
-        """Have a request decided without waiting; the sink gets the answer under ``number``."""
+        """Send a request without waiting; the sink gets the answer under ``number``."""
         ticket = Ticket(request, sink, number, self._clock.monotonic() + timeout_s)
         self._submit(ticket)
         return ticket
 
     def read(self, key: bytes) -> bytes | None:
-        """The key's current row: no earlier write is missing, whoever acknowledged it."""
+        """The key's current row, with every write that was acknowledged before, by any owner."""
         owner = self._owners.here.get(self._owned.keyspace.partition_of(key))
         now = None if owner is None else owner.row_now(key)
         if now is not None:
@@ -134,22 +134,22 @@ class OwnedPath:
         if isinstance(result, LastwordError):
             raise result
         if not isinstance(result, Current):
-            raise RuntimeError(f"a read is answered with a row, not with {result!r}")
+            raise RuntimeError(f"unexpected answer to a read: {result!r}")
         return result.row
 
     def owns(self, key: bytes) -> bool:
-        """Whether this process owns the key's partition at the moment."""
+        """Whether this process owns the key's partition now."""
         return self._owned.keyspace.partition_of(key) in self._owners.here
 
     def write(self, records: Sequence[Write]) -> list[Outcome]:
-        """Write in order, each if its ``expected`` version is the current one."""
+        """Write in order, each record only if its ``expected`` version is the current one."""
         results = self.ask([_request(record) for record in records])
         return [
             outcome_of_result(record.key, result)
             for record, result in zip(records, results, strict=True)
         ]
 
-    # -- the rest --------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------
 
     def _submit(self, ticket: Ticket) -> None:
         try:
@@ -172,20 +172,20 @@ class OwnedPath:
         homes = {partition_of(key) for key in keys}
         if len(homes) > 1:
             raise ConfigError(
-                f"the keys of a transaction are in {len(homes)} partitions, and it can be in one",
-                hint="write keys that belong together under one key, or one after the other",
+                f"a transaction needs all keys in one partition, and these are in {len(homes)}",
+                hint="combine keys that belong together into one, or write them one by one",
             )
         if not request.writes:
-            raise InvalidRecordError("a transaction without writes", hint="name at least one key")
+            raise InvalidRecordError("a transaction needs a write", hint="name at least one key")
         return homes.pop()
 
     def _answer_peer(self, payload: bytes) -> bytes:
-        """Decide what a peer asks, if its partition is owned here; never hand it on."""
+        """Answer a peer's requests if this process owns the partition; never forward them."""
         try:
             question = decode_question(payload)
         except msgspec.DecodeError as error:
             raise InvalidRecordError(
-                f"the question cannot be read: {error}", hint="do all instances run one version?"
+                f"cannot read the request: {error}", hint="run the same version on all instances"
             ) from error
         owner = self._owners.here.get(question.partition)
         if owner is None or self._closed:

@@ -1,4 +1,4 @@
-"""What an owner knows of its partition: the local copy, and what is acknowledged beyond it."""
+"""The rows that an owner reads: the local copy, and acknowledged rows that it lacks so far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lastword.rows import offset_of
 
 
 class LocalRows(Protocol):
-    """The local copy of one partition, kept up to date by others. Safe to use from any thread."""
+    """The local copy of one partition, which a follower keeps up to date. Safe from any thread."""
 
     def row(self, key: bytes) -> bytes | None:
         """The key's row."""
@@ -27,8 +27,8 @@ class LocalRows(Protocol):
 class OwnedRows:
     """The rows of a partition as of the last acknowledged batch.
 
-    The local copy follows the log a little later. Until it has passed them, acknowledged rows are
-    kept here. One thread adds and prunes; any thread reads.
+    The local copy follows the log with a small delay. Acknowledged rows are kept here until the
+    local copy has applied them. One thread adds and prunes; any thread reads.
     """
 
     def __init__(self, local: LocalRows) -> None:
@@ -38,7 +38,7 @@ class OwnedRows:
     def row(self, key: bytes) -> bytes | None:
         """The key's row.
 
-        What is ahead is looked at first: a row leaves it only when the local copy has it.
+        Reads the rows kept here first: one is removed only after the local copy has it.
         """
         ahead = self._ahead.get(key)
         row = self._local.row(key)
@@ -47,11 +47,11 @@ class OwnedRows:
         return ahead[1]
 
     def add(self, rows: Mapping[bytes, tuple[int, bytes | None]]) -> None:
-        """These rows, with their offsets, are acknowledged."""
+        """Add acknowledged rows with their offsets."""
         self._ahead.update(rows)
 
     def prune(self) -> None:
-        """Forget what the local copy has by now."""
+        """Drop the rows that the local copy has applied."""
         if self._ahead:
             position = self._local.position()
             passed = [key for key, (offset, _) in self._ahead.items() if offset < position]

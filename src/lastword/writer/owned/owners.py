@@ -1,4 +1,4 @@
-"""The partitions of one topic that this process owns, as the plan has it."""
+"""The partitions of one topic that this process owns according to the plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lastword.writer.owned.partition_owner import STOP_S, PartitionOwner
 
 
 class Owners:
-    """Starts and stops owners of partitions by the plan. Safe to use from any thread."""
+    """Starts and stops partition owners as the plan says. Safe to use from any thread."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class Owners:
 
     @property
     def here(self) -> Mapping[int, PartitionOwner]:
-        """The owners in this process; never changed, only replaced."""
+        """The owners in this process; the mapping is never changed, only replaced."""
         return self._owners
 
     def follow_plan(self, _assignments: Mapping[int, Any] | None = None) -> None:
-        """Own what the plan names this process for, and nothing else."""
+        """Own the partitions that the plan assigns to this process, and no others."""
         with self._lock:
             if self._closed:
                 return
@@ -44,7 +44,7 @@ class Owners:
             kept = {p: owner for p, owner in self._owners.items() if p in named}
             self._owners = kept | coming
         for owner in leaving:
-            owner.stop(0.0)  # its thread finishes the batch and releases the partition
+            owner.stop(0.0)  # its thread completes the batch and releases the partition
         for owner in coming.values():
             owner.start()
 

@@ -1,8 +1,8 @@
-"""Decides the writes of one partition for as long as the plan says so.
+"""Decides the writes of one partition while the plan names this process as its owner.
 
 One thread, one batch in flight. To take over, it fences earlier owners, reads the log up to its
-fence record, and waits until no earlier owner can answer a read. Then it decides batch after batch.
-An answer is given only after an acknowledgement that no earlier owner could have got.
+fence record, and waits until no earlier owner can answer a read. Then it decides one batch after
+another. It answers only after an acknowledgement that no earlier owner could have received.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from lastword.writer.owned.verdict import Doubt
 log = logging.getLogger(__name__)
 
 READ_LEASE_S = 0.9
-"""For how long after the start of an acknowledged append an owner may answer reads by itself."""
+"""How long after the start of an acknowledged append an owner may answer reads from memory."""
 TAKE_OVER_WAIT_S = 1.0
-"""How long a successor waits; longer than the lease, for no two clocks run alike."""
+"""How long a successor waits: longer than the lease, because clocks run at different rates."""
 RENEW_EVERY_S = 60.0
 RESOLVE_S = 30.0
 STOP_S = 30.0
@@ -49,7 +49,7 @@ _BACK_OFF_S = (0.1, 5.0)
 class PartitionOwner:
     """The thread that owns a partition. Safe to use from any thread.
 
-    Requests that come before the take-over is done wait for it.
+    Requests that arrive during the take-over wait for it.
     """
 
     def __init__(self, owned: OwnedPartition) -> None:
@@ -67,22 +67,22 @@ class PartitionOwner:
         self._expiring = ExpiringKeys(name, owned.batch_bytes)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    # -- for everybody ---------------------------------------------------------------------
+    # -- for other threads -----------------------------------------------------------------
 
     def start(self) -> None:
-        """Take over in the background."""
+        """Take over in the background; returns at once."""
         self._thread.start()
 
     def submit(self, ticket: Ticket) -> None:
-        """Have the request decided; raises OverloadedError and NotOwnerError."""
+        """Queue a request; raises OverloadedError and NotOwnerError."""
         if not self._queue.put(ticket):
             raise self._moved()
 
     def row_now(self, key: bytes) -> tuple[bytes | None] | None:
-        """The key's row in a tuple of its own, if it can be told without asking the log.
+        """The key's row, in a 1-tuple, if it is known without asking the log; else None.
 
-        The lease is checked *after* the row is read: a deposed owner's lease is over before its
-        successor answers anybody.
+        The lease is checked *after* the row is read. A deposed owner's lease ends before its
+        successor answers the first request.
         """
         if not self._serving:
             return None
@@ -93,16 +93,16 @@ class PartitionOwner:
 
     @property
     def serving(self) -> bool:
-        """Whether the take-over is done and the partition is still owned, as far as is known."""
+        """Whether the take-over is complete and, as far as known, the partition still owned."""
         return self._serving
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of queued requests."""
         return len(self._queue)
 
     def stop(self, timeout_s: float = STOP_S) -> None:
-        """Finish the batch under way, hand the rest back, and release the partition."""
+        """Complete the current batch, return the other requests, and release the partition."""
         self._serving = False
         self._stopping.set()
         deliver_error(self._queue.close(), self._moved())
@@ -123,12 +123,12 @@ class PartitionOwner:
                 self._step_down()
             except LastwordError as error:
                 failures += 1
-                log.warning("%s cannot be written for now: %s", self._owned, error)
+                log.warning("%s cannot be written at the moment: %s", self._owned, error)
                 if not error.retriable:
                     deliver_error(self._queue.drain(), error)
             except Exception:
                 failures += 1
-                log.exception("%s: the owner failed, and starts again", self._owned)
+                log.exception("%s: the owner failed and restarts", self._owned)
             finally:
                 self._serving = False
             self._give_up_doubts()
@@ -137,7 +137,7 @@ class PartitionOwner:
         self._end()
 
     def _own(self) -> None:
-        """Take over and serve, until the plan names another or something goes wrong."""
+        """Take over and serve, until the plan names another owner or an error occurs."""
         if self._owned.named() is None:
             self._step_down()
             return
@@ -158,18 +158,18 @@ class PartitionOwner:
         self._holder.renew()
         fence = self._holder.fence
         if fence is not None and fence != self._fence:
-            # Its own new fence record must not look like a successor's.
+            # This fence record is its own: it must not look like a successor's.
             self._fence, self._next_offset = fence, fence.offset + 1
 
     def _step_down(self) -> None:
-        """Somebody else owns the partition: let the requests go there."""
+        """Another process owns the partition: pass the requests on to it."""
         self._fence = None
         deliver_error(self._queue.drain(), self._moved())
 
     def _end(self) -> None:
         self._expiring.stop()
         if self._log is not None:
-            with suppress(LastwordError):  # then the successor waits out the read lease
+            with suppress(LastwordError):  # on failure, the successor waits out the read lease
                 self._log.release()
             self._log.close()
         if self._doubt is not None:
@@ -185,7 +185,7 @@ class PartitionOwner:
             raise self._moved()
         if self._log is None:
             self._log = self._owned.open_log()
-        # Nothing that an earlier owner sent can follow the record that this appends.
+        # No record that an earlier owner sent can follow the one that this appends.
         fence = self._log.take_over(FenceNote(self._owned.instance, plan))
         done_at = self._clock.monotonic()
         self._fence, self._next_offset = fence, fence.offset + 1
@@ -202,8 +202,8 @@ class PartitionOwner:
                 self._owned.leases.rearm(self._owned.local.rows())
 
     def _wait_for_readers(self, fence: Fence, done_at: float) -> None:
-        """Wait until the owner before this one answers no more reads."""
-        with suppress(LastwordError):  # if it cannot be found out, the wait is in place
+        """Wait until the previous owner can no longer answer reads."""
+        with suppress(LastwordError):  # if it is unknown whether it released, wait
             if self._owned.witness.was_released(fence.offset, self._owned.log_start()):
                 return
         self._stopping.wait(max(0.0, done_at + TAKE_OVER_WAIT_S - self._clock.monotonic()))
@@ -220,7 +220,7 @@ class PartitionOwner:
         self._write(tickets, decided)
 
     def _delete_due(self) -> None:
-        """Write the tombstones of keys whose time to live is over, those that nobody asked for."""
+        """Write the tombstones of expired keys that no request has touched."""
         due = self._expiring.take(self._clock.now_ms())
         if not due:
             return
@@ -231,7 +231,7 @@ class PartitionOwner:
             self._expiring.give_back(due)
 
     def _write(self, tickets: Sequence[Ticket], decided: Decided) -> bool:
-        """Append what was decided and answer; whether it is acknowledged."""
+        """Append the decided records and answer; returns whether they were acknowledged."""
         try:
             offsets = self._append(decided.records)
         except InvalidRecordError as error:
@@ -250,7 +250,7 @@ class PartitionOwner:
         return False
 
     def _append(self, records: Sequence[Write]) -> list[int]:
-        """Append, or prove that the partition is still owned here if there is nothing to append."""
+        """Append, or with nothing to append prove that this process still owns the partition."""
         if records:
             offsets = self._holder.append(records)
             self._next_offset = offsets[-1] + 1
@@ -260,14 +260,14 @@ class PartitionOwner:
         return []
 
     def _settle(self, tickets: Sequence[Ticket], decided: Decided, offsets: Sequence[int]) -> None:
-        # Readable before anybody is told: whoever asks after that must see it.
+        # Add the rows before any answer: whoever reads after the answer must see them.
         rows = decided.draft.rows(offsets)
         self._rows.add(rows)
         self._expiring.note(rows)
         deliver(tickets, decided.answers(offsets))
 
     def _commit_apart(self, tickets: Sequence[Ticket], error: InvalidRecordError) -> None:
-        """The batch was refused as a whole: find out which request is to blame."""
+        """Retry a refused batch request by request, to find the invalid one."""
         if len(tickets) <= 1:
             deliver_error(tickets, error)
             return
@@ -275,10 +275,10 @@ class PartitionOwner:
         self._commit(tickets[:middle])
         self._commit(tickets[middle:])
 
-    # -- when nobody knows -----------------------------------------------------------------
+    # -- unknown outcomes ------------------------------------------------------------------
 
     def _resolve_doubt(self) -> None:
-        """The own fence record is in the log: whatever was sent before it is there now or never."""
+        """The new fence record is in the log: records sent before it are there now or never."""
         doubt, self._doubt = self._doubt, None
         if doubt is None:
             return
@@ -291,7 +291,7 @@ class PartitionOwner:
             self._commit(in_time(doubt.tickets, self._clock.monotonic()))
 
     def _give_up_doubts(self) -> None:
-        """If another process owns the partition, its fence record decides; else time does."""
+        """A successor's fence record decides; without one, the requests fail at their deadline."""
         doubt = self._doubt
         if doubt is None:
             return
@@ -306,7 +306,7 @@ class PartitionOwner:
             deliver_error(doubt.tickets, doubt.error)
             self._doubt = None
 
-    # -- small things ----------------------------------------------------------------------
+    # -- details ---------------------------------------------------------------------------
 
     @property
     def _holder(self) -> FencedLog:
@@ -315,7 +315,7 @@ class PartitionOwner:
         return self._log
 
     def _is_proven(self) -> bool:
-        """Whether no successor can be serving yet, because an append was acknowledged just now."""
+        """Whether a recent acknowledgement proves that no successor can be serving yet."""
         return self._clock.monotonic() - self._holder.proven_at < READ_LEASE_S
 
     def _leases_ended(self) -> bool:
@@ -324,6 +324,6 @@ class PartitionOwner:
 
     def _moved(self) -> NotOwnerError:
         return NotOwnerError(
-            f"{self._owned} is not owned by this process any more, or not yet",
+            f"{self._owned} is not owned by this process, or not taken over yet",
             hint="nothing was written; try again in a moment",
         )

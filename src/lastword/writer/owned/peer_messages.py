@@ -1,4 +1,4 @@
-"""Requests and answers as they travel between two instances."""
+"""Requests and answers between two instances, as bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lastword.writer.owned.requests import AnyAnswer, SentRequest
 
 
 class Question(msgspec.Struct, frozen=True, array_like=True):
-    """Requests for one partition; ``timeout_s`` is how long the one who asks will wait."""
+    """Requests for one partition; ``timeout_s`` is how long the caller waits."""
 
     partition: int
     timeout_s: float
@@ -21,7 +21,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):
-    """An error, by the name of its class."""
+    """An error, identified by the name of its class."""
 
     name: str
     message: str
@@ -37,7 +37,7 @@ _decode = msgspec.msgpack.Decoder(_Reply).decode
 
 
 def encode_reply(results: Sequence[Result]) -> bytes:
-    """The answers to a question, in the order of its requests."""
+    """Encode the answers to a question, in the order of its requests."""
     return _encode(
         [
             _Problem(type(result).__name__, str(result), result.hint)
@@ -49,7 +49,7 @@ def encode_reply(results: Sequence[Result]) -> bytes:
 
 
 def decode_reply(data: bytes) -> list[Result]:
-    """Read what ``encode_reply`` wrote."""
+    """Decode what ``encode_reply`` wrote."""
     return [_error(each) if isinstance(each, _Problem) else each for each in _decode(data)]
 
 

@@ -1,8 +1,8 @@
-"""What waits for the owner of a partition: bounded, and taken in batches.
+"""The queue of requests for one partition's owner: bounded, and taken in batches.
 
-The owner appends one batch at a time. While it does, the next requests arrive; they make the next
-batch. Those who got their answers ask again a moment later, so the queue waits up to two
-milliseconds until as many are there as the last batch had. One caller alone never waits.
+The owner appends one batch at a time; requests that arrive meanwhile form the next batch. Callers
+that just got an answer often ask again at once, so the queue waits up to two milliseconds until it
+holds as many requests as the last batch. A single caller never waits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from lastword.writer.owned.tickets import Ticket
 GATHER_S = 0.002
 REQUESTS_MAX = 10_000
 BYTES_MAX = 64 << 20
-_OVERHEAD_BYTES = 100  # of a record in the log: lengths, request id
+_OVERHEAD_BYTES = 100  # per record in the log: lengths, request id
 
 
 class RequestQueue:
-    """Tickets in the order of arrival. Any thread puts, one takes."""
+    """Tickets in the order of arrival. Any thread puts, one thread takes."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class RequestQueue:
             return self._cut()
 
     def drain(self) -> list[Ticket]:
-        """Everything that waits."""
+        """Remove and return all tickets."""
         with self._changed:
             left = list(self._tickets)
             self._tickets.clear()
@@ -79,7 +79,7 @@ class RequestQueue:
         return left
 
     def close(self) -> list[Ticket]:
-        """Take nothing more; what was still waiting. Idempotent."""
+        """Accept no more tickets, and return the waiting ones; idempotent."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -97,7 +97,7 @@ class RequestQueue:
                 break
 
     def _cut(self) -> list[Ticket]:
-        """As much as one append takes, and at least one ticket."""
+        """As many tickets as one append takes, at least one."""
         batch: list[Ticket] = []
         size = 0
         while self._tickets:

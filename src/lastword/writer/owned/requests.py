@@ -1,7 +1,7 @@
-"""What the owner of a partition is asked, in bytes, and what it answers.
+"""The requests to the owner of a partition, in bytes, and its answers.
 
 All but ``Update``, which holds a function, can be sent to a peer. A request keeps its id when it
-is sent again, and every record that it leads to carries the id: the log tells what became of it.
+is sent again, and each of its records carries the id, so the log shows whether it was applied.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import msgspec
 from lastword.records import NO_HEADERS, Absent, Headers, Version
 
 Expected = Version | Absent | None
-"""The version that a key must have, ABSENT if it must not exist, None for no condition."""
+"""The version that a key must have; ABSENT if the key must not exist; None for no condition."""
 
 
 def new_request_id() -> bytes:
-    """Sixteen bytes that no other request has."""
+    """Sixteen bytes, unique to one request."""
     return uuid.uuid4().bytes
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True, tag=True, kw_only=True):
-    """The root of all that can be sent to a peer.
+    """The base class of requests that can be sent to a peer.
 
-    What is written with ``ttl_ms`` expires that long after its owner has decided it.
+    A value written with ``ttl_ms`` expires that long after its owner has decided the request.
     """
 
     request_id: bytes = msgspec.field(default_factory=new_request_id)
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes while it waits."""
+        """Roughly the memory it takes in a queue."""
         return 0
 
 
@@ -54,7 +54,7 @@ class Put(Request, frozen=True, array_like=True, tag="put"):
 
 
 class Operate(Request, frozen=True, array_like=True, tag="operate"):
-    """Replace a key's value by what a named operation makes of it."""
+    """Replace a key's value by the result of a named operation."""
 
     key: bytes
     operation: str
@@ -63,12 +63,12 @@ class Operate(Request, frozen=True, array_like=True, tag="operate"):
 
     @property
     def size_bytes(self) -> int:
-        """Key and argument; the value that it grows to is not known yet."""
+        """Key and argument; the size of the result is not known yet."""
         return len(self.key) + len(self.argument)
 
 
 class Transact(Request, frozen=True, array_like=True, tag="transact"):
-    """Write several keys of one partition, all or none; ``expected`` may name others as well."""
+    """Write several keys of one partition atomically; ``expected`` may name other keys as well."""
 
     writes: tuple[tuple[bytes, bytes | None], ...]
     expected: tuple[tuple[bytes, Version | Absent], ...] = ()
@@ -87,7 +87,7 @@ class Read(Request, frozen=True, array_like=True, tag="read"):
 
 
 class Acquire(Request, frozen=True, array_like=True, tag="acquire"):
-    """Take a lease for ``ttl_ms``, or extend the one that this holder has."""
+    """Take a lease for ``ttl_ms``, or extend it if the caller already holds it."""
 
     key: bytes
     holder: str
@@ -110,9 +110,9 @@ class Release(Request, frozen=True, array_like=True, tag="release"):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Replace a key's value by what ``function`` returns; None deletes the key.
+    """Replace a key's value by the result of ``function``; None deletes the key.
 
-    The function gets the raw value, or None if the key is absent. It runs on the owner's thread.
+    The function gets the raw value, None if the key is absent. It runs on the owner's thread.
     """
 
     key: bytes
@@ -122,7 +122,7 @@ class Update:
 
     @property
     def size_bytes(self) -> int:
-        """The key; the value that it grows to is not known yet."""
+        """The key; the size of the result is not known yet."""
         return len(self.key)
 
 
@@ -131,11 +131,11 @@ AnyRequest = SentRequest | Update
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """The root of all answers that are not errors."""
+    """The base class of all answers that are not errors."""
 
 
 class Applied(Answer, frozen=True, array_like=True, tag="applied"):
-    """Written. ``versions`` has one per record, and ``row`` is the last key's, None if deleted."""
+    """Written. ``versions`` has one per record; ``row`` is the last key's, None if deleted."""
 
     versions: tuple[Version, ...]
     row: bytes | None = None
@@ -147,26 +147,26 @@ class Applied(Answer, frozen=True, array_like=True, tag="applied"):
 
 
 class Conflicted(Answer, frozen=True, array_like=True, tag="conflict"):
-    """Not written: ``key`` has another version than expected; ``row`` is its current one."""
+    """Not written: ``key`` has another version than expected. ``row`` is its current row."""
 
     key: bytes
     row: bytes | None
 
 
 class Current(Answer, frozen=True, array_like=True, tag="current"):
-    """The current row of a key that was read, or that an operation left as it was."""
+    """The current row of a key that was read, or that an operation left unchanged."""
 
     row: bytes | None
 
 
 class Leased(Answer, frozen=True, array_like=True, tag="leased"):
-    """The lease is held by whoever asked, under this token."""
+    """The caller holds the lease, with this token."""
 
     token: int
 
 
 class Denied(Answer, frozen=True, array_like=True, tag="denied"):
-    """The lease is another's for ``remaining_ms`` more, or gone if there is no holder."""
+    """Another holder has the lease for ``remaining_ms`` more; without a holder, it has ended."""
 
     holder: str | None
     remaining_ms: int = 0

@@ -1,7 +1,7 @@
-"""Brings each request to the owner of its partition, here or at a peer, also when it moves.
+"""Routes each request to the owner of its partition, local or a peer, even while it moves.
 
-A request is handed on at most once: the peer answers that it is not the owner rather than ask
-another. Then the request is routed again here, after a pause, by a plan that may be newer.
+A request is forwarded at most once: a peer that is not the owner says so instead of asking another
+one. The request is then routed again here, after a pause, by a possibly newer plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GROWTH = 1.6
 
 
 class Router:
-    """Routes tickets of one topic. Safe to use from any thread; one thread tries again."""
+    """Routes the tickets of one topic. Safe from any thread; one thread makes the retries."""
 
     def __init__(
         self, topic: str, owners: Owners, members: Members, forwarder: Forwarder, clock: Clock
@@ -45,13 +45,13 @@ class Router:
         self._thread: threading.Thread | None = None
 
     def route(self, ticket: Ticket, partition: int) -> None:
-        """Have the request decided, wherever that is; its own sink gets the answer."""
+        """Send the request to its owner; the ticket's sink gets the answer."""
         number = next(self._numbers)
         self._under_way[number] = ticket, partition, 0
         self._send(number)
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
-        """Pass answers on; a request that came to the wrong place is routed again."""
+        """Pass answers on; a request that reached the wrong instance is routed again."""
         tickets: list[Ticket] = []
         results: list[Result] = []
         for number, result in answers:
@@ -63,7 +63,7 @@ class Router:
         deliver(tickets, results)
 
     def close(self) -> None:
-        """Answer what waits for another try; idempotent."""
+        """Answer the requests that wait for a retry; idempotent."""
         with self._wake:
             self._closed = True
             waiting, self._again = [number for _, number in self._again], []

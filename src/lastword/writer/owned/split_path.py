@@ -1,4 +1,4 @@
-"""Conditional writes through the owner, plain ones straight to Kafka."""
+"""Sends conditional writes to the owner, and plain ones directly to Kafka."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lastword.writer.write_path import WritePath
 
 
 class SplitPath:
-    """A WritePath that sends each record down one of two others, and keeps their order."""
+    """A WritePath that sends each record through one of two others, in order."""
 
     def __init__(self, plain: WritePath, conditional: WritePath) -> None:
         self._plain = plain
         self._conditional = conditional
 
     def write(self, records: Sequence[Write]) -> list[Outcome]:
-        """Write run after run of records with and without a condition."""
+        """Write consecutive records with and without a condition, run by run."""
         outcomes: list[Outcome] = []
         for is_plain, run in groupby(records, lambda record: record.expected is None):
             path = self._plain if is_plain else self._conditional

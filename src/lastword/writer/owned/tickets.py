@@ -1,4 +1,4 @@
-"""Requests that wait for an owner, and those who wait for the answers."""
+"""Requests that wait for an owner, and the callers that wait for the answers."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import AnyRequest, Read
 
 GRACE_S = 1.0
-"""How long after its deadline an answer may still come, before it is given up."""
+"""How long after its deadline an answer may still arrive before it is given up."""
 
 
 class Sink(Protocol):
-    """Whoever wants answers. Called on an owner's thread: it must return at once.
+    """Receives answers. Called on an owner's thread: it must return at once.
 
-    All answers of one batch for one sink come in one call, so that an event loop wakes up once.
+    One call delivers all answers of a batch for this sink, so an event loop wakes up only once.
     """
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
-        """(number of the ticket, answer) for each of them."""
+        """Receive (number of the ticket, answer) for each of them."""
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A request, and where its answer goes; ``number`` is the sink's own name for it.
+    """A request, and where its answer goes; ``number`` is the sink's own id for it.
 
-    Either its owner claims it, before ``deadline`` (monotonic), or whoever waits takes it back:
-    what was never claimed is certain not to have been written.
+    Either the owner claims it before ``deadline`` (monotonic), or the caller takes it back. A
+    request that was never claimed is certainly not written.
     """
 
     request: AnyRequest
@@ -42,7 +42,7 @@ class Ticket:
     _unclaimed: list[None] = field(default_factory=lambda: [None])
 
     def claim(self) -> bool:
-        """Whether it was free until now; of several callers one gets it."""
+        """Claim the ticket; exactly one of several callers gets True."""
         try:
             self._unclaimed.pop()
         except IndexError:
@@ -50,24 +50,24 @@ class Ticket:
         return True
 
     def unclaim(self) -> None:
-        """Nobody decides it now: it is free for another try."""
+        """Release the claim: another attempt may take it."""
         if not self._unclaimed:
             self._unclaimed.append(None)
 
 
 def claimed(tickets: Sequence[Ticket], now: float) -> list[Ticket]:
-    """Those of the tickets that are to be decided now; late ones are answered."""
+    """Claim the tickets to be decided now; those past their deadline are answered."""
     return in_time([ticket for ticket in tickets if ticket.claim()], now)
 
 
 def in_time(tickets: Sequence[Ticket], now: float) -> list[Ticket]:
-    """Those whose deadline is not over; the others are told that nothing was written."""
+    """The tickets before their deadline; the others are answered: nothing was written."""
     deliver_error([ticket for ticket in tickets if ticket.deadline <= now], never_sent())
     return [ticket for ticket in tickets if ticket.deadline > now]
 
 
 def deliver(tickets: Sequence[Ticket], results: Iterable[Result]) -> None:
-    """Give every sink its answers, all at once."""
+    """Give every sink its answers, in one call each."""
     by_sink: dict[int, list[tuple[int, Result]]] = defaultdict(list)
     for ticket, result in zip(tickets, results, strict=True):
         by_sink[id(ticket.sink)].append((ticket.number, result))
@@ -77,7 +77,7 @@ def deliver(tickets: Sequence[Ticket], results: Iterable[Result]) -> None:
 
 
 def deliver_error(tickets: Sequence[Ticket], error: LastwordError) -> None:
-    """Give everybody the same error."""
+    """Answer every ticket with the same error."""
     deliver(tickets, [error] * len(tickets))
 
 
@@ -92,7 +92,7 @@ class Waiting:
         self._done = threading.Event()
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
-        """Take some of the answers."""
+        """Receive some of the answers."""
         with self._lock:
             for number, answer in answers:
                 self._missing -= self._answers[number] is None
@@ -102,7 +102,7 @@ class Waiting:
             self._done.set()
 
     def wait(self, clock: Clock) -> list[Result]:
-        """The answers in the order of the requests, at the latest a moment after the deadline."""
+        """The answers in the order of the requests; waits until shortly after the deadline."""
         if self._missing and self.tickets:
             deadline = self.tickets[0].deadline
             self._done.wait(max(0.0, deadline + GRACE_S - clock.monotonic()))
@@ -113,7 +113,7 @@ class Waiting:
 
 
 def given_up(ticket: Ticket) -> LastwordError:
-    """What is known of a request that has no answer in time."""
+    """The error of a request without an answer in time: what is known about it."""
     if ticket.claim() or isinstance(ticket.request, Read):
         return never_sent()
     return IndeterminateError(
@@ -123,8 +123,8 @@ def given_up(ticket: Ticket) -> LastwordError:
 
 
 def never_sent() -> WriteFailedError:
-    """The error of a request that nobody decided in time."""
+    """The error of a request that no owner claimed in time."""
     return WriteFailedError(
-        "the owner of the partition did not get to the request in time",
-        hint="nothing was written; is the cluster reachable, and not overloaded?",
+        "the owner of the partition did not start the request in time",
+        hint="nothing was written; check that the cluster is reachable and not overloaded",
     )

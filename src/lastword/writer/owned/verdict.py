@@ -1,4 +1,4 @@
-"""What the log says of requests whose outcome nobody knows."""
+"""Reads the log to find out whether requests with an unknown outcome were applied."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOK_BACK = 64
 
 
 class Found(NamedTuple):
-    """A record that a request led to."""
+    """A record that a request wrote."""
 
     request_id: bytes
     record: Record
@@ -27,9 +27,9 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Verdict:
-    """What the log holds of some requests.
+    """The records of some requests that the log holds.
 
-    If ``final``, a later holder's fence record follows: no further record of them can come.
+    If ``final``, a later owner's fence record follows: no further record of them can appear.
     """
 
     records: list[Found] = field(default_factory=list)
@@ -37,13 +37,13 @@ class Verdict:
 
     @property
     def offsets(self) -> list[int]:
-        """Those of the records."""
+        """The offsets of the records."""
         return [found.record.offset for found in self.records]
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A batch that may be in the log, at ``start`` or later, appended under the fence ``held``."""
+    """A batch that may be in the log at ``start`` or later, appended under the fence ``held``."""
 
     tickets: Sequence[Ticket]
     decided: Decided
@@ -53,11 +53,11 @@ class Doubt:
 
     @property
     def deadline(self) -> float:
-        """When the last of those who wait gives up, in monotonic time."""
+        """When the last caller gives up, in monotonic time."""
         return max((ticket.deadline for ticket in self.tickets), default=0.0)
 
     def verdict(self, witness: LogWitness, deadline: float) -> Verdict:
-        """What the log says, up to the next fence; half a batch proves nothing."""
+        """Read the log up to the next fence; a partial batch proves nothing."""
         ids = {request_id_of(record.headers) for record in self.decided.records}
         found = witness.verdict(ids, self.start, self._is_successor, deadline)
         if len(found.offsets) not in (0, len(self.decided.records)):
@@ -70,7 +70,7 @@ class Doubt:
 
 
 class LogWitness:
-    """Reads one partition's log to find out what became of requests."""
+    """Reads one partition's log to find out which requests were applied."""
 
     def __init__(self, source: LogSource, topic: str, partition: int, clock: Clock) -> None:
         self._source = source
@@ -87,7 +87,7 @@ class LogWitness:
     ) -> Verdict:
         """Follow the log from ``start`` to the first fence record of a successor.
 
-        Gives up without one at ``deadline`` (monotonic).
+        Gives up at ``deadline`` (monotonic) if there is none.
         """
         verdict = Verdict()
         reader = self._source.follow(self._topic)
@@ -104,7 +104,7 @@ class LogWitness:
         return verdict
 
     def was_released(self, fence_offset: int, log_start: int) -> bool:
-        """Whether the holder before that fence gave the partition up by itself."""
+        """Whether the owner before that fence released the partition itself."""
         start = max(log_start, fence_offset - _LOOK_BACK)
         released = False
         for batch in self._source.read(self._topic, {self._partition: (start, fence_offset)}):
@@ -133,5 +133,5 @@ def _judge(
 
 
 def request_id_of(headers: Headers) -> bytes:
-    """The id of the request that led to a record; empty if it did not come through an owner."""
+    """The id of the request that wrote a record; empty if no owner wrote it."""
     return next((value or b"" for name, value in headers if name == REQUEST_HEADER), b"")

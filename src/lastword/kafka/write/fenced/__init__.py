@@ -1,4 +1,4 @@
-"""Appends to one partition that a deposed owner can no longer make."""
+"""Appends to one partition, refused by the broker once another process has taken over."""
 
 from lastword.kafka.write.fenced.fence import (
     Fence,

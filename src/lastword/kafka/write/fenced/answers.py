@@ -1,4 +1,4 @@
-"""What an error code says that a leader answers to a batch."""
+"""The meaning of an error code in the leader's answer to a batch."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ with kafka_python_imported():
 
 
 class Meaning(Enum):
-    """What to do, and what is known of the batch."""
+    """What happened to the batch, and what to do next."""
 
     WRITTEN = auto()
     FENCED = auto()
-    """The leader has seen a newer epoch, and did not append this batch now."""
+    """The leader has seen a newer epoch; this batch was not appended."""
     OUT_OF_SEQUENCE = auto()
-    """The leader knows other batches of this epoch than this process does; not appended now."""
+    """The leader's sequence numbers of this epoch differ from ours; the batch was not appended."""
     TOO_LARGE = auto()
     INVALID = auto()
     FORBIDDEN = auto()
     NOT_YET = auto()
-    """Refused before anything was appended; the same batch may be taken later."""
+    """Rejected before anything was appended; a retry may succeed."""
     UNSURE = auto()
-    """The batch may have been appended; the same batch again gets a definite answer."""
+    """The batch may have been appended; sending it again gets a definite answer."""
     STRANGE = auto()
-    """The batch may have been appended, and asking again is of no use."""
+    """The batch may have been appended, and a retry does not help."""
 
 
 _MEANINGS: dict[int, Meaning] = {
@@ -47,7 +47,7 @@ _MEANINGS: dict[int, Meaning] = {
     5: Meaning.NOT_YET,  # LEADER_NOT_AVAILABLE
     19: Meaning.NOT_YET,  # NOT_ENOUGH_REPLICAS
     2: Meaning.UNSURE,  # CORRUPT_MESSAGE
-    # A leader that is deposed while it waits for its replicas answers this after appending.
+    # A leader that is deposed while it waits for its replicas sends this after appending.
     6: Meaning.UNSURE,  # NOT_LEADER_OR_FOLLOWER
     7: Meaning.UNSURE,  # REQUEST_TIMED_OUT
     8: Meaning.UNSURE,  # BROKER_NOT_AVAILABLE
@@ -60,11 +60,11 @@ _MEANINGS: dict[int, Meaning] = {
 
 
 def meaning_of(code: int) -> Meaning:
-    """What an answer to a batch says."""
+    """The meaning of an error code."""
     return _MEANINGS.get(code, Meaning.STRANGE)
 
 
 def describe(code: int) -> str:
-    """The answer in words."""
+    """The error code in words."""
     known = errors.for_code(code)
     return f"{known.message}: {known.description}"

@@ -1,4 +1,4 @@
-"""What an error of an append under a fence says: fenced, not written, or unknown."""
+"""The errors of an append under a fence: fenced, not written, or unknown."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _FOLLOW_THE_LOG = (
 
 
 class FenceNotKeptError(Exception):
-    """The leader accepted a batch of an older epoch; stays in this package."""
+    """The leader accepted a batch of an older epoch. Never leaves this package."""
 
 
 def fenced(place: str, reason: str) -> FencedError:
-    """Somebody else took over; the batch was not written."""
+    """Another process took over; the batch was not written."""
     return FencedError(
         f"{place} was taken over by another process: {reason}",
-        hint="stop answering for it; take it over again only if the plan still says so",
+        hint="stop serving it; take it over again only if the plan still names this process",
     )
 
 
 def not_written(place: str, reason: str) -> WriteFailedError:
-    """The batch is certain not to have been written."""
+    """The batch was certainly not written."""
     return WriteFailedError(
-        f"{place} did not take the records: {reason}",
+        f"{place} did not accept the records: {reason}",
         hint="nothing was written; write them again",
     )
 
@@ -54,10 +54,10 @@ def unknown(place: str, reason: str) -> IndeterminateError:
 
 
 def too_large(place: str, topic: str, reason: str) -> InvalidRecordError:
-    """A record, or all of them together, are more than the topic takes at once."""
+    """A record, or the whole batch, exceeds the topic's limit."""
     return InvalidRecordError(
-        f"{place} does not take as many bytes at once: {reason}",
-        hint="append fewer records at once, or raise the limit with: "
+        f"the batch is too large for {place}: {reason}",
+        hint="append fewer records at once, or raise the limit: "
         f"lastword topic alter {topic} --config max.message.bytes=BYTES",
     )
 
@@ -69,7 +69,7 @@ def check_records(records: Sequence[Write], partition: int) -> None:
         if error is None and record.partition not in (ANY_PARTITION, partition):
             error = InvalidRecordError(
                 f"a record for partition {record.partition} cannot be appended to {partition}",
-                hint="hand it to the owner of its own partition",
+                hint="send it to the owner of its own partition",
             )
         if error is not None:
             raise error

@@ -1,4 +1,4 @@
-"""The fence of a partition: who holds it, and the record that says so in the log."""
+"""The fence of a partition: its holder, and the record in the log that proves it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lastword.records import FENCE_KEY, Write
 
 
 class Fence(NamedTuple):
-    """What a take-over established: no record of an earlier holder has an offset above ``offset``.
+    """The result of a take-over: no record of an earlier holder has an offset above ``offset``.
 
     ``offset`` is that of the fence record.
     """
@@ -21,14 +21,14 @@ class Fence(NamedTuple):
 
 
 class FenceNote(NamedTuple):
-    """Who takes over, and the number of the plan that says so."""
+    """The instance that takes over, and the number of the plan that names it."""
 
     instance: str
     plan: int
 
 
 class Holder(NamedTuple):
-    """By whom the broker knows the holder of a transactional id."""
+    """The producer id and epoch of a transactional id's holder."""
 
     producer_id: int
     epoch: int
@@ -37,8 +37,8 @@ class Holder(NamedTuple):
 class FenceRecord(msgspec.Struct, frozen=True):
     """The value of a fence record.
 
-    ``released`` marks the last record of a holder that gave the partition up by itself: it answers
-    no more reads, so its successor need not wait until the read lease is over.
+    ``released`` marks the last record of a holder that released the partition itself. It answers
+    no more reads, so its successor need not wait for the read lease to end.
     """
 
     instance: str
@@ -49,12 +49,12 @@ class FenceRecord(msgspec.Struct, frozen=True):
 
 
 def encode_fence(record: FenceRecord) -> bytes:
-    """As JSON, so that people can read it in the log."""
+    """Encode as JSON, so that people can read it in the log."""
     return msgspec.json.encode(record)
 
 
 def decode_fence(value: bytes | None) -> FenceRecord | None:
-    """The fence record with this value; None if it is something else."""
+    """Decode a fence record; None if the value is something else."""
     try:
         return msgspec.json.decode(value or b"", type=FenceRecord)
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""The seam between whoever owns a partition and the ways to append under a fence."""
+"""The protocol between a partition's owner and the implementations of fenced appends."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from lastword.records import Write
 
 @runtime_checkable
 class FencedLog(Protocol):
-    """Appends to one partition, for as long as nobody else has taken it over.
+    """Appends to one partition until another process takes it over.
 
-    One thread uses it. Every call ends within the time limit that the log was opened with.
+    Used by one thread. Every call ends within the time limit that the log was opened with.
     ``lastword.testing.fenced.fenced_log_contract`` is its contract.
     """
 
     @property
     def fence(self) -> Fence | None:
-        """What the last take-over established; None if only another take-over can go on from here.
+        """The fence of the last take-over; None if the next step must be a take-over.
 
-        That is so before the first one, after ``release``, and after most errors of an append.
+        It is None before the first take-over, after ``release``, and after most append errors.
         """
 
     @property
     def proven_at(self) -> float:
         """When the last acknowledged append was *started*, on the clock's monotonic time.
 
-        No successor had a fence record in the log at that time. Minus infinity before the first.
+        At that time no successor had a fence record in the log. Minus infinity before the first.
         """
 
     def take_over(self, note: FenceNote) -> Fence:
         """Fence every earlier holder, and append a fence record.
 
-        An open transaction of an earlier holder is aborted. Raises ConnectionFailedError when
-        the cluster does not answer in time, TopicNotFoundError, ConfigError when the cluster
-        forbids it, and FencedError when somebody else took over meanwhile.
+        An open transaction of an earlier holder is aborted. Raises ConnectionFailedError if the
+        cluster does not answer in time, TopicNotFoundError, ConfigError if the cluster forbids it,
+        and FencedError if another process took over meanwhile.
         """
 
     def append(self, records: Sequence[Write]) -> list[int]:
-        """Append all of ``records`` or none; their offsets, once they are acknowledged.
+        """Append all of ``records`` or none; returns their offsets once they are acknowledged.
 
-        InvalidRecordError     a record cannot be written, or the topic does not take as much at
-                               once; nothing was written, and the fence still stands
-        FencedError            somebody else took over; nothing was written
+        InvalidRecordError     a record is invalid, or the batch too large; nothing was written,
+                               and the fence still holds
+        FencedError            another process took over; nothing was written
         WriteFailedError       nothing was written; try again, or take over if ``fence`` is None
-        IndeterminateError     nobody knows whether it was written until the log has been read up
-                               to the next fence record; ``fence`` is None
+        IndeterminateError     the outcome is unknown until the log has been read up to the next
+                               fence record; ``fence`` is None
         """
 
     def renew(self) -> None:
-        """Keep the cluster from forgetting the fence; to be called every minute or so.
+        """Keep the cluster from forgetting the fence; call it about every minute.
 
-        Mostly it does nothing. Raises what ``append`` raises.
+        It rarely has anything to do. Raises what ``append`` raises.
         """
 
     def prove(self) -> None:
-        """Prove by an append that nobody else has taken over; ``proven_at`` says since when.
+        """Prove by an append that no other process has taken over; updates ``proven_at``.
 
-        The fence record is appended once more, so tables do not see it. Raises what ``append``
+        It appends the fence record once more, which tables do not see. Raises what ``append``
         raises.
         """
 
     def release(self) -> None:
-        """Give the partition up and say so in the log. Does nothing without a fence.
+        """Release the partition, with a record in the log. Does nothing without a fence.
 
-        Raises what ``append`` raises; the fence is gone in any case.
+        Raises what ``append`` raises; the fence is dropped in any case.
         """
 
     def close(self) -> None:
-        """Free everything; nothing is said in the log. Idempotent."""
+        """Free all resources without writing to the log; idempotent."""

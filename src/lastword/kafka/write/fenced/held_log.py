@@ -1,4 +1,4 @@
-"""What both ways to append under a fence share: who holds it, since when, and what was proven."""
+"""What both implementations share: the holder, the fence, and the time of the last proof."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TIMEOUT_S = 30.0
 class Taken(NamedTuple):
     """A transactional id that was taken over.
 
-    ``known_here`` says that the leader of the partition knows the producer id: then it has
-    fenced here before, and every earlier holder has it, too.
+    ``known_here`` says that the leader of the partition knows the producer id. Then this id was
+    used to fence here before, and every earlier holder had it as well.
     """
 
     holder: Holder
@@ -41,7 +41,7 @@ class Taken(NamedTuple):
 class HeldLog(ABC):
     """A ``FencedLog`` on top of a way to send a batch.
 
-    A way that cannot go on after an error calls ``_drop``; then there is no fence any more.
+    A subclass that cannot continue after an error calls ``_drop``, which drops the fence.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class HeldLog(ABC):
 
     @property
     def fence(self) -> Fence | None:
-        """What the last take-over established; None if only another one can go on from here."""
+        """The fence of the last take-over; None if the next step must be a take-over."""
         return self._fence
 
     @property
@@ -90,7 +90,7 @@ class HeldLog(ABC):
         except (IndeterminateError, WriteFailedError) as error:
             self._drop()
             raise ConnectionFailedError(
-                f"{self._place} could not be taken over: {error}", hint="take it over again"
+                f"could not take over {self._place}: {error}", hint="take it over again"
             ) from error
         except BaseException:
             self._drop()
@@ -109,13 +109,13 @@ class HeldLog(ABC):
         return self._send_proving(records, self._clock.monotonic() + self._timeout_s)
 
     def prove(self) -> None:
-        """Append the fence record once more: if that is acknowledged, the fence still holds."""
+        """Append the fence record once more: an acknowledgement proves that the fence holds."""
         if self._fence is None:
             raise not_held(self._place)
         self._send_proving([fence_write(self._held)], self._clock.monotonic() + self._timeout_s)
 
     def release(self) -> None:
-        """Append a fence record that says so, and hold nothing any more."""
+        """Append a record that releases the partition, and drop the fence."""
         if self._fence is None:
             return
         last = fence_write(msgspec.structs.replace(self._held, released=True))
@@ -129,7 +129,7 @@ class HeldLog(ABC):
         self._drop()
 
     def after_fork(self) -> None:
-        """The child holds nothing: the fence is the parent's."""
+        """Drop the fence in a forked child: it belongs to the parent."""
         self._abandon()
         self._fence = None
 
@@ -143,13 +143,13 @@ class HeldLog(ABC):
         return max(0.0, deadline - self._clock.monotonic())
 
     def _drop(self) -> None:
-        """Hold nothing any more, and free what the way uses."""
+        """Drop the fence, and free the resources of the subclass."""
         self._fence = None
         self._free()
 
     @abstractmethod
     def _check_fence(self, deadline: float) -> None:
-        """Make sure that the fence holds, now that its record is in the log."""
+        """Check that the fence holds, now that its record is in the log."""
 
     @abstractmethod
     def renew(self) -> None:
@@ -161,12 +161,12 @@ class HeldLog(ABC):
 
     @abstractmethod
     def _send(self, records: Sequence[Write], deadline: float) -> list[int]:
-        """What ``append`` promises, for records that were checked."""
+        """Do what ``append`` promises, for records that were checked."""
 
     @abstractmethod
     def _free(self) -> None:
-        """Free what ``_init`` made; idempotent."""
+        """Free what ``_init`` created; idempotent."""
 
     @abstractmethod
     def _abandon(self) -> None:
-        """Forget it in a forked child, where it cannot be freed."""
+        """Forget the resources in a forked child, where they cannot be freed."""

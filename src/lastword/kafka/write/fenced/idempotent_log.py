@@ -1,11 +1,11 @@
 """Appends under a fence without transactions: one request per batch.
 
-The transactional id serves as a fence only. Batches are those of an idempotent producer, sent with
-the producer id and the epoch that a take-over of that id gave. The leader of a partition refuses
-batches of an older epoch than it has seen, and the fence record shows it the new one.
+The transactional id serves only as a fence. Batches are those of an idempotent producer, with the
+producer id and the epoch from the take-over. The leader of a partition rejects batches with an
+older epoch than it has seen, and the fence record tells it the new epoch.
 
-The broker does not promise to keep that up for ever: it forgets producer ids that write nothing.
-So the fence is renewed every six hours, and not trusted after twelve.
+The broker does not guarantee this for ever: it forgets producer ids that write nothing. So the
+fence is renewed every six hours, and not trusted after twelve.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from lastword.records import Write
 log = logging.getLogger(__name__)
 
 RENEWED_S = 6 * 3600.0
-"""How old a fence becomes before it is renewed."""
-_SEQUENCE_MASK = 0x7FFF_FFFF  # Kafka begins with 0 again after the largest int32
+"""The age at which a fence is renewed."""
+_SEQUENCE_MASK = 0x7FFF_FFFF  # Kafka restarts at 0 after the largest int32
 
 MakeWire = Callable[[Connection, str, int, str, Clock], PartitionWire]
 
@@ -55,8 +55,8 @@ MakeWire = Callable[[Connection, str, int, str, Clock], PartitionWire]
 class IdempotentLog(HeldLog):
     """A ``FencedLog`` of plain idempotent batches.
 
-    The first take-over tries whether the leader keeps the fence: it must refuse a batch of the
-    epoch before. Else it raises FenceNotKeptError.
+    The first take-over tests whether the leader keeps the fence: it must reject a batch of the
+    previous epoch. Otherwise it raises FenceNotKeptError.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class IdempotentLog(HeldLog):
         self._tested = False
 
     def renew(self) -> None:
-        """Take the next epoch if the last one is six hours old.
+        """Take the next epoch if the current one is six hours old.
 
-        Without an answer the fence stays as it is, and the next call tries again.
+        If the cluster does not answer, the fence stays as it is, and the next call tries again.
         """
         wire = self._wire
         if self._fence is None or wire is None or self._age() < RENEWED_S:
@@ -93,7 +93,7 @@ class IdempotentLog(HeldLog):
         try:
             self._take_epoch(wire, deadline, self._holder)
         except ConnectionFailedError as error:
-            log.warning("%s: the fence could not be renewed yet: %s", self._place, error)
+            log.warning("%s: could not renew the fence yet: %s", self._place, error)
             return
         except BaseException:
             self._drop()
@@ -106,7 +106,7 @@ class IdempotentLog(HeldLog):
             (offset,) = self._send_proving([fence_write(self._held)], deadline)
         except (IndeterminateError, InvalidRecordError) as error:
             self._drop()
-            raise not_written(self._place, f"the fence could not be renewed: {error}") from error
+            raise not_written(self._place, f"could not renew the fence: {error}") from error
         self._fence = Fence(offset, *holder)
 
     # -- taking over -------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class IdempotentLog(HeldLog):
         wire.connect(deadline)
         self._take_epoch(wire, deadline, NO_HOLDER)
         if self._holder.epoch == 0 and not self._tested:
-            self._take_epoch(wire, deadline, NO_HOLDER)  # so that there is an older one to try
+            self._take_epoch(wire, deadline, NO_HOLDER)  # so that there is an older epoch to test
         return Taken(self._holder, wire.knows(self._holder.producer_id, deadline))
 
     def _take_epoch(self, wire: PartitionWire, deadline: float, current: Holder) -> None:
@@ -128,11 +128,11 @@ class IdempotentLog(HeldLog):
         except FencedError as error:
             raise fenced(self._place, str(error)) from error
         if current is not NO_HOLDER and taken.producer_id != current.producer_id:
-            raise fenced(self._place, "its transactional id was forgotten")
+            raise fenced(self._place, "the cluster has forgotten its transactional id")
         self._holder, self._sequence, self._taken_at = taken, 0, started
 
     def _check_fence(self, deadline: float) -> None:
-        """A batch of the epoch before: if it were accepted, it would say the same once more."""
+        """Send a batch of the previous epoch; if it were accepted, it would change nothing."""
         if self._tested or self._wire is None:
             return
         older = Holder(self._holder.producer_id, self._holder.epoch - 1)
@@ -155,7 +155,7 @@ class IdempotentLog(HeldLog):
         try:
             verdict = send_until_settled(wire, batch, deadline, self._clock)
         except BaseException:
-            # Another batch with this sequence number might be taken for this one.
+            # The leader could mistake another batch with this sequence number for this one.
             self._drop()
             raise
         if verdict.meaning is not Meaning.WRITTEN:
@@ -164,7 +164,7 @@ class IdempotentLog(HeldLog):
         return list(range(verdict.offset, verdict.offset + len(records)))
 
     def _failure(self, verdict: Verdict) -> WriteError:
-        """The error to raise; whatever leaves the sequence of batches open ends the fence."""
+        """The error to raise; one that leaves the sequence number unknown drops the fence."""
         meaning, reason = verdict.meaning, verdict.reason
         if verdict.may_be_written:
             self._drop()
@@ -178,8 +178,8 @@ class IdempotentLog(HeldLog):
             return too_large(self._place, self._topic, reason)
         if meaning is Meaning.INVALID:
             return InvalidRecordError(
-                f"{self._place} does not take the records: {reason}",
-                hint="correct them by what the settings of the topic allow",
+                f"{self._place} rejects the records: {reason}",
+                hint="make them fit the settings of the topic",
             )
         return not_written(self._place, reason)
 

@@ -1,4 +1,4 @@
-"""Chooses the way in which a partition is appended to under its fence."""
+"""Chooses the implementation for fenced appends to a partition."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def open_fenced_log(
     timeout_s: float = TIMEOUT_S,
     clock: Clock = SYSTEM_CLOCK,
 ) -> FencedLog:
-    """A log that holds nothing yet; connects to nothing.
+    """Create a log that holds no fence yet; does not connect.
 
-    ``batch_bytes`` must not be more than the topic's ``max.message.bytes``. ``timeout_s`` limits
-    each call.
+    ``batch_bytes`` must not exceed the topic's ``max.message.bytes``. ``timeout_s`` limits each
+    call.
     """
-    # Loaded only here: kafka-python takes a quarter of a second.
+    # Imported only here: loading kafka-python takes a quarter of a second.
     from lastword.kafka.write.fenced.idempotent_log import IdempotentLog  # noqa: PLC0415
 
     place = connection, topic, partition, transactional_id
@@ -44,7 +44,7 @@ def open_fenced_log(
 
 
 class FirstThatHolds:
-    """The fast way where the leader keeps the fence, else the one that needs nothing of it."""
+    """The fast implementation if the leader keeps the fence, else the transactional one."""
 
     def __init__(self, fast: FencedLog, make_other: Callable[[], FencedLog]) -> None:
         self._log = fast
@@ -52,7 +52,7 @@ class FirstThatHolds:
 
     @property
     def fence(self) -> Fence | None:
-        """What the last take-over established."""
+        """The fence of the last take-over."""
         return self._log.fence
 
     @property
@@ -61,11 +61,11 @@ class FirstThatHolds:
         return self._log.proven_at
 
     def take_over(self, note: FenceNote) -> Fence:
-        """Fence every earlier holder; choose the way at the first one."""
+        """Fence every earlier holder; the first take-over chooses the implementation."""
         try:
             return self._log.take_over(note)
         except FenceNotKeptError as error:
-            log.warning("batches are appended in transactions, which is slower: %s", error)
+            log.warning("falling back to transactions, which are slower: %s", error)
             self._log.close()
             self._log = self._make_other()
         return self._log.take_over(note)
@@ -79,11 +79,11 @@ class FirstThatHolds:
         self._log.renew()
 
     def prove(self) -> None:
-        """Prove by an append that nobody else has taken over."""
+        """Prove by an append that no other process has taken over."""
         self._log.prove()
 
     def release(self) -> None:
-        """Give the partition up and say so in the log."""
+        """Release the partition, with a record in the log."""
         self._log.release()
 
     def close(self) -> None:

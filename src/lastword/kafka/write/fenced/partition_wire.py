@@ -1,7 +1,7 @@
 """Requests about one partition and one transactional id, over kafka-python's client.
 
-Connections, TLS, SASL and the search for leaders are the library's. Its event loop runs in the
-thread that asks, so an append costs no switch of threads.
+The library does connections, TLS, SASL and the lookup of leaders. Its event loop runs in the
+calling thread, so an append needs no thread switch.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ with kafka_python_imported():
     from kafka.protocol.metadata import FindCoordinatorRequest
     from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
 
-_TRANSACTION = 1  # the kind of coordinator
-_TRANSACTION_TIMEOUT_MS = 60_000  # of transactions that are never begun
+_TRANSACTION = 1  # the coordinator type
+_TRANSACTION_TIMEOUT_MS = 60_000  # required, although no transaction is ever begun
 _AGAIN_S = 0.01
 _IDLE_S = 1.0
 _GRACE_MS = 1_000
@@ -43,10 +43,10 @@ NO_HOLDER = Holder(-1, -1)
 
 
 class PartitionWire:
-    """Asks the leader of a partition and the coordinator of a transactional id.
+    """Sends requests to the leader of a partition and the coordinator of a transactional id.
 
-    One thread uses it. Each call returns or raises by its deadline, a time of the clock's
-    ``monotonic``. Making one connects to nothing.
+    Used by one thread. Each call returns or raises by its deadline, in the clock's ``monotonic``
+    time. The constructor does not connect.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class PartitionWire:
             raise self._failure(error) from error
         if partition not in (self._cluster.partitions_for_topic(topic) or ()):
             raise TopicNotFoundError(
-                f"there is no topic {topic!r} with a partition {partition} at {self._servers}",
-                hint=f"see what there is: lastword topic describe {topic}",
+                f"the topic {topic!r} with partition {partition} does not exist at {self._servers}",
+                hint=f"check it with: lastword topic describe {topic}",
             )
 
     def init(self, deadline: float, current: Holder = NO_HOLDER) -> Holder:
-        """Take over the transactional id, aborting a transaction that is open.
+        """Take over the transactional id; the coordinator aborts an open transaction.
 
-        With a ``current`` holder only if nobody else did meanwhile; else raises FencedError.
+        With a ``current`` holder it succeeds only if that one still holds the id; else FencedError.
         """
         while True:
             try:
@@ -104,10 +104,10 @@ class PartitionWire:
                     self._clock.sleep(_AGAIN_S)
                 else:
                     self._coordinator = None
-                    self.find_leader(deadline)  # which shows new brokers, too
+                    self.find_leader(deadline)  # also discovers new brokers
 
     def knows(self, producer_id: int, deadline: float) -> bool:
-        """Whether the leader knows this producer id in this partition."""
+        """Whether the leader has state of this producer id for the partition."""
         topic = DescribeProducersRequest.TopicRequest(
             name=self._place.topic, partition_indexes=[self._place.partition]
         )
@@ -124,7 +124,7 @@ class PartitionWire:
                 return any(each.producer_id == producer_id for each in found.active_producers)
 
     def produce(self, batch: bytes, deadline: float) -> Answer:
-        """Have the leader append an encoded batch, acknowledged by all replicas in sync.
+        """Send an encoded batch to the leader, with acks from all in-sync replicas.
 
         Raises NotSentError or NoAnswerError.
         """
@@ -135,7 +135,7 @@ class PartitionWire:
         answer = leader.send_request(
             _produce_request(self._place, batch, waits_ms), request_timeout_ms=waits_ms
         )
-        # The request's own timer closes the connection, so that nothing is answered later.
+        # The request's timeout closes the connection, so no late answer arrives.
         self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
         self._used_at = self._clock.monotonic()
         if not answer.is_done:
@@ -149,7 +149,7 @@ class PartitionWire:
         return Answer(found.error_code, found.base_offset)
 
     def find_leader(self, deadline: float) -> None:
-        """Ask the cluster who leads the partition, after a moment; no answer is no error."""
+        """Look up the leader of the partition, after a short pause; errors are ignored."""
         self._clock.sleep(min(_AGAIN_S, self._left_ms(deadline) / 1000))
         try:
             self._run(self._cluster.refresh_metadata, deadline)
@@ -175,9 +175,10 @@ class PartitionWire:
         response = self._ask(request, self._coordinator, deadline)
         _raise_for(response.error_code)
         if response.producer_id < 0 or response.producer_epoch < 0:
-            # Batches of the producer id -1 would be accepted, and not be fenced by anybody.
+            # The broker would accept batches of producer id -1 without any fencing.
             raise ConnectionFailedError(
-                f"the cluster gave {self._transactional_id!r} no producer id", hint="try again"
+                f"the cluster assigned no producer id to {self._transactional_id!r}",
+                hint="try again",
             )
         return Holder(response.producer_id, response.producer_epoch)
 
@@ -190,11 +191,11 @@ class PartitionWire:
         return int(found.node_id)
 
     def _ask(self, request: Any, node: int | None, deadline: float) -> Any:
-        """The answer of a node, or of any one."""
+        """Send a request to a node, or to any node, and return the answer."""
         return self._run(self._manager.send, deadline, request, node)
 
     def _run(self, call: Any, deadline: float, *arguments: Any) -> Any:
-        """Raises KafkaTimeoutError, which is retriable, when there is no answer in time."""
+        """Run a call; raises KafkaTimeoutError, which is retriable, after the deadline."""
         asked = self._manager.call_soon(call, *arguments)
         self._net.poll(timeout_ms=self._left_ms(deadline), future=asked)
         if not asked.is_done:
@@ -204,21 +205,21 @@ class PartitionWire:
         return asked.value
 
     def _leader(self, deadline: float) -> Any:
-        """A connection to the leader, ready to be used."""
+        """A ready connection to the leader."""
         if self._clock.monotonic() - self._used_at > _IDLE_S:
             self._net.poll(timeout_ms=0)  # the broker may have closed it meanwhile
         try:
             found = self._manager.get_connection(self._cluster.leader_for_partition(self._place))
         except errors.KafkaError as error:
-            raise NotSentError(f"no connection to the leader: {error}") from error
+            raise NotSentError(f"cannot connect to the leader: {error}") from error
         if not found.connected:
             self._net.poll(timeout_ms=self._left_ms(deadline), future=found.init_future)
         if not found.connected:
-            raise NotSentError(f"no connection to the leader: {found.init_future.exception}")
+            raise NotSentError(f"cannot connect to the leader: {found.init_future.exception}")
         return found
 
     def _raise_unless_another_try(self, error: Any, deadline: float) -> None:
-        """A broker that the client does not know yet is found by asking again, too."""
+        """Retry also for a broker that the client does not know yet."""
         hopeful = error.retriable or isinstance(error, errors.UnknownBrokerIdError)
         if not hopeful or not self._left_ms(deadline):
             raise self._failure(error) from error
@@ -240,7 +241,7 @@ def _produce_request(place: Any, batch: bytes, waits_ms: int) -> Any:
         timeout_ms=waits_ms,
         topic_data=[data(name=place.topic, partition_data=[rows])],
         min_version=3,
-        max_version=9,  # as kafka-python's own producer; later ones name topics by their ids
+        max_version=9,  # like kafka-python's own producer; later versions use topic ids
     )
 
 

@@ -1,8 +1,8 @@
-"""What a take-over does about a holder with another producer id: nothing fences that one.
+"""Handles an earlier holder with another producer id, which a take-over cannot fence.
 
-The coordinator forgets a transactional id that nobody took over for long (seven days, by default)
-and gives the next one another producer id. A leader compares epochs of one producer id only. So
-the earlier holder must have given up by itself, which it does when its fence is old.
+The coordinator forgets a transactional id that was unused for long (seven days by default) and
+then assigns another producer id. A leader compares epochs only within one producer id. So the
+earlier holder must have stopped by itself, which it does once its fence is too old.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lastword.records import FENCE_KEY, Record
 TRUSTED_S = 12 * 3600.0
 """How long a holder trusts its fence without renewing it."""
 FORGOTTEN_S = TRUSTED_S + 3600.0
-"""How old the last fence record must be before another producer id follows: an hour more, for
-the record has the time of another machine."""
+"""The age that the last fence record must have before another producer id follows: an hour
+more, because its timestamp is from another machine."""
 
 
 def refuse_foreign_fence(
@@ -37,15 +37,15 @@ def refuse_foreign_fence(
     raise FencedError(
         f"{topic}, partition {partition} cannot be fenced against {said.instance}, which held it "
         f"with producer id {said.producer_id}: the cluster has forgotten that id",
-        hint=f"take it over after {free_at:%Y-%m-%d %H:%M} UTC; sooner only if that process is "
-        f"certain to be gone: then write a tombstone for the key {FENCE_KEY!r} to the partition",
+        hint=f"take it over after {free_at:%Y-%m-%d %H:%M} UTC; earlier only if that process is "
+        f"certainly gone: then write a tombstone for the key {FENCE_KEY!r} to the partition",
     )
 
 
 def _last_fence(
     connection: Connection, topic: str, partition: int, *, since_ms: int
 ) -> Record | None:
-    """The last fence record in the log, unless it is older than that."""
+    """The last fence record in the log, unless it is too old to matter."""
     with Admin(connection) as admin:
         ends = admin.stable_offsets(topic, [partition])
         start = admin.offsets_since(topic, ends, since_ms)[partition]

@@ -14,16 +14,16 @@ with kafka_python_imported():
 
 _MAGIC = 2
 _LZ4 = DefaultRecordBatchBuilder.CODEC_LZ4 if has_lz4() else DefaultRecordBatchBuilder.CODEC_NONE
-_NO_LIMIT = 1 << 31  # the topic's limit decides, and it is about what compression leaves
+_NO_LIMIT = 1 << 31  # the topic's limit applies, and it counts compressed bytes
 
 
 def encode_batch(
     records: Sequence[Write], holder: Holder, sequence: int, timestamp_ms: int
 ) -> bytes:
-    """One batch of ``holder`` whose first record has this sequence number.
+    """Encode one batch of ``holder`` that starts with this sequence number.
 
-    ``timestamp_ms`` is that of records without one. The builder sends a batch uncompressed that
-    would not become smaller.
+    Records without a timestamp get ``timestamp_ms``. A batch that compression would not shrink is
+    sent uncompressed.
     """
     batch = DefaultRecordBatchBuilder(_MAGIC, _LZ4, False, *holder, sequence, _NO_LIMIT)
     append = batch.append

@@ -1,7 +1,7 @@
-"""Sends one batch until its fate is settled or time is up: always the same bytes.
+"""Sends one batch until its outcome is known or time is up: always the same bytes.
 
-A leader that has the batch already answers with its first offset, so a lost answer is made good by
-asking again.
+A leader that already has the batch answers with its first offset, so after a lost answer the batch
+is sent again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lastword.kafka.write.fenced.answers import Meaning, describe, meaning_of
 
 
 class Answer(NamedTuple):
-    """What the leader says to a batch: 0 and the offset of its first record, or an error code."""
+    """The leader's answer to a batch: 0 and the offset of its first record, or an error code."""
 
     code: int
     offset: int
@@ -24,21 +24,21 @@ class NotSentError(Exception):
 
 
 class NoAnswerError(Exception):
-    """The batch may have left this process, and nobody answered."""
+    """The batch may have left this process, but there was no answer."""
 
 
 class Wire(Protocol):
-    """The way to the leader."""
+    """Sends batches to the leader."""
 
     def produce(self, batch: bytes, deadline: float) -> Answer:
-        """Have the batch appended. Raises NotSentError or NoAnswerError."""
+        """Send the batch to the leader. Raises NotSentError or NoAnswerError."""
 
     def find_leader(self, deadline: float) -> None:
-        """Look for another leader, after a moment."""
+        """Look up the leader again, after a short pause."""
 
 
 class Verdict(NamedTuple):
-    """What became of a batch. A refusal is definite only if no earlier try may have succeeded."""
+    """The outcome of a batch. A rejection is definite only if no earlier try may have worked."""
 
     meaning: Meaning
     reason: str
@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
 
 
 def send_until_settled(wire: Wire, batch: bytes, deadline: float, clock: Clock) -> Verdict:
-    """Send a batch; NOT_YET or UNSURE only if time is up."""
+    """Send a batch; NOT_YET or UNSURE only if time ran out."""
     unsure = False
     while True:
         try:

@@ -1,8 +1,8 @@
 """Appends under a fence with librdkafka: one transaction per batch.
 
-Slower than appending plainly, but every broker with transactions refuses what a deposed holder
-sends. After an error that may leave a transaction open, the producer is thrown away and the next
-take-over ends the transaction.
+Slower than plain batches, but every broker with transactions rejects what a deposed holder sends.
+After an error that may leave a transaction open, the producer is discarded, and the next take-over
+ends the transaction.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _FENCED = frozenset(
 )
 _TOO_LARGE = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE))
 _BATCH_HEADER_BYTES = 61
-_OVERHEAD_BYTES = 32  # lengths, attributes and differences, at their longest
+_OVERHEAD_BYTES = 32  # lengths, attributes and deltas at their maximum
 
 
 class TransactionalLog(HeldLog):
     """A ``FencedLog`` of one transaction per batch.
 
-    ``batch_bytes`` must not be more than the topic's ``max.message.bytes``. No record may be
-    larger, and that is before compression.
+    ``batch_bytes`` must not exceed the topic's ``max.message.bytes``. No single record may be
+    larger, before compression.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TransactionalLog(HeldLog):
         timeout_ms = int(timeout_s * 1000)
         settings = connection.librdkafka()
         self._settings = settings | {
-            # The client refuses to wait longer for one answer than for a whole transaction.
+            # librdkafka does not allow a request timeout longer than the transaction timeout.
             "socket.timeout.ms": min(int(settings["socket.timeout.ms"]), timeout_ms),
             "transactional.id": transactional_id,
             "transaction.timeout.ms": timeout_ms,
@@ -70,12 +70,12 @@ class TransactionalLog(HeldLog):
             "compression.type": "lz4",
             "linger.ms": 0,
             "batch.size": batch_bytes,
-            "message.max.bytes": 128 << 20,  # the topic's limit decides, not this client's
+            "message.max.bytes": 128 << 20,  # the topic's limit applies, not the client's
         }
         self._client: Transactions | None = None
 
     def renew(self) -> None:
-        """Nothing to do: a coordinator that forgot the id refuses its holder's transactions."""
+        """Do nothing: a coordinator that forgot the id rejects its holder's transactions."""
 
     def _init(self, deadline: float) -> Taken:
         self._client = client = Transactions(self._settings, self._topic, self._partition)
@@ -83,20 +83,20 @@ class TransactionalLog(HeldLog):
             client.init(lambda: self._left(deadline))
         except CallError as raised:
             raise self._why_not_taken_over(raised.error) from raised
-        # Whoever takes over after this fences our first append: so what it says is about us.
+        # A later take-over would fence our first append, so until then the answer is about us.
         producer_id, epoch, known = holder_of(
             self._connection, self._transactional_id, self._topic, self._partition
         )
         return Taken(Holder(producer_id, epoch), known)
 
     def _check_fence(self, deadline: float) -> None:
-        """Nothing to do: that a new holder fences the old ones is what transactions promise."""
+        """Do nothing: transactions guarantee that a new holder fences the old ones."""
 
     def _send(self, records: Sequence[Write], deadline: float) -> list[int]:
         client = self._client
         if client is None:
             raise not_held(self._place)
-        # Checked here: after the broker's refusal the place would have to be taken over again.
+        # Checked here: after a rejection by the broker the partition must be taken over again.
         if (size := max(map(_size, records))) > self._batch_bytes:
             raise too_large(self._place, self._topic, f"a record of {size} bytes")
         try:
@@ -107,13 +107,13 @@ class TransactionalLog(HeldLog):
         try:
             client.commit(lambda: self._left(deadline))
         except CallError as raised:
-            # The commit may have been carried out before its answer, or a second try, failed.
+            # The commit may have succeeded although its answer, or a retry, failed.
             self._drop()
             raise unknown(self._place, str(raised)) from raised
         return offsets
 
     def _why_not_written(self, error: KafkaError) -> WriteError:
-        """Without a commit it is certain that the records are not visible, and never will be."""
+        """Without a commit the records are certainly invisible, now and later."""
         if error.code() in _FENCED:
             return fenced(self._place, error.str())
         if error.code() in _TOO_LARGE:
@@ -139,7 +139,7 @@ class TransactionalLog(HeldLog):
 
 
 def _size(record: Write) -> int:
-    """At most how many bytes a record takes in a batch of its own."""
+    """The maximum size of a record in a batch of its own."""
     headers = sum(
         _OVERHEAD_BYTES + len(name) * 4 + len(value or b"") for name, value in record.headers
     )

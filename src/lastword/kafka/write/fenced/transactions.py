@@ -1,4 +1,4 @@
-"""librdkafka's transactions into one partition, every call with a deadline."""
+"""librdkafka's transactions for one partition, each call with a deadline."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SecondsLeft = Callable[[], float]
 
 _ROOM_S = 0.05
 _POLL_S = 0.1
-# Reports of records that were given up because of another one say nothing about the reason.
+# Delivery reports of records purged because of another record do not tell the reason.
 _CONSEQUENCES = frozenset((KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE))
 
 
 class CallError(Exception):
-    """A call of the client failed with ``error``."""
+    """A call to librdkafka failed with ``error``."""
 
     def __init__(self, error: KafkaError) -> None:
         super().__init__(error.str())
@@ -29,9 +29,9 @@ class CallError(Exception):
 class Transactions:
     """One producer with a transactional id.
 
-    A call that fails raises CallError, and the producer is of no use any more: after an aborted
-    transaction librdkafka 2.16 was seen to skip sequence numbers, so there is no abort here. The
-    next one to ``init`` the id ends what is open.
+    After a CallError the producer is unusable: librdkafka 2.16 was seen to skip sequence numbers
+    after an aborted transaction, so this class never aborts. The next ``init`` of the id ends the
+    open transaction.
     """
 
     def __init__(self, settings: Mapping[str, Any], topic: str, partition: int) -> None:
@@ -39,7 +39,7 @@ class Transactions:
         self._producer = Producer(dict(settings))
 
     def init(self, left: SecondsLeft) -> None:
-        """End what an earlier holder of the id left open, and fence it."""
+        """Fence the earlier holder of the id, and end its open transaction."""
         for _ in range(2):  # it connects twice: told to begin in between, it waits for 500 ms
             topics = self._call(lambda: self._producer.list_topics(self._topic, left())).topics
         found = topics[self._topic]
@@ -50,7 +50,7 @@ class Transactions:
         self._call(lambda: self._producer.init_transactions(left()))
 
     def send(self, records: Sequence[Write], left: SecondsLeft) -> list[int]:
-        """Begin a transaction and have every record acknowledged; their offsets."""
+        """Begin a transaction and wait until every record is acknowledged; returns the offsets."""
         self._call(self._producer.begin_transaction)
         offsets: list[int] = []
         errors: list[KafkaError] = []
@@ -63,7 +63,7 @@ class Transactions:
 
         for record in records:
             self._produce(record, on_delivery, left)
-        # Not flush(): once one record has failed, the others are kept until their time is over.
+        # Not flush(): after one record failed, it keeps the others until their timeout.
         while len(offsets) < len(records) and not errors and left():
             self._call(lambda: self._producer.poll(min(left(), _POLL_S)))
         if errors:
@@ -73,7 +73,7 @@ class Transactions:
         return offsets
 
     def commit(self, left: SecondsLeft) -> None:
-        """Make them visible. After an error nobody knows whether they are."""
+        """Commit the transaction. After an error its outcome is unknown."""
         self._call(lambda: self._producer.commit_transaction(left()))
 
     def _produce(self, record: Write, on_delivery: Any, left: SecondsLeft) -> None:
