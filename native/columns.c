@@ -23,6 +23,7 @@ int columns_make(columns_t *columns, size_t count, size_t data_size) {
     columns->key_sizes = malloc(room * sizeof *columns->key_sizes);
     columns->value_sizes = malloc(room * sizeof *columns->value_sizes);
     columns->starts = malloc(room * sizeof *columns->starts);
+    columns->requests = NULL;
     columns->data = malloc(data_size ? data_size : 1);
     if (columns->offsets && columns->timestamps && columns->key_sizes && columns->value_sizes && columns->starts &&
         columns->data)
@@ -37,6 +38,7 @@ void columns_free(columns_t *columns) {
     free(columns->key_sizes);
     free(columns->value_sizes);
     free(columns->starts);
+    free(columns->requests);
     free(columns->data);
     memset(columns, 0, sizeof *columns);
 }
@@ -57,6 +59,14 @@ void columns_add(columns_t *columns, columns_fill_t *fill, int64_t offset, int64
         memcpy(columns->data + fill->used, value, value_size);
         fill->used += value_size;
     }
+}
+
+int columns_mark(columns_t *columns, size_t i, const void *request_id) {
+    if (!columns->requests) columns->requests = calloc(columns->count, sizeof *columns->requests);
+    if (!columns->requests) return 0;
+    columns->requests[i].there = 1;
+    memcpy(columns->requests[i].id, request_id, REQUEST_BYTES);
+    return 1;
 }
 
 static const char *key_at(const columns_t *columns, size_t i) { return columns->data + columns->starts[i]; }
@@ -121,6 +131,24 @@ static int fill_from_lists(columns_t *columns, PyObject *keys, PyObject *values,
     return 0;
 }
 
+static int mark_from_list(columns_t *columns, PyObject *requests) {
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)columns->count; i++) {
+        char *id;
+        Py_ssize_t size;
+        if (bytes_in_list(requests, i, &id, &size)) return -1;
+        if (!id) continue;
+        if (size != REQUEST_BYTES) {
+            PyErr_Format(PyExc_ValueError, "a request id has %d bytes", REQUEST_BYTES);
+            return -1;
+        }
+        if (!columns_mark(columns, (size_t)i, id)) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int size_of_lists(PyObject *keys, PyObject *values, Py_ssize_t count, size_t *total) {
     char *data;
     Py_ssize_t size;
@@ -134,7 +162,7 @@ static int size_of_lists(PyObject *keys, PyObject *values, Py_ssize_t count, siz
 }
 
 static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    PyObject *keys, *values, *offsets, *times, *headers, *unreadable;
+    PyObject *keys, *values, *offsets, *times, *headers, *unreadable, *requests;
     columns_t columns;
     size_t total = 0;
     memset(&columns, 0, sizeof columns);
@@ -143,11 +171,13 @@ static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         return NULL;
     }
     int partition, epoch;
-    if (!PyArg_ParseTuple(args, "iiO!O!O!O!OO!", &partition, &epoch, &PyList_Type, &keys, &PyList_Type, &values,
-                          &PyList_Type, &offsets, &PyList_Type, &times, &headers, &PyList_Type, &unreadable))
+    if (!PyArg_ParseTuple(args, "iiO!O!O!O!OO!O!", &partition, &epoch, &PyList_Type, &keys, &PyList_Type, &values,
+                          &PyList_Type, &offsets, &PyList_Type, &times, &headers, &PyList_Type, &unreadable,
+                          &PyList_Type, &requests))
         return NULL;
     Py_ssize_t count = PyList_Size(keys);
     if (PyList_Size(values) != count || PyList_Size(offsets) != count || PyList_Size(times) != count ||
+        PyList_Size(requests) != count ||
         (headers != Py_None && (!PyList_Check(headers) || PyList_Size(headers) != count))) {
         PyErr_SetString(PyExc_ValueError, "columns of different lengths");
         return NULL;
@@ -156,7 +186,7 @@ static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     if (!columns_make(&columns, (size_t)count, total)) return PyErr_NoMemory();
     columns.partition = partition;
     columns.leader_epoch = epoch;
-    if (fill_from_lists(&columns, keys, values, offsets, times)) {
+    if (fill_from_lists(&columns, keys, values, offsets, times) || mark_from_list(&columns, requests)) {
         columns_free(&columns);
         return NULL;
     }
@@ -207,6 +237,41 @@ static PyObject *columns_offsets(Columns *self, PyObject *nothing) {
 static PyObject *columns_timestamps(Columns *self, PyObject *nothing) {
     (void)nothing;
     return numbers(&self->columns, self->columns.timestamps);
+}
+
+/* A list of request ids and None, or None where no record has one. */
+static PyObject *columns_requests(Columns *self, PyObject *nothing) {
+    (void)nothing;
+    const columns_t *columns = &self->columns;
+    if (!columns->requests) Py_RETURN_NONE;
+    PyObject *list = PyList_New((Py_ssize_t)columns->count);
+    for (size_t i = 0; list && i < columns->count; i++) {
+        const request_t *request = &columns->requests[i];
+        PyObject *item = Py_None;
+        if (request->there)
+            item = PyBytes_FromStringAndSize(request->id, REQUEST_BYTES);
+        else
+            Py_INCREF(item);
+        if (!item)
+            Py_CLEAR(list);
+        else
+            PyList_SetItem(list, (Py_ssize_t)i, item);
+    }
+    return list;
+}
+
+/* How many records have no request id, those with the reserved key apart. */
+static PyObject *columns_unrequested(Columns *self, PyObject *args) {
+    const columns_t *columns = &self->columns;
+    const char *reserved;
+    Py_ssize_t size;
+    long long count = 0;
+    if (!PyArg_ParseTuple(args, "y#", &reserved, &size)) return NULL;
+    for (size_t i = 0; i < columns->count; i++) {
+        if (columns->requests && columns->requests[i].there) continue;
+        count += columns->key_sizes[i] != size || memcmp(key_at(columns, i), reserved, (size_t)size);
+    }
+    return PyLong_FromLongLong(count);
 }
 
 /* -- rows --------------------------------------------------------------------------------- */
@@ -349,6 +414,8 @@ static PyMethodDef methods[] = {
     {"values", (PyCFunction)columns_values, METH_NOARGS, "The values, None for tombstones."},
     {"offsets", (PyCFunction)columns_offsets, METH_NOARGS, "The offsets, 8 bytes each, of this machine."},
     {"timestamps", (PyCFunction)columns_timestamps, METH_NOARGS, "The timestamps likewise."},
+    {"requests", (PyCFunction)columns_requests, METH_NOARGS, "The request ids, or None when no record has one."},
+    {"unrequested", (PyCFunction)columns_unrequested, METH_VARARGS, "(reserved key) -> records without a request id"},
     {"rows", (PyCFunction)columns_rows, METH_VARARGS,
      "(format, partitions, suffix, empty_keys, reserved key) -> puts, deletes, keyless, misplaced"},
     {NULL, NULL, 0, NULL},
@@ -359,7 +426,7 @@ static PyGetSetDef attributes[] = {
     {"leader_epoch", (getter)get_leader_epoch, NULL, "That of the last record, or -1.", NULL},
     {"size_bytes", (getter)get_size_bytes, NULL, "The bytes of all keys and values.", NULL},
     {"last_offset", (getter)get_last_offset, NULL, "That of the last record, or -1.", NULL},
-    {"headers", (getter)get_headers, NULL, "A list of tuples and None; None when no record has any.", NULL},
+    {"headers", (getter)get_headers, NULL, "A list of tuples and None, without those of requests(); or None.", NULL},
     {"unreadable", (getter)get_unreadable, NULL, "Offsets of records whose headers were left out.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -9,6 +9,15 @@
 
 #define IS_NULL (-1)
 
+/* The header by which an owner marks its records, as lastword.records has it: it is in no row. */
+#define REQUEST_HEADER "lastword-request"
+#define REQUEST_BYTES 16
+
+typedef struct {
+    char there;
+    char id[REQUEST_BYTES];
+} request_t;
+
 /* Keys and values lie one after the other in `data`: that of record i begins at starts[i]. */
 typedef struct {
     int32_t partition;
@@ -19,6 +28,7 @@ typedef struct {
     int64_t *key_sizes;   /* IS_NULL for a null key */
     int64_t *value_sizes; /* IS_NULL for a tombstone */
     size_t *starts;
+    request_t *requests; /* of records with that header and no other; NULL where there are none */
     char *data;
     size_t data_size;
 } columns_t;
@@ -35,6 +45,9 @@ typedef struct {
 
 void columns_add(columns_t *columns, columns_fill_t *fill, int64_t offset, int64_t timestamp, const void *key,
                  size_t key_size, const void *value, size_t value_size);
+
+/* Note the request id, of REQUEST_BYTES, of record i; 0 when there is no memory. */
+int columns_mark(columns_t *columns, size_t i, const void *request_id);
 
 /* Register the type Columns, and wrap columns in an object that frees them.
  * `headers` and `unreadable` are lists; a reference to each is taken over, also on failure. */

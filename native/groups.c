@@ -15,9 +15,29 @@ static size_t find(const groups_t *groups, int32_t partition, size_t last) {
     return groups->count;
 }
 
+/* The request id of a message whose only header it is, else NULL. */
+static const void *request_of(const rdkafka_t *rk, const rd_kafka_headers_t *headers) {
+    const char *name;
+    const void *value, *other;
+    size_t size, other_size;
+    if (rk->rd_kafka_header_get_all(headers, 0, &name, &value, &size)) return NULL;
+    if (!value || size != REQUEST_BYTES || strcmp(name, REQUEST_HEADER)) return NULL;
+    return rk->rd_kafka_header_get_all(headers, 1, &name, &other, &other_size) ? value : NULL;
+}
+
+/* Whether it has headers that columns cannot hold. */
 static int has_headers(const rdkafka_t *rk, const rd_kafka_message_t *message) {
     rd_kafka_headers_t *headers;
-    return !rk->rd_kafka_message_headers(message, &headers);
+    return !rk->rd_kafka_message_headers(message, &headers) && !request_of(rk, headers);
+}
+
+/* Copy the header of record i, if it has just that of an owner; 0 when there is no memory. */
+static int take_headers(group_t *group, const rdkafka_t *rk, const rd_kafka_message_t *message, size_t i) {
+    rd_kafka_headers_t *headers;
+    if (rk->rd_kafka_message_headers(message, &headers)) return 1;
+    const void *request = request_of(rk, headers);
+    group->has_headers |= !request;
+    return !request || columns_mark(&group->columns, i, request);
 }
 
 static group_t *group_for(groups_t *groups, int32_t partition, size_t *last) {
@@ -59,7 +79,7 @@ int groups_make(groups_t *groups, const rdkafka_t *rk, rd_kafka_message_t **mess
         columns_add(&group->columns, &group->fill, message->offset, rk->rd_kafka_message_timestamp(message, &kind),
                     message->key, message->key_len, message->payload, message->len);
         group->columns.leader_epoch = rk->rd_kafka_message_leader_epoch(message);
-        group->has_headers |= has_headers(rk, message);
+        if (!take_headers(group, rk, message, group->fill.next - 1)) return 0;
     }
     return 1;
 }
@@ -124,7 +144,7 @@ static int note_unreadable(PyObject *unreadable, int64_t offset) {
     return failed ? -1 : 0;
 }
 
-/* The messages of a partition come in the order of their records; those without headers are gone already. */
+/* The messages of a partition come in the order of their records; those fully copied are gone already. */
 static int fill_headers(const group_t *group, const rdkafka_t *rk, rd_kafka_message_t **messages, size_t count,
                         PyObject *headers, PyObject *unreadable) {
     size_t record = 0;

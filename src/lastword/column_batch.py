@@ -14,6 +14,7 @@ from lastword.records import (
     FENCE_KEY,
     INSTANCE_HEADER,
     NO_HEADERS,
+    REQUEST_HEADER,
     Batch,
     BatchContents,
     Header,
@@ -26,6 +27,9 @@ from lastword.records import (
     Validate,
 )
 from lastword.rows import HAS_EXPIRY, encode_row, plain_rows
+
+_OWNER_MARKS = frozenset([REQUEST_HEADER])
+_TABLE_MARKS = frozenset([REQUEST_HEADER, INSTANCE_HEADER])
 
 
 class ColumnBatch(Batch):
@@ -173,6 +177,14 @@ class ColumnBatch(Batch):
             if value is not None:
                 yield int(self.offsets[i]), value
 
+    def unowned(self) -> int:
+        """How many records, fence records apart, have no request id: no owner wrote them."""
+        records = zip(self.keys, self.headers, strict=True)
+        return sum(
+            key != FENCE_KEY and not any(name == REQUEST_HEADER for name, _ in headers or ())
+            for key, headers in records
+        )
+
     # -- all records at once -----------------------------------------------------------------
 
     def table_rows(self, rules: TableRules, validate: Validate | None = None) -> TableRows:
@@ -222,9 +234,7 @@ class ColumnBatch(Batch):
         offsets, timestamps = self.offsets[at], self.timestamps[at]
         if not self._has_headers:
             return plain_rows(offsets, timestamps, values)
-        headers = [self.headers[i] for i in chosen]
-        if mark is not None:
-            headers = [_unmarked(each or NO_HEADERS, mark) for each in headers]
+        headers = [_unmarked(self.headers[i] or NO_HEADERS, mark) for i in chosen]
         return list(map(encode_row, offsets.tolist(), timestamps.tolist(), headers, values))
 
     def _bad_expiries(self, chosen: list[int], rows: list[bytes]) -> int:
@@ -282,7 +292,8 @@ class ColumnBatch(Batch):
 
 
 def _unmarked(headers: Headers, mark: Header | None) -> Headers:
-    """The headers as the user gave them, without an evicting table's marks."""
-    if mark is None:
-        return headers
-    return tuple(h for h in headers if h != mark and h[0] != INSTANCE_HEADER)
+    """The headers as the user gave them: without an owner's and an evicting table's marks."""
+    names = _OWNER_MARKS if mark is None else _TABLE_MARKS
+    if headers and any(each[0] in names or each == mark for each in headers):
+        return tuple(each for each in headers if each[0] not in names and each != mark)
+    return headers

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lastword.column_batch import ColumnBatch
 from lastword.records import (
     FENCE_KEY,
+    REQUEST_HEADER,
     Batch,
     BatchContents,
     Header,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # there may be no such module
 
 class NativeBatch(Batch):
     """Turns plain records into rows natively, and answers all else as a ``ColumnBatch`` does.
+
+    A record is plain without headers, and with the request id of an owner as its only one.
 
     Its Python objects are made when they are first asked for: a restore needs none but the rows.
     """
@@ -84,7 +87,7 @@ class NativeBatch(Batch):
                 values=columns.values(),
                 offsets=np.frombuffer(columns.offsets(), np.int64),
                 timestamps=np.frombuffer(columns.timestamps(), np.int64),
-                headers=[None] * len(columns) if columns.headers is None else columns.headers,
+                headers=_headers_of(columns),
                 next_offset=self.next_offset,
                 leader_epoch=self.leader_epoch,
                 unreadable_headers=self.unreadable_headers,
@@ -157,3 +160,18 @@ class NativeBatch(Batch):
     def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
         """(offset, value) of each record whose first header of that name has a value."""
         return self._as_lists.header_values(name)
+
+    def unowned(self) -> int:
+        """How many records, fence records apart, have no request id: no owner wrote them."""
+        if self._columns.headers is not None:
+            return self._as_lists.unowned()
+        return self._columns.unrequested(FENCE_KEY)
+
+
+def _headers_of(columns: Columns) -> list[Headers | None]:
+    """The headers of each record. A request id that has no other beside it is kept apart."""
+    headers: list[Headers | None] = list(columns.headers or [None] * len(columns))
+    for i, request_id in enumerate(columns.requests() or ()):
+        if request_id is not None:
+            headers[i] = ((REQUEST_HEADER, request_id),)
+    return headers

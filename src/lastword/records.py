@@ -27,8 +27,8 @@ SOLE_WRITER_HEADER = "lastword-owner"
 INSTANCE_HEADER = "lastword-instance"
 """Says which instance of that table wrote it."""
 REQUEST_HEADER = "lastword-request"
-"""16 bytes that name the request by which an owner wrote a record: the log tells by them whether
-a request was applied."""
+"""16 bytes that name the request by which an owner wrote a record. The log tells by them whether
+a request was applied; rows do not have them."""
 FENCE_KEY = b"\x00lastword:fence"
 """The key of fence records, the same in every partition. It is never a row of a table."""
 EXPIRES_HEADER = "lastword-expires"
@@ -212,6 +212,10 @@ class Batch(ABC):
     def header_values(self, name: str) -> Iterator[tuple[int, bytes]]:
         """(offset, value) of each record whose first header of that name has a value."""
 
+    @abstractmethod
+    def unowned(self) -> int:
+        """How many records, fence records apart, have no request id: no owner wrote them."""
+
 
 Validate = Callable[[bytes, bytes], str | None]
 """(key, value) -> why the record is bad, or None."""
@@ -223,7 +227,7 @@ class TableRules:
 
     Null keys never belong, and empty ones only with ``takes_empty_keys``: tables have none,
     pipelines may. Nor does a key in a partition that is not its own by ``keyspace``. Fence records
-    do not belong either, and are not counted as dropped.
+    do not belong either, and are not counted as dropped. No row has the request id of an owner.
     ``sole_writer`` is the header by which an evicting table marks its records. Their rows have
     neither this mark nor that of the instance, and come in the order of their records: that of use.
     """

@@ -15,7 +15,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.native import NATIVE
-from lastword.records import FENCE_KEY, Batch, TableRules
+from lastword.records import FENCE_KEY, REQUEST_HEADER, Batch, TableRules
 from lastword.rows import PLAIN_ROW
 from tests.support.wire import RawName, RawRecord, produce_raw
 
@@ -41,6 +41,7 @@ def odd_records(seed: int, count: int) -> Iterator[RawRecord]:
         b"\xed\xa0\x80",
         b"nul\0within",
         b"trace",
+        REQUEST_HEADER.encode(),
         "grün".encode(),
         b"n" * 300,
     ]
@@ -55,17 +56,25 @@ def odd_records(seed: int, count: int) -> Iterator[RawRecord]:
         yield RawRecord(draw.choice(keys), value, headers)
 
 
+def marked(record: RawRecord) -> RawRecord:
+    """The same as an owner would write it."""
+    return record._replace(headers=[(REQUEST_HEADER, bytes(range(16)))])
+
+
 def test_the_native_reader_gives_what_the_kafka_client_gives(
     connection: Connection, admin: Admin, topic_name: str
 ) -> None:
     admin.create(topic_name, partitions=1, replication=1, settings={"cleanup.policy": "compact"})
     seed = random.SystemRandom().getrandbits(32)
     records = list(odd_records(seed, RECORDS))
-    # The headers of all of a poll's records are there or not: let there be polls with none.
+    # The headers of all of a poll's records are there or not: let there be polls with none, and
+    # polls with those of an owner alone.
     for first in range(0, RECORDS, PER_BATCH):
         batch = records[first : first + PER_BATCH]
-        if first // PER_BATCH % 2:
+        if first // PER_BATCH % 3 == 1:
             batch = [record._replace(headers=()) for record in batch]
+        elif first // PER_BATCH % 3 == 2:
+            batch = [marked(each) if each.value else each._replace(headers=()) for each in batch]
         produce_raw(connection, topic_name, batch)
     plain, native = (
         gathered(KafkaLog(connection, native=native), topic_name)
@@ -82,6 +91,7 @@ def gathered(source: KafkaLog, topic: str) -> list[object]:
         slices.append([record for batch in batches for record in batch.records()])
         slices.append([offset for batch in batches for offset in batch.unreadable_headers])
         slices.append(sum(batch.size_bytes for batch in batches))
+        slices.append(sum(batch.unowned() for batch in batches))
         slices.append([_applied(batches, rules) for rules in RULES])
     return slices
 
@@ -99,7 +109,7 @@ def _applied(batches: list[Batch], rules: TableRules) -> tuple[dict[bytes, bytes
     return rows, keyless, misplaced
 
 
-THINGS: list[object] = [b"a", None, 1, "text", 2**70, [], -1]
+THINGS: list[object] = [b"a", bytes(16), None, 1, "text", 2**70, [], -1]
 
 
 def nonsense(draw: random.Random) -> list[object]:
@@ -109,7 +119,7 @@ def nonsense(draw: random.Random) -> list[object]:
         items = [draw.choice(THINGS) for _ in range(draw.choice([0, 1, 2]))]
         return draw.choice([items, items, items, None, (), "text"])
 
-    return [draw.choice([0, -1, "x"]), draw.choice([0, 2**40]), *(column() for _ in range(6))]
+    return [draw.choice([0, -1, "x"]), draw.choice([0, 2**40]), *(column() for _ in range(7))]
 
 
 def test_columns_of_nonsense_are_refused_or_whole() -> None:
@@ -122,6 +132,8 @@ def test_columns_of_nonsense_are_refused_or_whole() -> None:
             continue
         assert len(columns.keys()) == len(columns.values()) == len(columns)
         assert len(columns.offsets()) == 8 * len(columns)
+        assert len(columns.requests() or columns.keys()) == len(columns)
+        assert columns.unrequested(b"a") <= len(columns)
         if columns.headers is None:
             columns.rows(PLAIN_ROW, 3, 8, True, b"a")
     assert refused > 0

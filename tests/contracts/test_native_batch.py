@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lastword.native import NATIVE
 from lastword.native_batch import NativeBatch
-from lastword.records import Batch
+from lastword.records import Batch, Headers
 from lastword.testing.batch_contract import LEADER_EPOCH, BatchContract
-from lastword.testing.batch_model import WrittenBatch
+from lastword.testing.batch_model import REQUEST, WrittenBatch
 from tests.contracts.test_column_batch import TestColumnBatch as OfLists
 
 
@@ -15,7 +15,11 @@ class TestNativeBatch(BatchContract):
         if NATIVE is None:
             return OfLists().make_batch(written)
         records = written.records
-        headers = [each.headers or None for each in records]
+        requests = [_only_request(each.headers) for each in records]
+        headers = [
+            None if request else each.headers or None
+            for each, request in zip(records, requests, strict=True)
+        ]
         columns = NATIVE.Columns(
             0,
             LEADER_EPOCH,
@@ -25,5 +29,11 @@ class TestNativeBatch(BatchContract):
             [each.timestamp_ms for each in records],
             headers if any(headers) else None,
             list(written.unreadable_headers),
+            requests,
         )
         return NativeBatch(columns, written.next_offset)
+
+
+def _only_request(headers: Headers) -> bytes | None:
+    """What the reader keeps apart: the request id of a record that has no other header."""
+    return headers[0][1] if headers == (REQUEST,) else None

@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lastword.keyspace import Keyspace
-from lastword.records import FENCE_KEY, INSTANCE_HEADER, Batch, Record, TableRules
+from lastword.records import (
+    FENCE_KEY,
+    INSTANCE_HEADER,
+    REQUEST_HEADER,
+    Batch,
+    Record,
+    TableRules,
+)
 from lastword.testing.batch_model import (
     INSTANCE,
     KEYS,
@@ -198,6 +205,15 @@ class BatchContract:
         assert list(batch.header_values(INSTANCE_HEADER)) == [
             (each.offset, INSTANCE[1]) for each in written.records if INSTANCE in each.headers
         ]
+
+    @_checked
+    @given(batches())
+    def test_the_records_that_no_owner_wrote_are_counted(self, written: WrittenBatch) -> None:
+        names = [
+            {name for name, _ in each.headers} for each in written.records if each.key != FENCE_KEY
+        ]
+        expected = sum(REQUEST_HEADER not in each for each in names)
+        assert self.make_batch(written).unowned() == expected
 
     def test_an_empty_batch_changes_nothing(self) -> None:
         batch = self.make_batch(WrittenBatch([], 12, []))

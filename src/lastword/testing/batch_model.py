@@ -13,6 +13,7 @@ from lastword.records import (
     EXPIRES_HEADER,
     FENCE_KEY,
     INSTANCE_HEADER,
+    REQUEST_HEADER,
     Header,
     Headers,
     Record,
@@ -25,6 +26,8 @@ from lastword.rows import encode_row
 
 OWNER: Header = ("lastword-owner", b"app/table")
 INSTANCE: Header = (INSTANCE_HEADER, b"000000000000001-a")
+REQUEST: Header = (REQUEST_HEADER, bytes(range(16)))
+ODD_REQUEST: Header = (REQUEST_HEADER, b"15 bytes are no")
 EXPIRES: Header = expires_header(1_700_000_000_000)
 BAD_EXPIRES: Header = (EXPIRES_HEADER, b"-5")
 
@@ -34,9 +37,10 @@ _LONG = [b"x" * 511, b"x" * 512, b"x" * 513, b"y" * 4000]
 _SUFFIXED = [key + bytes(range(n)) for key in _SHORT[:4] for n in (8, 16)]
 KEYS = st.sampled_from([None, b"", FENCE_KEY, *_SHORT, *_LONG, *_SUFFIXED]) | st.binary(max_size=20)
 VALUES = st.sampled_from([None, b"", b"1", b"!", b"!2", b"null"]) | st.binary(max_size=40)
-_MARKS = [OWNER, INSTANCE, EXPIRES, BAD_EXPIRES]
+_MARKS = [OWNER, INSTANCE, REQUEST, ODD_REQUEST, EXPIRES, BAD_EXPIRES]
 _HEADER = st.sampled_from([("trace", b"1"), ("trace", None), ("", b""), *_MARKS])
 HEADERS = st.none() | st.lists(_HEADER, min_size=1, max_size=3).map(tuple)
+BY_AN_OWNER = st.none() | st.just((REQUEST,))
 TIMES = st.integers(-1, 2**62) | st.integers(0, 5)
 
 RULES = st.builds(
@@ -62,8 +66,11 @@ def why_bad(_key: bytes, value: bytes) -> str | None:
 
 @st.composite
 def batches(draw: st.DrawFn) -> WrittenBatch:
-    """Any records of partition 0, with gaps between them; half of the batches have no headers."""
-    kinds = HEADERS if draw(st.booleans()) else st.none()
+    """Any records of partition 0, with gaps between them.
+
+    A third of the batches has any headers, another one at most those of an owner.
+    """
+    kinds = draw(st.sampled_from([HEADERS, BY_AN_OWNER, st.none()]))
     rows = draw(st.lists(st.tuples(KEYS, VALUES, kinds, TIMES, st.integers(1, 3)), max_size=60))
     records, offset = [], draw(st.integers(0, 2**40))
     for key, value, headers, time_ms, step in rows:
@@ -163,7 +170,8 @@ def row_of(record: Record, rules: TableRules) -> bytes:
 
 
 def unmarked(headers: Headers, rules: TableRules) -> Headers:
-    """The headers without the marks of an evicting table."""
+    """The headers without the marks of an owner, and without those of an evicting table."""
+    headers = tuple(each for each in headers if each[0] != REQUEST_HEADER)
     if rules.sole_writer is None:
         return headers
     return tuple(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from lastword.errors import ConfigError, ConflictError, InvalidRecordError
-from lastword.records import ABSENT, Version
+from lastword.records import ABSENT, Position, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
 from lastword.table.writing.loop_answers import LoopAnswers
@@ -37,6 +37,18 @@ def test_a_put_is_applied_only_to_the_version_that_is_expected(owned: Table) -> 
     assert isinstance(current, Entry)
     assert (current.key, current.value, current.version) == ("a", 2, second)
     assert owned.get("a") == 2
+
+
+def test_rows_do_not_show_the_request_id_of_their_owner(owned: Table) -> None:
+    version = owned.put("a", 1)
+    with pytest.raises(ConflictError) as lost:
+        owned.put("a", 2, if_version=ABSENT)  # answered from the owner's memory
+    assert isinstance(lost.value.current, Entry)
+    assert lost.value.current.headers == ()
+    wait_until(lambda: owned.position().at_least(Position.after(version)), "the row in the store")
+    entry = owned.entry("a")
+    assert entry is not None
+    assert (entry.value, entry.headers) == (1, ())
 
 
 def test_a_put_for_an_absent_key_loses_to_an_existing_one(owned: Table) -> None:

@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 
 from lastword.errors import TopicUnfitError
 from lastword.keyspace import Keyspace
-from lastword.records import (
-    FENCE_KEY,
-    REQUEST_HEADER,
-    Batch,
-    Header,
-    Record,
-    TableRules,
-    Validate,
-)
+from lastword.records import Batch, Header, Record, TableRules, Validate
 from lastword.replicas.apply.checkpoint import Quarantined
 
 
@@ -69,18 +61,12 @@ class RecordFilter:
             rows.misplaced,
             bad,
             rows.bad_expiries,
-            _foreign(batch) if self.owned else 0,
+            batch.unowned() if self.owned else 0,
         )
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
         """The records that belong to the table, every change of a key among them."""
         return batch.table_records(self.rules)
-
-
-def _foreign(batch: Batch) -> int:
-    """How many of the records no owner wrote."""
-    owned = sum(1 for _ in batch.header_values(REQUEST_HEADER))
-    return len(batch) - owned - batch.keys.count(FENCE_KEY)
 
 
 def _refuse_foreign(batch: Batch, mark: Header) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lastword.clock import Clock
 from lastword.errors import SnapshotError
+from lastword.records import REQUEST_HEADER
 from lastword.replicas.restore_source import RestorePoint
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.rows import PREFIX_BYTES, encode_row, plain_prefixes
@@ -106,7 +107,9 @@ def store_rows(batch: pa.RecordBatch) -> dict[bytes, bytes]:
     if headers.null_count < size:
         for i, given in enumerate(headers.to_pylist()):
             if given:
-                pairs = tuple((each["key"], each["value"]) for each in given)
+                pairs = tuple(
+                    (each["key"], each["value"]) for each in given if each["key"] != REQUEST_HEADER
+                )
                 value = rows[i][PREFIX_BYTES:]
                 offset, timestamp_ms = int(prefixes["offset"][i]), int(prefixes["timestamp"][i])
                 rows[i] = encode_row(offset, timestamp_ms, pairs, value)

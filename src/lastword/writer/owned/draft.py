@@ -103,7 +103,7 @@ class Draft:
             headers = with_expiry(headers, ttl_ms, self.now_ms)
         marked = (*headers, (REQUEST_HEADER, request_id))
         self.records.append(Write(key, value, marked, at_ms, self.partition))
-        self._cells[key] = Pending(index, value, marked, at_ms)
+        self._cells[key] = Pending(index, value, headers, at_ms)
         return index
 
     def rows(self, offsets: Sequence[int]) -> dict[bytes, tuple[int, bytes | None]]:

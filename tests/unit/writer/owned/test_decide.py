@@ -120,6 +120,7 @@ def test_increments_of_one_key_are_chained_and_each_has_a_version_of_its_own() -
     assert len({answer.version for answer in given_answers}) == 50
     marks = [dict(record.headers)[REQUEST_HEADER] for record in found.records]
     assert marks == [request.request_id for request in requests]
+    assert all(decode_row(answer.row or b"").headers == () for answer in given_answers)
 
 
 def test_merge_follows_rfc_7396() -> None:
