@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+INTERFACE: int
 
 def partition_of(key: bytes, suffix: int, partitions: int, /) -> int: ...
 def by_partition(keys: list[bytes], suffix: int, partitions: int, /) -> dict[int, list[bytes]]: ...
