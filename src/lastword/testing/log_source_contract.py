@@ -134,28 +134,15 @@ class LogSourceContract(LogSourceFixtures):
     ) -> None:
         topic = make_topic(settings={"cleanup.policy": "delete"})
         headers = (("h", b"x"), ("n", None), ("h", b""))
-        request = ((REQUEST_HEADER, bytes(range(16))),)
-        writer.append(
-            topic, [NewRecord(b"a", b"1"), NewRecord(b"b", None), NewRecord(b"c", b"", headers)]
-        )
-        writer.append(topic, [NewRecord(None, b"keyless"), NewRecord(b"", b"empty key")])
-        writer.append(topic, [NewRecord(b"d", b"4", request), NewRecord(b"e", None, request * 2)])
+        request = ((REQUEST_HEADER, bytes(16)),)
+        records = [NewRecord(b"a", b"1"), NewRecord(b"b", None), NewRecord(b"c", b"", headers)]
+        records += [NewRecord(None, b"keyless"), NewRecord(b"", b"empty key")]
+        records += [NewRecord(b"d", b"4", request), NewRecord(b"e", None, request * 2)]
+        writer.append(topic, records)
         reading.reader.assign(0, 0)
         reading.until_end(7)
-        assert [(each.key, each.value) for each in reading.records] == [
-            (b"a", b"1"),
-            (b"b", None),
-            (b"c", b""),
-            (None, b"keyless"),
-            (b"", b"empty key"),
-            (b"d", b"4"),
-            (b"e", None),
-        ]
-        assert [each.headers for each in reading.records] == [
-            *[(), (), headers, (), ()],
-            request,
-            request * 2,
-        ]
+        found = [NewRecord(each.key, each.value, each.headers) for each in reading.records]
+        assert found == records
         assert all(each.timestamp_ms > 1_700_000_000_000 for each in reading.records)
 
     def test_batches_are_of_one_partition_each_and_in_order(
