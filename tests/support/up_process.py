@@ -57,7 +57,12 @@ class Up:
             self._lines.put(line)
 
     def next_object(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._lines.get(timeout=TIMEOUT_S))
+        try:
+            line = self._lines.get(timeout=TIMEOUT_S)
+        except queue.Empty:
+            printed = "".join(self.printed) + self.problems()
+            raise AssertionError(f"nothing came after this:\n{printed}") from None
+        found: dict[str, Any] = json.loads(line)
         return found
 
     def next_with(self, name: str) -> dict[str, Any]:

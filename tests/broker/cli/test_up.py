@@ -44,6 +44,7 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     assert len(up.next_object()["token"]) > 20, "made at the first start, shown once"
     assert up.next_object() == {"url": up.service}
     up.run("put", "user-profiles", "user-1", '{"name": "Alice"}')
+    assert "user-profiles" in up.run("tables")
     change = up.next_with("key")
     assert (change["table"], change["value"], change["deleted"]) == (
         "user-profiles",

@@ -11,11 +11,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import click
 
+from lastword.catalog.entry import CatalogEntry
 from lastword.cli.commands.data.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
 from lastword.cli.settings.local_registry import local_registry
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.cataloging import put_into_catalog
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.table_options import TableSpec, table_spec
 from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
@@ -59,9 +61,10 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
             _ensure_broker(app, running)
             if registry:
                 _start_registry(app, running)
-            _create_missing_topics(app, list(mounts), pipelines)
+            created = _create_missing_topics(app, list(mounts), pipelines)
             # Not before: what the pipelines write, the catalog knows by now.
             specs = [table_spec(app, name, flags) for name, flags in mounts.items()]
+            _put_into_catalog(app, [spec for spec in specs if spec.topic in created])
             runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
             tables = [running.enter_context(_opened(app, spec)) for spec in specs]
             for spec, table in zip(specs, tables, strict=True):
@@ -165,9 +168,13 @@ def _serve(
 
 def _create_missing_topics(
     app: AppContext, tables: Sequence[str], pipelines: Sequence[Pipeline]
-) -> None:
-    """Pipelines come second: theirs have as many partitions as their sources."""
+) -> set[str]:
+    """Returns the topics that it made for tables.
+
+    Pipelines come second: theirs have as many partitions as their sources.
+    """
     theirs = frozenset[str]().union(*(pipeline.topics for pipeline in pipelines))
+    created: set[str] = set()
     with Admin(app.connection) as admin:
         for name in tables:
             topic = str(app.settings.table(name)["topic"])
@@ -178,9 +185,19 @@ def _create_missing_topics(
             except TopicNotFoundError:
                 profile = DEMO_PROFILE if name == PROFILES else DEFAULT_PROFILE
                 create_topic(admin, topic, profile=profile)
+                created.add(topic)
                 app.output.info(f"created the topic {topic}, profile {profile}")
     for pipeline in pipelines:
         pipeline.create_topics(app.connection)
+    return created
+
+
+def _put_into_catalog(app: AppContext, specs: Sequence[TableSpec]) -> None:
+    for spec in specs:
+        entry = CatalogEntry(
+            key=spec.key, value=spec.value, window=spec.window, mount=spec.mount, ttl=spec.ttl
+        )
+        put_into_catalog(app, spec.topic, entry)
 
 
 class _Watcher:
