@@ -273,7 +273,7 @@ def test_results_without_positions_and_positions_without_results_are_refused(
         check_continuity(worker.admin, log_source, worker.plan, {})
     worker.admin.delete(worker.changelog)
     ensure_topic(worker.admin, OwnTopic(worker.changelog, "changelog"), partitions=2)
-    with pytest.raises(PipelineError, match="deleted and created again"):
+    with pytest.raises(PipelineError, match="deleted and recreated"):
         check_continuity(worker.admin, log_source, worker.plan, committed)
 
 

@@ -1,4 +1,4 @@
-"""Data pipelines on Spark: streams of events, computed per key into compacted changelog topics."""
+"""Pipelines on Spark: aggregate streams of events per key into compacted changelog topics."""
 
 from __future__ import annotations
 

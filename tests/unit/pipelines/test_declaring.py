@@ -35,20 +35,20 @@ def test_final_windows_have_a_topic_of_their_own_and_an_index_with_a_changelog()
 
 
 def test_only_windows_that_are_backed_up_can_be_held_back() -> None:
-    with pytest.raises(ConfigError, match="no windows that could close"):
+    with pytest.raises(ConfigError, match="no windows to close"):
         grouped().count("n").suppress()
     windows = grouped().windowed_by(tumbling("60s"))
-    with pytest.raises(ConfigError, match="would be lost with it"):
+    with pytest.raises(ConfigError, match="would lose its buffered windows"):
         windows.count("n", changelog=None).suppress()
-    with pytest.raises(ConfigError, match="holds them back already"):
+    with pytest.raises(ConfigError, match="is already suppressed"):
         windows.count("m").suppress().suppress()
-    with pytest.raises(ConfigError, match="0 windows cannot"):
+    with pytest.raises(ConfigError, match="max_windows cannot be 0"):
         windows.count("k").suppress(max_windows=0)
 
 
 def test_aggregates_of_sessions_need_a_merger() -> None:
     visits = grouped().windowed_by(session("5m"))
-    with pytest.raises(ConfigError, match="grow together"):
+    with pytest.raises(ConfigError, match="has no merger"):
         visits.aggregate(list, lambda key, value, seen: [*seen, value], "seen")
     merged = visits.aggregate(
         list,
@@ -62,16 +62,16 @@ def test_aggregates_of_sessions_need_a_merger() -> None:
 def test_a_store_of_fixed_size_has_a_capacity_a_changelog_and_no_windows() -> None:
     with pytest.raises(ConfigError, match="cannot hold 0 keys"):
         grouped().lru(0)
-    with pytest.raises(ConfigError, match="by its changelog"):
+    with pytest.raises(ConfigError, match="needs its changelog"):
         grouped().lru(10).count("n", changelog=None)
-    with pytest.raises(ConfigError, match="by their age"):
+    with pytest.raises(ConfigError, match="by age"):
         grouped().lru(10).windowed_by(tumbling("60s")).count("n")
 
 
 def test_duplicates_are_remembered_for_a_time_or_by_number() -> None:
-    with pytest.raises(ConfigError, match="for a time or a number"):
+    with pytest.raises(ConfigError, match="a time or a number"):
         stream().deduplicate("id", "seen")
-    with pytest.raises(ConfigError, match="for a time or a number"):
+    with pytest.raises(ConfigError, match="a time or a number"):
         stream().deduplicate("id", "seen", within="1m", capacity=10)
     with pytest.raises(ConfigError, match="no Bloom filter"):
         stream().deduplicate("id", "seen", capacity=0)
@@ -84,14 +84,14 @@ def test_branches_share_the_stages_of_their_stream_and_no_others() -> None:
     once = clicks.join("users", lambda click, user: user, "users")
     once.group_by_key().count("a")
     once.group_by_key().count("b")
-    with pytest.raises(ConfigError, match="two stores named 'users'"):
+    with pytest.raises(ConfigError, match="two stores are named 'users'"):
         clicks.join("users", lambda click, user: user, "users").group_by_key().count("c")
 
 
 def test_a_transformation_comes_first_and_is_of_its_topics_part() -> None:
     app = Pipeline("shop")
     clicks = app.stream("clicks")
-    with pytest.raises(ConfigError, match="before any other step"):
+    with pytest.raises(ConfigError, match="must be the first step"):
         clicks.filter(lambda key, value: True).transform(lambda records: records, "same")
     clicks.transform(lambda records: records, "same", keys_stay=True).group_by_key().count("a")
     clicks.group_by_key().count("b")

@@ -103,7 +103,7 @@ def test_the_diagram_connects_parts_by_the_topic_between_them() -> None:
 def test_a_pipeline_that_cannot_run_is_not_described() -> None:
     app = Pipeline("shop")
     app.stream("clicks").to_table("clicks")
-    with pytest.raises(ConfigError, match="circle"):
+    with pytest.raises(ConfigError, match="cycle"):
         app.describe()
 
 

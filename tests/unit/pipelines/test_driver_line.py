@@ -84,6 +84,6 @@ def test_a_task_that_loses_its_driver_stops_without_being_told_to(driver: Driver
 
 
 def test_a_stranger_without_the_token_is_not_answered(driver: Driver) -> None:
-    with pytest.raises(ConnectionFailedError, match="does not answer"):
+    with pytest.raises(ConnectionFailedError, match="no longer answers"):
         DriverLine(driver.board.address, "guessed", 0)
     assert driver.board.tasks == []

@@ -85,5 +85,5 @@ def test_a_field_is_a_name_or_a_function_and_may_be_missing() -> None:
     assert pick("a", {}) is None
     assert pick("a", None) is None
     assert pick(lambda value: value[0], [7]) == 7
-    with pytest.raises(ConfigError, match="names no field"):
+    with pytest.raises(ConfigError, match="is not a field"):
         check_field(3)  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def test_pulses_are_told_once_their_minute_and_its_grace_are_over() -> None:
 def test_more_open_windows_than_allowed_stop_the_pipeline() -> None:
     run = held_back(Count(), TimeWindows(10, 10, 0), 100, at_most=2)
     run.process([Event(b"a", 1, 1), Event(b"b", 1, 2)])
-    with pytest.raises(PipelineError, match="3 windows of one partition are open, and 2 may"):
+    with pytest.raises(PipelineError, match=r"3 windows .* are open, more than the limit of 2"):
         run.process([Event(b"c", 1, 3)])
     run.process([Event(b"c", 1, 11)])
     assert [row for row, _ in run.told] == [b"a" + bytes(8), b"b" + bytes(8)]

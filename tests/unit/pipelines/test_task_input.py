@@ -91,7 +91,7 @@ def test_a_value_that_cannot_be_read_is_quarantined() -> None:
 def test_a_value_without_an_event_time_is_quarantined(value: bytes) -> None:
     context = BatchContext()
     decode(SourcePlan("t", "json", "at"), records(value), 0, context)
-    assert "no event time" in context.bad[0].reason
+    assert "not an event time" in context.bad[0].reason
 
 
 def test_event_time_comes_from_where_the_source_says() -> None:

@@ -64,14 +64,14 @@ def test_what_writes_a_repartition_topic_runs_before_what_reads_it() -> None:
 def test_a_pipeline_that_reads_what_it_writes_is_refused() -> None:
     app = pipeline()
     app.stream("clicks").to_table("clicks")
-    with pytest.raises(ConfigError, match="circle"):
+    with pytest.raises(ConfigError, match="cycle"):
         parts_of(app)
 
 
 def test_a_pipeline_that_computes_nothing_is_refused() -> None:
     app = pipeline()
     app.stream("clicks")
-    with pytest.raises(ConfigError, match="computes nothing"):
+    with pytest.raises(ConfigError, match="has no result"):
         parts_of(app)
 
 
@@ -153,7 +153,7 @@ def test_a_codec_or_a_field_that_does_not_exist_is_refused_at_once() -> None:
     app = pipeline()
     with pytest.raises(ConfigError, match="not a codec"):
         app.stream("a", value="xml")
-    with pytest.raises(ConfigError, match="names no field"):
+    with pytest.raises(ConfigError, match="is not a field"):
         app.stream("a").group_by_key().sum(3, "total")  # type: ignore[arg-type]
 
 
@@ -166,7 +166,7 @@ def test_the_cluster_is_named_once() -> None:
     connection = pipeline().connection
     with pytest.raises(ConfigError, match="not both"):
         Pipeline("shop", bootstrap_servers="localhost:9092", connection=connection)
-    with pytest.raises(ConfigError, match="does not know its cluster"):
+    with pytest.raises(ConfigError, match="no cluster is given"):
         Pipeline("shop").run()
 
 

@@ -1,1 +1,1 @@
-"""What a user writes: streams, groups, windows and folds."""
+"""The API for users: streams, groups, windows and folds."""

@@ -1,8 +1,8 @@
-"""How the records of a key become its value: the part of an aggregation that a user writes.
+"""How the records of a key become its value: the user's part of an aggregation.
 
-Semantics are those of Kafka Streams: a fold sees a key's records in offset order, None stands
-for "no value" on either side, a result of None forgets the key, and what comes after that starts
-from nothing again. A null that was written is a value: NULL.
+The semantics are those of Kafka Streams: a fold sees a key's records in offset order, and None
+means "no value" on either side. A result of None deletes the key, and the next record starts from
+no value again. A null in a record is a value: NULL.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from lastword.codecs.null import NULL
 from lastword.errors import ConfigError
 
 Field = str | Callable[[Any], Any]
-"""What of a value is summed up: the name of a field, or a function of the value."""
+"""What to sum up of a value: the name of a field, or a function of the value."""
 
 
 BEFORE = -1
-"""As the beginning of a value: it has one already before the records."""
+"""As the index of the first record: the value existed before the records."""
 
 
 Folded = tuple[Any, int]
-"""A value after some records, and the index of the one with which it began, or ended.
+"""A value after some records, and the index of the record that created or deleted it.
 
-A value that was there before the records, and never forgotten since, began BEFORE them. A plain
-tuple: there is one for every key of a batch.
+The index is BEFORE for a value that existed before the records and was not deleted since. A plain
+tuple, because there is one for every key of a batch.
 """
 
 
 class Fold(ABC):
     """Turns a key's old value and its new records into its new value.
 
-    ``takes_nulls`` says whether records without a value reach the fold when there are no
-    windows: Kafka Streams leaves them out of counts and reductions, but not out of windows.
-    ``keeps_first`` says whether the first value becomes the state as it is.
+    ``takes_nulls`` says whether the fold sees records without a value when there are no windows:
+    Kafka Streams skips them in counts and reductions, except in windows. ``keeps_first`` says
+    whether the first value becomes the state unchanged.
     """
 
     takes_nulls = False
@@ -57,11 +57,11 @@ class Fold(ABC):
         return old, since
 
     def join(self, key: Any, sessions: Sequence[Any], value: Any) -> Any:
-        """The value of one session out of those of several, the earliest first, and a record."""
+        """The value of one session made of several, the earliest first, and a record."""
         return self.step(key, self.merge(key, sessions), value)
 
     def merge(self, key: Any, values: Sequence[Any]) -> Any:
-        """One value out of those of several sessions, the earliest first; None out of none."""
+        """One value out of those of several sessions, the earliest first; None for none."""
         merged = None
         for value in values:
             merged = value if merged is None else self.merge_two(key, merged, value)
@@ -80,7 +80,7 @@ class Count(Fold):
         return (old or 0) + 1
 
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
-        """As many more at once."""
+        """Add the number of records at once."""
         return (old or 0) + len(values), 0 if old is None else BEFORE
 
     def merge_two(self, key: Any, earlier: int, later: int) -> int:
@@ -94,22 +94,22 @@ class Latest(Fold):
     takes_nulls = True
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """The new one."""
+        """The new value."""
         return value
 
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
-        """The last one; the others do not matter, unless the key was forgotten between them."""
+        """The last value; the others matter only if one of them deletes the key."""
         if None in values:
             return super().apply(key, old, values)
         return values[-1], 0 if old is None else BEFORE
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
-        """The later one."""
+        """The later value."""
         return later
 
 
 class Merge(Fold):
-    """Partial updates folded into the full state: fields of the new object replace the old."""
+    """Partial updates merged into the full state: fields of the new object replace the old."""
 
     takes_nulls = True
 
@@ -128,42 +128,42 @@ class Merge(Fold):
 
 @dataclass(frozen=True)
 class Reduce(Fold):
-    """The user's function of the old and the new value; the first value stands as it is."""
+    """The user's function of the old and the new value; the first value is kept as it is."""
 
     keeps_first = True
 
     reducer: Callable[[Any, Any], Any]
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """Reduce, once there is something to reduce with."""
+        """Reduce with the old value, if there is one."""
         return value if old is None else self.reducer(old, value)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
-        """As if the later one were a value."""
+        """Reduce as if the later value were a record's."""
         return self.reducer(earlier, later)
 
 
 @dataclass(frozen=True)
 class Aggregate(Fold):
-    """The user's function of key, value and aggregate, from an initial aggregate on."""
+    """The user's function of key, value and aggregate, starting from an initial aggregate."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
     merger: Callable[[Any, Any, Any], Any] | None = None
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """Aggregate, from the initial value when the key is new."""
+        """Aggregate, starting from the initial value if the key is new."""
         return self.aggregator(key, value, self.initializer() if old is None else old)
 
     def join(self, key: Any, sessions: Sequence[Any], value: Any) -> Any:
-        """All of them, from the initial value on; a merger's None is handed on as it is."""
+        """Merge all, starting from the initial value; a merger's None is passed on."""
         aggregate = self.initializer()
         for each in sessions:
             aggregate = self.merge_two(key, aggregate, each)
         return self.aggregator(key, value, aggregate)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
-        """The user's merger, without which no sessions are aggregated."""
+        """Call the user's merger, which sessions require."""
         if self.merger is None:
             raise TypeError("this aggregate has no merger")
         return self.merger(key, earlier, later)
@@ -171,21 +171,21 @@ class Aggregate(Fold):
 
 @dataclass(frozen=True)
 class Extreme(Fold):
-    """The smallest or largest of a field."""
+    """The minimum or maximum of a field."""
 
     field: Field
     better: Callable[[Any, Any], Any]
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """The better of the two; a record without the field changes nothing."""
+        """The smaller or larger of the two; a record without the field changes nothing."""
         found = pick(self.field, value)
         if found is None:
             return old
-        # What was not a number was written as null.
+        # A value that was not a number was written as null.
         return found if old is None or old is NULL else self.better(old, found)
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
-        """The better of the two."""
+        """The smaller or larger of the two."""
         return self.better(earlier, later)
 
 
@@ -196,7 +196,7 @@ class Sum(Fold):
     field: Field
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """The old total and this one's field; a record without the field changes nothing."""
+        """Add this record's field to the total; a record without the field changes nothing."""
         found = pick(self.field, value)
         return old if found is None else (old or 0) + found
 
@@ -207,12 +207,12 @@ class Sum(Fold):
 
 @dataclass(frozen=True)
 class Average(Fold):
-    """The mean of a field, kept with the sum and count it comes from."""
+    """The mean of a field, stored with its sum and count."""
 
     field: Field
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
-        """Sum and count with this record; a record without the field changes nothing."""
+        """Add this record to sum and count; a record without the field changes nothing."""
         found = pick(self.field, value)
         if found is None:
             return old
@@ -227,7 +227,7 @@ class Average(Fold):
 
 
 def pick(field: Field, value: Any) -> Any:
-    """The field of a value, or None when it has none."""
+    """The field of a value; None if the value lacks it."""
     if callable(field):
         return field(value)
     if isinstance(value, Mapping):
@@ -236,9 +236,9 @@ def pick(field: Field, value: Any) -> Any:
 
 
 def check_field(field: Field) -> Field:
-    """Refuse early what could only fail inside a running job."""
+    """Raise ConfigError here rather than fail on an executor."""
     if isinstance(field, str) or callable(field):
         return field
     raise ConfigError(
-        f"{field!r} names no field", hint="give a field's name or a function of the value"
+        f"{field!r} is not a field", hint="give a field's name or a function of the value"
     )

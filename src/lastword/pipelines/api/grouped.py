@@ -1,4 +1,4 @@
-"""What can be computed per key: each result is a table, in a changelog topic of its own."""
+"""The computations per key: each result is a table in a changelog topic."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GroupedStream:
     def lru(self, capacity: int) -> GroupedStream:
         """The same for at most ``capacity`` keys per partition.
 
-        One key more, and the least recently used one is forgotten, with a tombstone.
+        Beyond that, the least recently used key is deleted with a tombstone.
         """
         if capacity < 1:
             raise ConfigError(
@@ -62,7 +62,7 @@ class GroupedStream:
         return replace(self, capacity=capacity)
 
     def count(self, store: str, **options: Unpack[Options]) -> Result:
-        """How many events each key has had, as Java's LongSerializer writes it."""
+        """The number of events of each key, in the format of Java's LongSerializer."""
         return self._fold("count", store, Count(), "int64", options)
 
     def sum(self, field: Field, store: str, **options: Unpack[Options]) -> Result:
@@ -84,7 +84,7 @@ class GroupedStream:
     def reduce(
         self, reducer: Callable[[Any, Any], Any], store: str, **options: Unpack[Options]
     ) -> Result:
-        """``reducer(old, new)`` over the values; None forgets the key."""
+        """``reducer(old, new)`` over the values; a result of None deletes the key."""
         return self._fold("reduce", store, Reduce(reducer), self.value or "json", options)
 
     def aggregate(
@@ -96,21 +96,20 @@ class GroupedStream:
         merger: Callable[[Any, Any, Any], Any] | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """``aggregator(key, value, aggregate)`` from ``initializer()`` on; None forgets the key.
+        """``aggregator(key, value, aggregate)`` from ``initializer()``; None deletes the key.
 
-        Sessions grow together: for them ``merger(key, earlier, later)`` makes one aggregate of
-        two.
+        Sessions can merge: ``merger(key, earlier, later)`` then combines their two aggregates.
         """
         return self._fold(
             "aggregate", store, Aggregate(initializer, aggregator, merger), "json", options
         )
 
     def latest(self, store: str, **options: Unpack[Options]) -> Result:
-        """The last value of each key; an event without a value forgets it."""
+        """The last value of each key; an event without a value deletes the key."""
         return self._fold("latest", store, Latest(), self.value or "json", options)
 
     def merge(self, store: str, **options: Unpack[Options]) -> Result:
-        """Partial updates folded into the full state of each key."""
+        """Partial updates merged into the full state of each key."""
         return self._fold("merge", store, Merge(), "json", options)
 
     def _fold(
@@ -144,32 +143,32 @@ class GroupedStream:
         return Result(store, changelog, key, value, self.topology)
 
     def _named(self, kind: str) -> str:
-        """What the node does, for whoever looks at the topology."""
+        """The node's operation, as the topology shows it."""
         if self.capacity is not None:
             return f"{kind} of {self.capacity} keys"
         return kind if self.windows is None else f"{kind} in {self.windows.described}"
 
     def _check(self, fold: Fold, options: Options) -> None:
-        """Refuse here what could only fail on an executor."""
+        """Raise ConfigError here rather than fail on an executor."""
         sessions = isinstance(self.windows, SessionWindows)
         if sessions and isinstance(fold, Aggregate) and fold.merger is None:
             raise ConfigError(
-                "sessions grow together, and nothing says how their aggregates do",
+                "sessions can merge, and this aggregate has no merger",
                 hint="aggregate(initializer, aggregator, store, merger=lambda key, a, b: ...)",
             )
         if self.capacity is not None and self.windows is not None:
             raise ConfigError(
-                "windows leave by their age, not by how many there are",
+                "windows are removed by age, not by number",
                 hint="use retention for windows, and lru() without them",
             )
         if self.capacity is not None and options.get("changelog", NO_SETTINGS) is None:
             raise ConfigError(
-                "an lru store knows the order of use by its changelog",
+                "an lru store needs its changelog, which records the order of use",
                 hint="leave changelog=None out",
             )
 
     def _reach_ms(self, retention: Duration | None) -> int:
-        """Kafka Streams' default retention of sessions decides its results: it is ours, too."""
+        """Kafka Streams' default retention of sessions affects its results, so ours is the same."""
         if self.windows is None:
             return 0
         return self.windows.open_ms if retention is None else retention_of(self.windows, retention)

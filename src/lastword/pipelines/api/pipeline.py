@@ -1,4 +1,4 @@
-"""The pipeline: streams are declared on it, and ``run`` makes this process its driver."""
+"""The pipeline: declares streams; ``run`` makes this process its driver."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DEFAULT_MAX_RECORDS = 1_000_000
 class Pipeline:
     """One application: its streams, their stores and changelogs, and its single driver.
 
-    ``commit_interval`` is how often what came is processed and committed: every second, or every
-    100 ms in real-time mode, unless given. ``replication`` is that of the topics it creates (the
-    brokers' default unless given). Without ``bootstrap_servers`` or ``connection``, ``run`` is
-    told the cluster, as ``lastword pipeline run`` does.
+    ``commit_interval`` is how often input is processed and committed; by default every second, or
+    every 100 ms in real-time mode. ``replication`` is the replication factor of the topics that it
+    creates; by default the brokers'. Without ``bootstrap_servers`` or ``connection``, pass the
+    cluster to ``run``, as ``lastword pipeline run`` does.
 
     >>> app = Pipeline("shop", bootstrap_servers="localhost:9092")
     >>> clicks = app.stream("clicks").group_by_key().count("clicks-per-user")
@@ -80,17 +80,17 @@ class Pipeline:
 
     @property
     def state(self) -> PipelineState:
-        """Where it is in its life."""
+        """The current state of the run."""
         return self._life.state
 
     @property
     def metrics(self) -> Metrics:
-        """Every figure of it, over all its runs in this process."""
+        """The metrics of all its runs in this process."""
         return self._observer.metrics
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics it writes, and creates where they are missing."""
+        """The topics that it writes, and creates if they are missing."""
         return frozenset(self._topology.own_topics)
 
     def stream(
@@ -102,18 +102,18 @@ class Pipeline:
     ) -> Stream:
         """The events of these topics, as one stream.
 
-        ``timestamp`` is where event time is, in milliseconds since 1970: the name of a field or
-        a function of the value; without it, the record's own timestamp.
+        ``timestamp`` says where to find the event time, in milliseconds since 1970: a field's name
+        or a function of the value. Without it, the record's own timestamp is used.
         """
         if not topics:
             raise ConfigError("a stream needs at least one topic", hint="app.stream('events')")
-        key_codec(key), codec(value)  # refused here rather than on an executor
+        key_codec(key), codec(value)  # raises here rather than on an executor
         where = None if timestamp is None else check_field(timestamp)
         sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
         return Stream(self._topology, self._topology.add_merge(sources), key, value)
 
     def describe(self, form: Literal["text", "mermaid"] = "text") -> str:
-        """Its topology: sources, operators, stores, and the topics it writes.
+        """The topology: sources, operators, stores, and the topics that it writes.
 
         As text, or as a Mermaid flowchart that GitHub and many editors draw. Raises ConfigError
         for a pipeline that cannot run. Needs neither Spark nor Kafka.
@@ -152,19 +152,19 @@ class Pipeline:
         on_batch: Callable[[BatchReport], None] = lambda _: None,
         on_state: PipelineStateListener | None = None,
     ) -> None:
-        """Process until ``stop``, or with ``once`` until what is there now is done.
+        """Process events until ``stop``; with ``once``, up to the end of the topics as of now.
 
         In the ``mode`` "real-time", Spark runs long tasks that read their partitions themselves and
-        commit every ``commit_interval``, which goes over the pipeline's own. Results, positions and
-        stores are those of "micro-batch": the next run may choose the other mode.
+        commit every ``commit_interval``, which overrides the pipeline's own. Results, positions and
+        stores are the same as in "micro-batch", so the next run may use the other mode.
 
-        Runs on ``spark``, else on the active session, else on one built here on this machine and
-        stopped at the end. ``connection`` goes over the pipeline's own; its own ``state_dir``
-        goes over the one given here. ``on_batch`` hears what each batch came to, ``on_state``
-        each change of ``state``.
+        Runs on ``spark``, else on the active session, else on a local session that it creates and
+        stops at the end. ``connection`` overrides the pipeline's own; the pipeline's ``state_dir``
+        overrides the one given here. ``on_batch`` is called with the report of each batch,
+        ``on_state`` on each change of ``state``.
 
-        Raises FencedError when another driver of this application runs or has taken over,
-        PipelineError when it cannot go on.
+        Raises FencedError when another driver of this application runs or has taken over, and
+        PipelineError when it cannot continue.
         """
         driver = self._driver(
             connection,
@@ -179,7 +179,7 @@ class Pipeline:
             with ExitStack() as opened:
                 if spark is None:
                     require_spark()
-                    # Loads PySpark, which declaring a pipeline does not need.
+                    # Imports PySpark, which is not needed to declare a pipeline.
                     from lastword.spark.session import session_for  # noqa: PLC0415
 
                     spark = opened.enter_context(session_for(self.application_id))
@@ -192,32 +192,32 @@ class Pipeline:
         self._life.move(PipelineState.STOPPED)
 
     def create_topics(self, connection: Connection | None = None) -> None:
-        """Make the topics it writes, as ``run`` does first; the sources must be there.
+        """Create the topics that it writes, as ``run`` does first; the sources must exist.
 
-        For whoever opens a table on a result before the pipeline runs. Needs no Spark.
+        Use it to open a table on a result before the pipeline runs. Needs no Spark.
         """
         self._driver(connection).create_topics()
 
     def rebuild(
         self, store: str, spark: SparkSession | None = None, *, connection: Connection | None = None
     ) -> Rebuilt:
-        """Derive a store anew from all of its events, and compare with what is there.
+        """Recompute a store from all its events, and compare it with its current rows.
 
-        Reads up to the committed positions and writes nothing. Raises PipelineError when events
-        are gone, ConfigError for a store that its events alone do not decide.
+        Reads up to the committed positions and writes nothing. Raises PipelineError if events have
+        been deleted, and ConfigError for a store that depends on more than its events.
         """
         cluster = self._cluster(connection)
         with ExitStack() as opened:
             if spark is None:
                 require_spark()
-                # Loads PySpark, which declaring a pipeline does not need.
+                # Imports PySpark, which is not needed to declare a pipeline.
                 from lastword.spark.session import session_for  # noqa: PLC0415
 
                 spark = opened.enter_context(session_for(self.application_id))
             return rebuild(spark, self._topology, cluster, store)
 
     def stop(self) -> None:
-        """Have ``run`` return; what is not committed by then, the next run does.
+        """Make ``run`` return; the next run processes what is not committed by then.
 
         Callable from any thread.
         """
@@ -227,7 +227,7 @@ class Pipeline:
         connection = connection or self.connection
         if connection is None:
             raise ConfigError(
-                f"{self.application_id!r} does not know its cluster",
+                f"no cluster is given for {self.application_id!r}",
                 hint="Pipeline('my-app', bootstrap_servers='localhost:9092')",
             )
         return connection
@@ -263,7 +263,7 @@ def _interval_ms(interval: Duration) -> int:
 def _known(mode: Mode) -> Mode:
     if mode not in DEFAULT_COMMIT_INTERVALS:
         raise ConfigError(
-            f"a pipeline has no mode {mode!r}",
+            f"{mode!r} is not a mode of a pipeline",
             hint=f"choose {' or '.join(DEFAULT_COMMIT_INTERVALS)}",
         )
     return mode

@@ -1,4 +1,4 @@
-"""What a computation leaves: a table, in a topic that any Kafka client can read."""
+"""The result of a computation: a table in a topic that any Kafka client can read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DEFAULT_MAX_WINDOWS = 100_000
 class Result:
     """A table that a pipeline maintains.
 
-    Open it as ``Table(result.topic, key=result.key, value=result.value)``; the topic is None for
-    a store that is not backed up.
+    Open it as ``Table(result.topic, key=result.key, value=result.value)``. The topic is None for a
+    store without a changelog.
     """
 
     store: str
@@ -31,25 +31,25 @@ class Result:
     def suppress(
         self, *, max_windows: int = DEFAULT_MAX_WINDOWS, settings: Settings = NO_SETTINGS
     ) -> Result:
-        """Only final windows: each is emitted once, when it has closed, and never changes.
+        """Emit final windows only: each one once, when it closes; it never changes afterwards.
 
-        They are in a topic of their own, ``<application-id>-<store>-final``; the changelog has
-        the open ones too. ``max_windows`` is how many a partition may hold back. One more, and
-        the pipeline stops with a PipelineError: to emit windows early would break the promise,
-        and nothing is lost by it.
+        They go to a separate topic, ``<application-id>-<store>-final``; the changelog also has the
+        open ones. ``max_windows`` limits how many open windows a partition may buffer. Beyond it,
+        the pipeline stops with a PipelineError, because emitting windows early would break the
+        promise; no data is lost.
 
-        The topic keeps a window for as long as the store does, by stream time, and then gets a
-        tombstone for it. ``settings`` are topic settings that go over that.
+        The topic keeps a window as long as the store does, in stream time, and then gets a
+        tombstone for it. ``settings`` are topic settings that override the defaults.
         """
         topology = self.windowed_in
         if topology is None:
             raise ConfigError(
-                f"{self.store!r} has no windows that could close, or holds them back already",
+                f"{self.store!r} has no windows to close, or is already suppressed",
                 hint="group, then .windowed_by(tumbling('60s')), then count, then .suppress()",
             )
         if max_windows < 1:
             raise ConfigError(
-                f"{max_windows} windows cannot be held back", hint="give max_windows above 0"
+                f"max_windows cannot be {max_windows}", hint="give max_windows above 0"
             )
         topic = _emit_final(topology, self.store, max_windows, settings)
         topology.catalog(topic, key=self.key, value=self.value, store=self.store)
@@ -57,14 +57,14 @@ class Result:
 
 
 def _emit_final(topology: Topology, store: str, max_windows: int, settings: Settings) -> str:
-    """Have the node of the windows emit them when they close, into a topic; returns its name."""
+    """Make the window node emit closed windows to a topic; returns the topic's name."""
     node = topology.nodes[store]
     if not isinstance(node, StatefulNode) or not isinstance(node.make_operator, MakeFold):
-        raise TypeError(f"{store} holds no windows")
+        raise TypeError(f"{store} has no windows")
     if node.stores[0].changelog is None:
         raise ConfigError(
-            f"{store!r} is not backed up: what it holds back would be lost with it",
-            hint="leave changelog=None out",
+            f"{store!r} has no changelog, so a failure would lose its buffered windows",
+            hint="remove changelog=None",
         )
     index = f"{store}-suppress"
     changelog = topology.topic_of(index, "changelog")

@@ -1,4 +1,4 @@
-"""The states a pipeline goes through, and who hears of it."""
+"""The states of a pipeline, and the listener for changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class PipelineState(StrEnum):
-    """Where a pipeline is in its life; after STOPPED or ERROR it may be run again."""
+    """The state of a pipeline; after STOPPED or ERROR it may run again."""
 
     CREATED = "CREATED"
     STARTING = "STARTING"
@@ -32,14 +32,14 @@ TRANSITIONS: Mapping[PipelineState, frozenset[PipelineState]] = {
 
 
 class PipelineLife:
-    """Holds the state and allows valid transitions only; moved by the one thread that runs."""
+    """Holds the state and allows only valid transitions; used by the thread that runs."""
 
     def __init__(self) -> None:
         self.state = PipelineState.CREATED
         self.listener: PipelineStateListener | None = None
 
     def move(self, new: PipelineState) -> None:
-        """Change to ``new`` and tell the listener."""
+        """Change to ``new`` and call the listener."""
         old = self.state
         if new not in TRANSITIONS[old]:
             raise RuntimeError(f"a pipeline cannot go from {old} to {new}")

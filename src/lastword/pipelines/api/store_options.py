@@ -1,4 +1,4 @@
-"""What every store of a pipeline can be told, and the changelog that comes of it."""
+"""The options of every store of a pipeline, and the changelog topic that follows from them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NO_SETTINGS: Settings = {}
 
 
 class Options(TypedDict, total=False):
-    """What every computation takes.
+    """The options of every computation.
 
-    changelog   settings of the changelog topic, or None for a store that is not backed up
-    value       the codec of the result, where its default does not fit
-    retention   how long windows stay after their end; a day by default
+    changelog   settings of the changelog topic, or None for a store without one
+    value       the codec of the result, if its default does not fit
+    retention   how long windows are kept after their end; a day by default
     cache       False writes every update to the changelog instead of one per key and batch;
                 the final value is the same
     """
@@ -32,7 +32,7 @@ class Options(TypedDict, total=False):
 def changelog_of(
     topology: Topology, store: str, settings: Settings | None, retention_ms: int | None = None
 ) -> str | None:
-    """The topic that backs the store up, or None when nothing does."""
+    """The changelog topic of a store, or None if it has none."""
     topic = topology.topic_of(store, "changelog")
     if settings is None:
         return None
@@ -41,7 +41,7 @@ def changelog_of(
 
 
 def as_settings(settings: Settings) -> dict[str, str]:
-    """As Kafka writes them.
+    """Topic settings as strings, in Kafka's format.
 
     >>> as_settings({"min.cleanable.dirty.ratio": 0.3, "preallocate": True})
     {'min.cleanable.dirty.ratio': '0.3', 'preallocate': 'true'}

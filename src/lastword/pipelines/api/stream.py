@@ -1,4 +1,4 @@
-"""A stream of events and what can be done with it; nothing runs before ``Pipeline.run``."""
+"""A stream of events and its operations; nothing runs before ``Pipeline.run``."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ DEFAULT_FALSE_POSITIVE_RATE = 0.001
 
 @dataclass(frozen=True)
 class Stream:
-    """Events of one or several topics, on their way through operators; ``node`` is the last one.
+    """Events of one or several topics after some operators; ``node`` is the last one.
 
-    Functions given here run on executors, for each event, and again for the same event after a
-    failure: they return a result and change nothing, their arguments included.
+    Functions given here run on executors, once per event, and again for the same event after a
+    failure. They must return a result and have no side effects, also not on their arguments.
     """
 
     topology: Topology
     node: str
     key: CodecSpec
     value: CodecSpec | None
-    """How values were written; None once a function has made them into something else."""
+    """The codec of the values; None once a function has changed them."""
 
     rekeyed: bool = False
 
@@ -61,8 +61,8 @@ class Stream:
     def with_headers(self, function: Callable[[Any, Mapping[str, bytes | None]], Any]) -> Stream:
         """The same events with ``function(value, headers)`` as their value.
 
-        Of several headers of one name the last one counts. Headers do not pass a repartition
-        topic: look at them before ``select_key``.
+        If several headers have the same name, the last one counts. Headers do not pass a
+        repartition topic: read them before ``select_key``.
         """
         return replace(self._with("with_headers", WithHeaders(function)), value=None)
 
@@ -74,18 +74,18 @@ class Stream:
         value: CodecSpec | None = None,
         keys_stay: bool = False,
     ) -> Stream:
-        """What ``function`` makes of each batch's records with Spark; the first step of a stream.
+        """Transform each batch's records with a Spark function; must be the first step of a stream.
 
-        It is given a DataFrame with ``key`` and ``value`` as bytes, ``topic``, ``partition``,
-        ``offset`` and ``timestamp_ms``, and returns one with the same columns and any number of
-        rows; ``partition`` and ``offset`` say of each which record it came of. ``value`` is how
-        the new values are written. Unless ``keys_stay``, what is grouped goes through a
-        repartition topic.
+        The function gets a DataFrame with ``key`` and ``value`` as bytes, ``topic``, ``partition``,
+        ``offset`` and ``timestamp_ms``. It returns one with the same columns and any number of
+        rows; ``partition`` and ``offset`` name the record that a row was made from. ``value`` is
+        the codec of the new values. Unless ``keys_stay``, grouping goes through a repartition
+        topic.
         """
         sources = self.topology.sources_of(self.node)
         if sources is None or any(source.transform is not None for source in sources):
             raise ConfigError(
-                "transform() takes the records as they are, before any other step",
+                "transform() must be the first step of a stream",
                 hint="transform first, then filter and map",
             )
         value = value or self.value or "json"
@@ -102,27 +102,27 @@ class Stream:
         return replace(self, node=node, value=value, rekeyed=not keys_stay)
 
     def select_key(self, function: Callable[[Any, Any], Any]) -> Stream:
-        """The same events under ``function(key, value)`` as their key.
+        """The same events with ``function(key, value)`` as their key.
 
-        What is grouped after that goes through a repartition topic, so that all events of a
-        key meet in one partition.
+        Grouping then goes through a repartition topic, so that all events of a key meet in one
+        partition.
         """
         return replace(self._with("select_key", SelectKey(function, self.key)), rekeyed=True)
 
     def merge(self, other: Stream) -> Stream:
-        """Both streams as one, in the order of their times; they must be keyed alike.
+        """Both streams as one, ordered by time; they must have the same key codec.
 
-        A record that comes by both ways comes twice, first by the way that was declared first.
+        A record that arrives over both streams counts twice, first for the stream declared first.
         """
         if self.key != other.key:
             raise ConfigError(
-                f"merge() takes streams with the same key codec, not {self.key!r} and "
+                f"merge() needs streams with the same key codec, not {self.key!r} and "
                 f"{other.key!r}",
                 hint="read both topics with the same key=",
             )
         if self.topology is not other.topology:
             raise ConfigError(
-                "merge() takes streams of one pipeline", hint="declare both on the same Pipeline"
+                "merge() needs streams of one pipeline", hint="declare both on the same Pipeline"
             )
         value = self.value if self.value == other.value else None
         node = self.topology.add_merge((self.node, other.node))
@@ -138,17 +138,17 @@ class Stream:
         false_positive_rate: float = DEFAULT_FALSE_POSITIVE_RATE,
         changelog: Settings | None = NO_SETTINGS,
     ) -> Stream:
-        """The same events without those whose message id came before in their partition.
+        """Drop events whose message id was seen before in their partition.
 
-        ``id_field`` is a field's name or a function of the value; events without an id stay. With
-        ``within`` it is exact: an id is remembered for so long, in stream time. With
-        ``capacity`` a Bloom filter knows the last so many ids of each partition, and takes a new
-        one for a duplicate with ``false_positive_rate`` at most.
+        ``id_field`` is a field's name or a function of the value; events without an id are kept.
+        With ``within`` the check is exact: an id is remembered for that long, in stream time. With
+        ``capacity`` a Bloom filter remembers the last so many ids of each partition; it drops a new
+        id as a duplicate at a rate of at most ``false_positive_rate``.
         """
         check_field(id_field)
         if (within is None) == (capacity is None):
             raise ConfigError(
-                "deduplicate() remembers ids for a time or a number of them",
+                "deduplicate() needs a time or a number of ids to remember",
                 hint="within='10m' or capacity=1_000_000; or leave it to compaction: "
                 "select_key() by the id, then to_table()",
             )
@@ -173,19 +173,19 @@ class Stream:
         table_value: CodecSpec = "json",
         left: bool = False,
     ) -> Stream:
-        """The same events with ``joiner(value, row)`` as value: ``row`` is their key's in a table.
+        """The same events with ``joiner(value, row)`` as value; ``row`` is the table's for the key.
 
-        ``table`` is a compacted topic with the same keys and as many partitions. Events and
-        updates go by time: an event sees the updates up to its own time that were in the topic
-        when its batch began, and none of a later time. Events without a row are left out; with
-        ``left`` they stay, and ``row`` is None.
+        ``table`` is a compacted topic with the same keys and number of partitions. Events and
+        updates are ordered by time: an event sees the updates up to its own time that were in the
+        topic when its batch began, and no later ones. Events without a row are dropped; with
+        ``left`` they are kept, and ``row`` is None.
         """
         codec(table_value)
         if not isinstance(table, str):
             raise ConfigError(
-                f"join() takes the name of a compacted topic, not a {type(table).__name__}",
-                hint="a stream is a table once it is written: other.to_table('profiles'), then "
-                "join('profiles', ...); of a result, name its topic",
+                f"join() needs the name of a compacted topic, not a {type(table).__name__}",
+                hint="write a stream to a table first: other.to_table('profiles'), then "
+                "join('profiles', ...); for a result, give its topic",
             )
         node = self.node
         if self.rekeyed:
@@ -207,10 +207,10 @@ class Stream:
         value: CodecSpec = "json",
         settings: Settings = NO_SETTINGS,
     ) -> None:
-        """Write the events into a compacted topic, by key; a value of None deletes the key.
+        """Write the events to a compacted topic, by key; a value of None deletes the key.
 
-        A topic that is there already keeps its partitions and must be compacted; ``settings``
-        are set on it.
+        An existing topic keeps its partitions and must be compacted; ``settings`` are applied to
+        it.
         """
         encoded = self._with("encode_values", EncodeValues(value))
         self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))

@@ -1,4 +1,4 @@
-"""Values of events and of stores: to the user's functions None is no value, and NULL is a null."""
+"""Values of events and stores: for user functions None means no value, and NULL means null."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lastword.codecs.resolve import CodecSpec, codec
 
 
 class Values:
-    """A codec by which a null that somebody wrote stays a value.
+    """A codec that keeps null as a value.
 
-    A codec gives None for JSON's ``null``. Where None means that there is no value, it would
-    delete: here it comes as NULL, and what a function makes NULL is written as ``null``.
+    A codec decodes JSON's ``null`` as None. Where None means that there is no value, that would
+    delete the key, so a null is decoded as NULL here, and NULL is encoded as ``null``.
     """
 
     def __init__(self, spec: CodecSpec, topic: str | None = None) -> None:
@@ -30,5 +30,5 @@ class Values:
         return NULL if value is None else value
 
     def encode(self, value: Any) -> bytes:
-        """Its bytes; raises EncodeError. For None, which is no value, nobody asks."""
+        """Its bytes; raises EncodeError. Never called for None, which is no value."""
         return self._encode(None if value is NULL else value)

@@ -1,8 +1,8 @@
 """Windows over event time, as Kafka Streams defines them: tumbling, hopping, sessions.
 
-Stream time is the largest timestamp a partition has seen so far, record by record. A window is
-closed once its end lies ``grace`` or more behind it; a record for a closed window is late: it
-is dropped and counted.
+Stream time is the largest timestamp that a partition has seen so far, record by record. A window
+closes once stream time is ``grace`` past its end. A record for a closed window is late: it is
+dropped and counted.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ DEFAULT_RETENTION_MS = 86_400_000
 
 
 class Windows(ABC):
-    """What the rows of windows in a store have in common: a key, then times."""
+    """The common format of window rows in a store: a key, then times."""
 
     suffix_bytes: ClassVar[int]
 
     @property
     @abstractmethod
     def described(self) -> str:
-        """In a few words, for whoever looks at a topology."""
+        """A short description, for the topology."""
 
     @property
     @abstractmethod
     def open_ms(self) -> int:
-        """How much stream time may pass at most from a record to the end of its window's grace."""
+        """The maximum stream time from a record to the end of its window's grace."""
 
     @abstractmethod
     def closes_at_ms(self, row: bytes) -> int:
-        """The first stream time at which the window of ``row`` takes no more records."""
+        """The first stream time at which the window of ``row`` accepts no more records."""
 
     @abstractmethod
     def last_ms(self, row: bytes) -> int:
@@ -45,12 +45,12 @@ class Windows(ABC):
 
     @abstractmethod
     def key_codec(self, key: CodecSpec) -> WindowedCodec | SessionCodec:
-        """How the rows are read, given how their keys are."""
+        """The codec of the rows, given that of their keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindows(Windows):
-    """Windows of ``size_ms`` that start every ``advance_ms``; both the same is tumbling."""
+    """Windows of ``size_ms`` that start every ``advance_ms``; if both are equal, tumbling."""
 
     suffix_bytes: ClassVar[int] = WindowedCodec.suffix_bytes
 
@@ -92,17 +92,17 @@ class TimeWindows(Windows):
         return windowed(key, self.size_ms)
 
     def starts(self, timestamp_ms: int) -> range:
-        """The starts of the windows that a record of this time falls into, in order."""
+        """The starts of the windows that contain this time, in order."""
         first = max(0, timestamp_ms - self.size_ms + self.advance_ms)
         return range(first - first % self.advance_ms, timestamp_ms + 1, self.advance_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionWindows(Windows):
-    """Runs of a key's records with never more than ``gap_ms`` between two of them.
+    """Sessions: a key's records with at most ``gap_ms`` between neighbors.
 
-    A session spans its records: both its times are those of records. It is closed once stream time
-    is gap and grace past its last one.
+    A session starts and ends at the times of its first and last record. It closes once stream time
+    is gap and grace past the last one.
     """
 
     suffix_bytes: ClassVar[int] = SessionCodec.suffix_bytes
@@ -134,7 +134,7 @@ class SessionWindows(Windows):
 
 
 def tumbling(size: Duration, *, grace: Duration = 0) -> TimeWindows:
-    """Windows side by side: every record falls into exactly one.
+    """Adjacent windows: every record falls into exactly one.
 
     >>> list(tumbling("60s").starts(125_000))
     [120000]
@@ -144,7 +144,7 @@ def tumbling(size: Duration, *, grace: Duration = 0) -> TimeWindows:
 
 
 def hopping(size: Duration, advance: Duration, *, grace: Duration = 0) -> TimeWindows:
-    """Overlapping windows: a record falls into each that covers its time.
+    """Overlapping windows: a record falls into each one that contains its time.
 
     >>> list(hopping("60s", "20s").starts(125_000))
     [80000, 100000, 120000]
@@ -154,13 +154,13 @@ def hopping(size: Duration, advance: Duration, *, grace: Duration = 0) -> TimeWi
     if advance_ms > size_ms:
         raise ConfigError(
             f"an advance of {advance_ms} ms leaves gaps between windows of {size_ms} ms",
-            hint="the advance is at most the size",
+            hint="the advance must not exceed the size",
         )
     return TimeWindows(size_ms, advance_ms, milliseconds(grace, what="grace"))
 
 
 def session(gap: Duration, *, grace: Duration = 0) -> SessionWindows:
-    """Sessions: a key's records as long as no two neighbours are more than ``gap`` apart.
+    """Sessions: a key's records with at most ``gap`` between neighbors.
 
     >>> session("5m", grace="30s").open_ms
     330000
@@ -170,7 +170,7 @@ def session(gap: Duration, *, grace: Duration = 0) -> SessionWindows:
 
 
 def retention_of(windows: Windows, retention: Duration | None) -> int:
-    """How long closed windows stay in the table; refused when windows would not live to close."""
+    """How long closed windows stay in the table; raises ConfigError if they could not close."""
     least_ms = windows.open_ms
     if retention is None:
         return max(DEFAULT_RETENTION_MS, least_ms)
@@ -191,7 +191,7 @@ def _positive(duration: Duration, what: str) -> int:
 
 
 def _time_at(row: bytes, place: int) -> int:
-    """Eight bytes of a row, counted from its end."""
+    """A time in a row, at eight bytes counted from its end."""
     return int.from_bytes(row[place : place + 8 or None], "big")
 
 

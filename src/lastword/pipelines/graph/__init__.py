@@ -1,1 +1,1 @@
-"""What a pipeline consists of, and the topics that it needs."""
+"""The graph of a pipeline, and the topics that it needs."""

@@ -24,7 +24,7 @@ def as_values(topology: Topology) -> dict[str, Any]:
 
 
 def as_text(topology: Topology) -> str:
-    """One line for each node, upstream first, and below it the stores it keeps."""
+    """One line per node, upstream first, followed by its stores."""
     lines = [f"pipeline {topology.application_id}"]
     for number, part in enumerate(topology.parts(), 1):
         lines += ["", f"part {number}, reads {', '.join(sorted(topics_of(part)))}"]
@@ -91,7 +91,7 @@ def _shapes(part: Part, ids: dict[str, str]) -> Iterator[str]:
 
 
 def _edges(part: Part, ids: dict[str, str], topics: dict[str, str]) -> Iterator[str]:
-    """Topics are nodes of their own, shared by the parts that write and read them."""
+    """Topics are separate nodes, shared by the parts that write and read them."""
 
     def topic_id(topic: str) -> str:
         return topics.setdefault(topic, f"t{len(topics)}")

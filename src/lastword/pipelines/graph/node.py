@@ -13,15 +13,15 @@ from lastword.pipelines.operators.operator import BatchContext, Operator
 
 MakeOperator = Callable[[], Operator]
 Step = Callable[[Events, BatchContext], Events]
-"""An operator without stores: filter, map and the like."""
+"""An operator without stores, such as filter or map."""
 
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """How the records of one topic are read; ``timestamp`` is where a value holds event time.
+    """How to read the records of one topic; ``timestamp`` says where a value has its event time.
 
-    With ``transform``, Spark makes the records out of those of the topic ``root``, by this
-    function of a DataFrame. ``topic`` is then only a name for the result.
+    With ``transform``, Spark derives the records from those of the topic ``root``, by this function
+    of a DataFrame. ``topic`` is then only a name for the result.
     """
 
     topic: str
@@ -33,7 +33,7 @@ class SourcePlan:
 
 @dataclass(frozen=True)
 class StorePlan:
-    """A store and its changelog. A changelog of None means it is not backed up.
+    """A store and its changelog; without a changelog it is not backed up.
 
     With ``follows`` the changelog is another table's topic, and the store is a copy of it.
     """
@@ -46,10 +46,10 @@ class StorePlan:
 
 @dataclass(frozen=True)
 class Node:
-    """A step on the way of events; ``inputs`` are the names of the nodes before it.
+    """A step in the graph; ``inputs`` are the names of the nodes before it.
 
-    ``name`` is unique within a pipeline, ``kind`` says in a few words what the node does. A node
-    with several inputs receives their events as one stream, in the order of their time.
+    ``name`` is unique within a pipeline; ``kind`` describes the node in a few words. A node with
+    several inputs receives their events as one stream, ordered by time.
     """
 
     name: str
@@ -80,7 +80,7 @@ class StepNode(Node):
 class StatefulNode(Node):
     """An operator with stores; the first store names the node.
 
-    ``is_result`` says that the pipeline exists for this store: the node runs even if no other
+    ``is_result`` says that this store is a result of the pipeline: the node runs even if no other
     node follows it.
     """
 
@@ -91,10 +91,10 @@ class StatefulNode(Node):
 
 @dataclass(frozen=True)
 class SinkNode(Node):
-    """Writes the events into a topic.
+    """Writes the events to a topic.
 
-    Records go to the partition of their key, or with ``aligned`` to the one they come from:
-    windows stay where their key is. Only what is no table ``takes_empty_keys``.
+    Records go to the partition of their key, or with ``aligned`` to the partition they come from,
+    so that windows stay with their key. Only a topic that is not a table ``takes_empty_keys``.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""What is committed beside a source position: all that a successor needs to continue."""
+"""What is committed with a source position: everything that a successor needs to continue."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 class OffsetMetadata(msgspec.Struct, frozen=True):
-    """The state that belongs to a committed position, kept as the text of the offset commit.
+    """The state at a committed position, stored in the metadata of the offset commit.
 
-    ``changelogs`` are the next offsets of the changelogs that reflect exactly this position, by
-    store; ``stream_times`` the largest timestamps seen, by the first store of a node.
+    ``changelogs`` has the end offset of each store's changelog at exactly this position.
+    ``stream_times`` has the largest timestamps seen, by the first store of a node.
     """
 
     stream_times: dict[str, int]
@@ -19,12 +19,12 @@ class OffsetMetadata(msgspec.Struct, frozen=True):
 
 
 def encode_metadata(metadata: OffsetMetadata) -> str:
-    """As the text of an offset commit."""
+    """Encode as the metadata text of an offset commit."""
     return msgspec.json.encode(metadata).decode()
 
 
 def decode_metadata(text: str) -> OffsetMetadata | None:
-    """The metadata; None for a text that no pipeline wrote."""
+    """Decode the metadata; None for a text that no pipeline wrote."""
     try:
         return msgspec.json.decode(text, type=OffsetMetadata)
     except msgspec.DecodeError:
@@ -32,10 +32,10 @@ def decode_metadata(text: str) -> OffsetMetadata | None:
 
 
 def join_metadata(texts: Iterable[str]) -> OffsetMetadata:
-    """Combine the metadata of one partition of all sources; texts of others are ignored.
+    """Combine the metadata of one partition of all sources; texts of other programs are ignored.
 
-    Each commit writes the same metadata to every source it moves. A source that was quiet, or was
-    not part of the pipeline then, has older metadata. Both kinds of numbers only grow.
+    Each commit writes the same metadata to every source it moves. A source that had no records, or
+    was not part of the pipeline then, has older metadata. Both kinds of numbers only grow.
     """
     stream_times: dict[str, int] = {}
     changelogs: dict[str, int] = {}

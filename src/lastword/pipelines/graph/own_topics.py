@@ -1,4 +1,4 @@
-"""Creates the topics a pipeline writes, and keeps the settings of existing ones as asked for."""
+"""Creates the topics that a pipeline writes, and applies its settings to existing ones."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _A_DAY_MS = 86_400_000
 def ensure_topic(
     admin: Admin, topic: OwnTopic, *, partitions: int, replication: int = BROKERS_DEFAULT
 ) -> int:
-    """Create the topic, or alter what differs from what was asked for; returns its partitions.
+    """Create the topic, or alter settings that differ; returns its number of partitions.
 
-    The number of partitions cannot be altered: every key's history would be split. Only a table
-    may have another number than its source.
+    The number of partitions cannot be changed, because it would split the history of keys. Only a
+    table may have another number than its source.
     """
     wanted = settings_of(topic)
     try:
@@ -31,17 +31,17 @@ def ensure_topic(
         return partitions
     current = admin.settings(topic.name)
     if topic.purpose == "table":
-        # Somebody else's, perhaps: to compact it now would delete what they keep there.
+        # It may belong to another program, and compaction would delete its records.
         if "compact" not in current.get("cleanup.policy", ""):
             raise TopicUnfitError(
-                f"{topic.name} is there already and is not compacted",
-                hint="write into a topic of its own, or set cleanup.policy=compact on this one",
+                f"{topic.name} exists and is not compacted",
+                hint="write to another topic, or set cleanup.policy=compact on this one",
             )
         wanted = dict(topic.settings)
     elif found.partitions != partitions:
         raise PartitionCountError(
             f"{topic.name} has {found.partitions} partitions, its source has {partitions}",
-            hint=f"a {topic.purpose} topic has as many as its source; start anew under another "
+            hint=f"a {topic.purpose} topic needs as many as its source; start again under another "
             "application id",
         )
     changed = {name: value for name, value in wanted.items() if current.get(name) != value}
@@ -52,13 +52,13 @@ def ensure_topic(
 
 
 def settings_of(topic: OwnTopic) -> dict[str, str]:
-    """The policy that the purpose asks for, under the user's own settings.
+    """The settings for the topic's purpose, overridden by the user's own.
 
-    Windows expire: their changelog drops what is a day past the retention of its store. Final
-    windows are there to be read, and leave by tombstones only: the broker would go by the age of
-    their events, and delete those of old events before anybody has read them. A repartition
-    topic is only a passage: nothing may leave it but what the pipeline has processed and deletes.
-    Quarantined records stay as long as the broker keeps records.
+    Windows expire: their changelog deletes records a day after the retention of its store. Final
+    windows are deleted only by tombstones: the broker would count the age of their events, and
+    delete windows of old events before anybody has read them. From a repartition topic, only the
+    pipeline deletes records, after processing them. Quarantined records stay as long as the
+    broker's default retention.
     """
     if topic.purpose == "repartition":
         policy = {"cleanup.policy": "delete", "retention.ms": "-1"}
@@ -73,17 +73,17 @@ def settings_of(topic: OwnTopic) -> dict[str, str]:
 
 
 def check_tables(admin: Admin, topics: Iterable[str]) -> None:
-    """Refuse to join with what is no table: a topic that forgets by age has no current value."""
+    """Raise ConfigError for a join with a topic that is not compacted: it is not a table."""
     for topic in topics:
         if "compact" not in admin.settings(topic).get("cleanup.policy", ""):
             raise TopicUnfitError(
-                f"{topic} is not compacted: it does not have every key's current value",
+                f"{topic} is not compacted, so it lacks the current value of some keys",
                 hint="join with a compacted topic; to_table() makes one",
             )
 
 
 def partitions_of(admin: Admin, sources: Iterable[str]) -> int:
-    """The common number of partitions; keys of co-partitioned topics meet in one task."""
+    """The common number of partitions: tasks join co-partitioned topics."""
     counts = {topic: admin.describe(topic).partitions for topic in sources}
     if len(set(counts.values())) != 1:
         raise PartitionCountError(

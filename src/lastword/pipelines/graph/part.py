@@ -1,4 +1,4 @@
-"""The parts of a graph: what shares a source runs in one Spark query."""
+"""The parts of a graph: nodes that share a source run in one Spark query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Part = tuple[Node, ...]
 
 
 def parts_of(nodes: Mapping[str, Node], sources: Mapping[str, SourcePlan]) -> list[Part]:
-    """The nodes that lead to a result, by the sources they share; upstream parts come first."""
+    """The nodes that lead to a result, grouped by shared sources; upstream parts first."""
     groups: list[tuple[set[str], set[str]]] = []
     for end in filter(is_end, nodes.values()):
         members = set(upstream_of(nodes, end.name))
@@ -37,12 +37,12 @@ def parts_of(nodes: Mapping[str, Node], sources: Mapping[str, SourcePlan]) -> li
 
 
 def is_end(node: Node) -> bool:
-    """Whether a pipeline runs for the sake of this node."""
+    """Whether this node is a result of the pipeline."""
     return isinstance(node, SinkNode) or (isinstance(node, StatefulNode) and node.is_result)
 
 
 def upstream_of(nodes: Mapping[str, Node], name: str) -> list[str]:
-    """The node and everything its events pass through, in the order of declaration."""
+    """The node and all nodes before it, in the order of declaration."""
     wanted, found = [name], set[str]()
     while wanted:
         node = nodes[wanted.pop()]
@@ -52,12 +52,12 @@ def upstream_of(nodes: Mapping[str, Node], name: str) -> list[str]:
 
 
 def topics_of(nodes: Iterable[Node]) -> frozenset[str]:
-    """What these nodes read, streams that Spark makes of topics included."""
+    """The topics that these nodes read, including streams that Spark derives from them."""
     return frozenset(node.topic for node in nodes if isinstance(node, SourceNode))
 
 
 def sinks_of(nodes: Iterable[Node]) -> list[SinkNode]:
-    """Those that write a topic."""
+    """The nodes that write a topic."""
     return [node for node in nodes if isinstance(node, SinkNode)]
 
 
@@ -67,7 +67,7 @@ def stores_of(nodes: Iterable[Node]) -> list[StorePlan]:
 
 
 def tables_of(nodes: Iterable[Node]) -> frozenset[str]:
-    """The topics they join with."""
+    """The topics that these nodes join with."""
     return frozenset(
         store.changelog for store in stores_of(nodes) if store.follows and store.changelog
     )
@@ -81,8 +81,8 @@ def _upstream_first(parts: Sequence[Part]) -> Iterator[Part]:
         ready = [part for part in waiting if not written & topics_of(part)]
         if not ready:
             raise ConfigError(
-                f"the pipeline writes {', '.join(sorted(written))} and reads it back in a circle",
-                hint="write into a topic that is not among the pipeline's own sources",
+                f"the pipeline writes {', '.join(sorted(written))} and reads it back in a cycle",
+                hint="write to a topic that is not a source of the pipeline",
             )
         yield from ready
         waiting = [part for part in waiting if part not in ready]

@@ -1,4 +1,4 @@
-"""What the driver tells a task to do: plain values and the user's functions, ready to be sent."""
+"""What the driver sends to a task: plain values and the user's functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lastword.records import TopicPartition
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """Everything the tasks of one part share; ``partitions`` is how many each source has.
+    """What all tasks of one part share; each source has ``partitions`` partitions.
 
-    ``nodes`` come in an order in which each follows its inputs. ``transforms`` are streams that
-    Spark makes of the sources, by the names they go under.
+    ``nodes`` are sorted so that each follows its inputs. ``transforms`` are the streams that Spark
+    derives from the sources, by name.
     """
 
     application_id: str
@@ -37,38 +37,38 @@ class TaskPlan:
 
     @property
     def group(self) -> str:
-        """The consumer group whose positions say where the tasks continue."""
+        """The consumer group with the committed positions."""
         return pipeline_group(self.application_id)
 
     @property
     def wants_headers(self) -> bool:
-        """Whether any node looks at headers: they are read only then."""
+        """Whether a node reads headers; otherwise they are not fetched."""
         return any(
             isinstance(node, StepNode) and isinstance(node.step, WithHeaders) for node in self.nodes
         )
 
     @property
     def only_source(self) -> str | None:
-        """The topic that every record is from, if there is just one and nothing made of it."""
+        """The topic of all records, if there is only one and no transform."""
         (first, *more) = [*self.sources, *self.transforms]
         return None if more else first
 
     @property
     def decoded(self) -> frozenset[str]:
-        """The sources, and streams made of them, whose records enter the graph."""
+        """The sources and derived streams whose records enter the graph."""
         return frozenset(node.topic for node in self.nodes if isinstance(node, SourceNode))
 
     def reads(self, topic: str) -> SourcePlan:
-        """How the records of a source, or those made of one, are read."""
+        """How to read the records of a source or a derived stream."""
         return self.transforms[topic] if topic in self.transforms else self.sources[topic]
 
     def root_of(self, topic: str) -> str:
-        """The source itself, for one that is made of another."""
+        """The source of a derived stream; any other source itself."""
         return self.reads(topic).root or topic
 
     @property
     def name(self) -> str:
-        """The sources, by which a part is known from one run to the next."""
+        """The sources, which identify a part across runs."""
         return "+".join(sorted(self.sources))
 
     @property
@@ -78,7 +78,7 @@ class TaskPlan:
 
     @property
     def changelogs(self) -> dict[str, str]:
-        """Store -> changelog, of the stores that are backed up."""
+        """Store -> changelog, for stores with a changelog."""
         return {
             store.name: store.changelog
             for store in stores_of(self.nodes)
@@ -87,7 +87,7 @@ class TaskPlan:
 
     @property
     def tables(self) -> dict[str, str]:
-        """Store -> topic, of the stores that follow a table."""
+        """Store -> topic, for stores that are a copy of a table."""
         return {
             store.name: store.changelog
             for store in stores_of(self.nodes)
@@ -95,7 +95,7 @@ class TaskPlan:
         }
 
     def transactional_id(self, partition: int) -> str:
-        """Known to every driver of the application, so that a successor can end what is open.
+        """The transactional id, the same for every driver: a successor can end a transaction.
 
         Neither application ids nor topics contain a colon, so no two pipelines share an id.
         """
@@ -104,10 +104,10 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """What only this batch has: where the sources stood before it, and the driver's proof.
+    """What changes with each batch: the positions of the sources, and the driver's membership.
 
-    ``tables`` are the first and the next offset of the tables it joins, as of its beginning.
-    ``spans`` is what it reads of several sources; of a single one it reads all that it is given.
+    ``tables`` has the first and the end offset of the joined tables at the start of the batch.
+    ``spans`` says what to read from several sources; from a single one it reads what Spark gives.
     """
 
     committed: Mapping[TopicPartition, Committed]

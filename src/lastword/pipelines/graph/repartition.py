@@ -1,4 +1,4 @@
-"""A passage through a topic, where changed keys have their own partitions."""
+"""Sends events with changed keys through a repartition topic."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lastword.pipelines.operators.steps import EncodeValues
 def through_topic(topology: Topology, store: str, node: str, value: CodecSpec | None) -> str:
     """Send the events through the store's repartition topic; returns the node to read instead.
 
-    The topic is emptied as it is processed.
+    The pipeline deletes the topic's records after processing them.
     """
     topic = topology.topic_of(store, "repartition")
-    # msgpack takes whatever a function made of the values, bytes included.
+    # msgpack can encode any value that a function returns, bytes included.
     value = value or "msgpack"
     topology.catalog(topic, value=value, store=store)
     encoded = topology.add_step("encode_values", node, EncodeValues(value))

@@ -1,4 +1,4 @@
-"""The graph of a pipeline while it is declared: its nodes, and the topics it needs for them."""
+"""The graph of a pipeline while it is declared: its nodes, and the topics they need."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Purpose = Literal["changelog", "repartition", "table", "final", "control", "quar
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Route = tuple[int, ...]
-"""The nodes from a source to a node, by when they were declared; of several ways the first."""
+"""The nodes from a source to a node, by order of declaration; the first of several routes."""
 
 
 @dataclass(frozen=True)
 class OwnTopic:
-    """A topic the pipeline writes and therefore creates: which settings, and why it is there."""
+    """A topic that the pipeline writes and creates: its settings and its purpose."""
 
     name: str
     purpose: Purpose
@@ -46,8 +46,8 @@ class OwnTopic:
 class Topology:
     """Grows while the user declares streams; read once when the pipeline runs.
 
-    Stores and topics have no spaces in their names. Nodes that are neither do, so that names of
-    nodes never collide: ``source clicks``, ``filter 1``, ``per-user``, ``to users``.
+    Names of stores and topics contain no spaces; names of other nodes do. So names of nodes never
+    collide: ``source clicks``, ``filter 1``, ``per-user``, ``to users``.
     """
 
     def __init__(self, application_id: str) -> None:
@@ -56,7 +56,7 @@ class Topology:
         self.nodes: dict[str, Node] = {}
         self.own_topics: dict[str, OwnTopic] = {}
         self.entries: dict[str, CatalogEntry] = {}
-        """What the catalog is told of the topics that others may want to read."""
+        """The catalog entries of the topics that others may want to read."""
         self.control = OwnTopic(f"{application_id}-control", "control")
         self.quarantine = OwnTopic(f"{application_id}-quarantine", "quarantine")
         self._routes: dict[str, Route] = {}
@@ -64,7 +64,7 @@ class Topology:
         self._numbers = Counter[str]()
 
     def add_source(self, source: SourcePlan) -> str:
-        """The node of a topic. Several streams may read it, but only in one way."""
+        """Add the node of a topic. Several streams may read it, but only with the same options."""
         if self.sources.setdefault(source.topic, source) != source:
             raise ConfigError(
                 f"{source.topic} is read in two different ways",
@@ -76,14 +76,14 @@ class Topology:
         )
 
     def add_step(self, kind: str, upstream: str, step: Step) -> str:
-        """An operator without stores behind ``upstream``."""
+        """Add an operator without stores after ``upstream``."""
         return self._add(StepNode(self._numbered(kind), (upstream,), kind, step))
 
     def add_merge(self, upstream: Iterable[str]) -> str:
-        """The events of these nodes as one stream; a single node stays as it is.
+        """Merge the events of these nodes into one stream; a single node is returned as it is.
 
-        Merges of merges become one. What comes of one record by several ways goes by the order in
-        which these were declared, as in Kafka Streams.
+        Merges of merges become one. If one record arrives over several routes, they are taken in
+        the order of their declaration, as in Kafka Streams.
         """
         routes: dict[str, Route] = {}
         for merged in upstream:
@@ -109,16 +109,16 @@ class Topology:
         *,
         is_result: bool = False,
     ) -> str:
-        """An operator with stores behind one or several nodes; each store has one node."""
+        """Add an operator with stores after one or several nodes; each store has one node."""
         name = stores[0].name
         if any(name == other.name for other in stores_of(self.nodes.values())):
             raise ConfigError(
-                f"there are two stores named {name!r}", hint="give each store a name of its own"
+                f"two stores are named {name!r}", hint="give each store a unique name"
             )
         return self._add(StatefulNode(name, upstream, kind, stores, make_operator, is_result))
 
     def extend_stateful(self, node: StatefulNode) -> None:
-        """Declare a node anew, with more stores or another operator; its place stays."""
+        """Replace a node by one with more stores or another operator, in the same place."""
         self.nodes[node.name] = node
 
     def add_sink(
@@ -129,7 +129,7 @@ class Topology:
         aligned: bool = False,
         takes_empty_keys: bool = False,
     ) -> str:
-        """Write the events of ``upstream`` into a topic of the pipeline's own."""
+        """Write the events of ``upstream`` to a topic of the pipeline."""
         self.add_own_topic(topic)
         name = f"to {topic.name}"
         return self._add(
@@ -137,10 +137,10 @@ class Topology:
         )
 
     def add_own_topic(self, topic: OwnTopic) -> None:
-        """Each store and each output has a topic of its own."""
+        """Register a topic; each store and each output has its own."""
         if topic.name in self.own_topics:
             raise ConfigError(
-                f"{topic.name} is written twice", hint="give each store a name of its own"
+                f"{topic.name} is written twice", hint="give each store a unique name"
             )
         self.own_topics[topic.name] = topic
 
@@ -152,7 +152,7 @@ class Topology:
         key: CodecSpec | None = None,
         store: str | None = None,
     ) -> None:
-        """Have the catalog know how ``topic`` is written; None is a store without one."""
+        """Describe ``topic`` for the catalog; None is a store without a topic."""
         if topic is not None:
             self.entries[topic] = entry_of(
                 None if key is None else key_codec(key),
@@ -166,16 +166,16 @@ class Topology:
         return f"{self.application_id}-{check_name(store, 'a store')}-{purpose}"
 
     def sources_of(self, name: str) -> list[SourcePlan] | None:
-        """The sources that a stream consists of; None once anything was done with them."""
+        """The sources of a stream; None once an operator was applied to them."""
         nodes = [self.nodes[each] for each in self._unmerged(name)]
         sources = [self.sources[node.topic] for node in nodes if isinstance(node, SourceNode)]
         return sources if len(sources) == len(nodes) else None
 
     def parts(self) -> list[Part]:
-        """What shares a source, upstream first: each part becomes one Spark query."""
+        """The nodes grouped by shared sources, upstream first; each part is one Spark query."""
         if not any(map(is_end, self.nodes.values())):
             raise ConfigError(
-                f"the pipeline {self.application_id!r} computes nothing",
+                f"the pipeline {self.application_id!r} has no result",
                 hint="end a stream in a store: app.stream('t').group_by_key().count('n')",
             )
         return parts_of(self.nodes, self.sources)
@@ -191,7 +191,7 @@ class Topology:
         return f"{kind} {self._numbers[kind]}"
 
     def _merged_routes(self, name: str, merge: int) -> Mapping[str, Route]:
-        """The inputs that a node brings into a merge, with their routes as far as there."""
+        """The inputs that a node brings into a merge, with their routes."""
         return self._routes_into.get(name, {name: (*self._routes[name], merge)})
 
     def _unmerged(self, name: str) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class Topology:
 
 
 def check_name(name: str, what: str) -> str:
-    """A name that can be part of a topic and of a directory."""
+    """Check a name that becomes part of a topic and of a directory."""
     if not _SAFE_NAME.fullmatch(name):
         raise ConfigError(
             f"{what} cannot be named {name!r}", hint="use letters, digits, '.', '_' and '-'"

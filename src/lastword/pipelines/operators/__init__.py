@@ -1,1 +1,1 @@
-"""What happens to a batch of events at each step."""
+"""The operators: what each step does with a batch of events."""

@@ -1,7 +1,7 @@
-"""Leaves out events whose message id came before in the partition.
+"""Drops events whose message id was seen before in the partition.
 
-Time is stream time, which moves with every event: what is a duplicate does not depend on how
-events were cut into batches.
+Time is stream time, which advances with every event, so the result does not depend on how the
+events were split into batches.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _TIME_BYTES = 8
 
 @dataclass(frozen=True)
 class DeduplicateWithin(Operator):
-    """Exact: an id is remembered for ``window_ms`` from the event that was let through."""
+    """Exact: an id is remembered for ``window_ms`` after the event that passed."""
 
     id_field: Field
     window_ms: int
 
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """The events that are no duplicates; those without an id among them."""
+        """The events that are not duplicates, including those without an id."""
         (state,) = states
         before_ms = context.stream_time_ms
         ids = message_ids(self.id_field, events, context)
@@ -50,7 +50,7 @@ class DeduplicateWithin(Operator):
         return events.take(kept)
 
     def _forget(self, before_ms: int, state: StateView, now_ms: int) -> None:
-        """Drop what is past the window, a quarter of it at a time: each pass reads the store."""
+        """Drop ids older than the window, a quarter of it at a time: each pass reads the store."""
         quarter_ms = max(self.window_ms // 4, 1)
         if before_ms // quarter_ms == now_ms // quarter_ms:
             return
@@ -65,14 +65,14 @@ class DeduplicateWithin(Operator):
 
 @dataclass(frozen=True)
 class DeduplicateByBloom(Operator):
-    """Probable: knows the last ``capacity`` ids of the partition in a fixed number of bytes."""
+    """Approximate: remembers the last ``capacity`` ids of the partition in fixed memory."""
 
     id_field: Field
     capacity: int
     false_positive_rate: float
 
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """The events that are no duplicates, but for the few that only look like one."""
+        """The events that are not duplicates; a few others are dropped as false positives."""
         (state,) = states
         pages = _Pages(state)
         seen = BloomDeduplicator(
@@ -92,7 +92,7 @@ class DeduplicateByBloom(Operator):
 def message_ids(
     id_field: Field, events: Events, context: BatchContext
 ) -> list[tuple[int, bytes | None]]:
-    """The id of each event; None for those without. Where asking fails, it is quarantined."""
+    """The id of each event; None if it has none. Events whose id function fails are quarantined."""
     ids: list[tuple[int, bytes | None]] = []
     for i, value in enumerate(events.values):
         try:
@@ -104,7 +104,7 @@ def message_ids(
 
 
 class _Pages(MutableMapping[bytes, bytes]):
-    """A filter's pages in a store: read when first asked for, written once per batch."""
+    """A filter's pages in a store: read on first use, written once per batch."""
 
     def __init__(self, state: StateView) -> None:
         self._state = state
@@ -134,6 +134,6 @@ class _Pages(MutableMapping[bytes, bytes]):
         return sum(1 for _ in self)
 
     def write(self, at_ms: int) -> None:
-        """Hand the changed pages to the store."""
+        """Put the changed pages into the store."""
         for key in sorted(self._changed):
             self._state.put(key, self._read[key], at_ms)

@@ -1,4 +1,4 @@
-"""The records of one source partition on their way through a task, column by column."""
+"""The records of one source partition in a task, column by column."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(slots=True)
 class Events:
-    """Decoded values with raw keys, in the order they are processed; all columns are as long.
+    """Decoded values with raw keys, in processing order; all columns have the same length.
 
-    ``headers`` is empty unless a node of the pipeline looks at them. ``inputs`` says by which of
-    its inputs a node received each event; it is empty where there is only one.
+    ``headers`` is empty unless a node reads them. ``inputs`` has the input over which a node
+    received each event; it is empty if the node has only one.
     """
 
     topics: Sequence[str]
@@ -28,12 +28,12 @@ class Events:
 
     @classmethod
     def none(cls) -> Events:
-        """No events: what an operator emits that only updates its stores."""
+        """No events: the output of an operator that only updates its stores."""
         return cls([], [], [], [], [])
 
     @classmethod
     def joined(cls, parts: Sequence[Events]) -> Events:
-        """One part after the other."""
+        """The parts, one after the other."""
         return cls(
             [topic for part in parts for topic in part.topics],
             [key for part in parts for key in part.keys],
@@ -59,7 +59,7 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class BadEvent:
-    """A record that could not be processed, and why; goes to the quarantine topic."""
+    """A record that could not be processed, and the reason; goes to the quarantine topic."""
 
     topic: str
     offset: int
@@ -69,11 +69,11 @@ class BadEvent:
 
 @dataclass(slots=True)
 class Tally:
-    """What a task did with one partition's part of a batch; added up by the driver.
+    """What a task did with one partition in a batch; the driver adds them up.
 
-    ``late`` counts the windows that records missed. ``final`` are windows that were closed and
-    told, ``held_back`` those that are still open after the batch, where they are suppressed.
-    ``evicted`` are keys that a store of fixed size gave up.
+    ``late`` counts the windows that late records missed. ``final`` counts windows that closed and
+    were emitted, ``held_back`` the suppressed windows that are still open after the batch.
+    ``evicted`` counts keys dropped by a store of fixed capacity.
     """
 
     records: int = 0
@@ -91,6 +91,6 @@ class Tally:
     restored: int = 0
 
     def add(self, other: Tally) -> None:
-        """Count what ``other`` counted, too."""
+        """Add the counts of ``other``."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))

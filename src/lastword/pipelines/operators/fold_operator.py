@@ -21,7 +21,7 @@ from lastword.pipelines.operators.state_view import NOT_KEPT, Kept, StateView
 class FoldOperator(Operator):
     """Keeps one value per key, or per key and window, in its store.
 
-    A record on which the user's function fails is quarantined; the others of its key go on.
+    A record for which the user's function fails is quarantined; the key's other records continue.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class FoldOperator(Operator):
         return by_window(events, context, self._windows)
 
     def _olds(self, groups: Groups, state: StateView, before_ms: int) -> list[Kept]:
-        """The values so far. A window that starts after all that was seen is not looked up."""
+        """The current values. A window that starts after stream time is new: no lookup."""
         if self._windows is None:
             return state.get_with_times(groups.rows)
         windows = zip(groups.rows, groups.windows_ms, strict=True)
@@ -66,7 +66,7 @@ class FoldOperator(Operator):
         return [known.get(row, NOT_KEPT) for row in groups.rows]
 
     def _decode_keys(self, groups: Groups, events: Events, context: BatchContext) -> list[Any]:
-        """The user's keys; _UNREADABLE for those whose records are quarantined."""
+        """The decoded keys; _UNREADABLE for those whose records are quarantined."""
         decode, end = self._keys.decode, -self._suffix or None
         try:
             return [decode(row[:end]) for row in groups.rows]
@@ -94,9 +94,9 @@ _UNREADABLE = object()
 class _Folding:
     """The fold of one batch.
 
-    A row has the largest time of the records it came of, as in Kafka Streams: those since its
-    key was last forgotten. A tombstone has the time of the record that made it. So times are the
-    same however the records were cut into batches.
+    A row has the largest timestamp of its records since the key was last deleted, as in Kafka
+    Streams. A tombstone has the timestamp of the record that caused it. So timestamps do not
+    depend on how the records were split into batches.
     """
 
     fold: Fold
@@ -106,7 +106,7 @@ class _Folding:
     context: BatchContext
 
     def run(self, groups: Groups, keys: list[Any], olds: list[Kept], *, every_update: bool) -> None:
-        """All groups at once where that can be; where it fails, each record by itself."""
+        """Fold all groups at once if possible; after a failure, record by record."""
         given = groups.split(self.events.values)
         news = None if every_update else self._fold_all(keys, olds, given)
         if news is not None:
@@ -124,7 +124,7 @@ class _Folding:
     def _fold_all(
         self, keys: list[Any], olds: list[Kept], given: list[list[Any]]
     ) -> list[Folded] | None:
-        """The new value of each group; None when the user's function, or a key, is no good."""
+        """The new value of each group; None if the user's function fails, or a key is invalid."""
         apply, encode, decode = self.fold.apply, self.values.encode, self.values.decode
         if any(key is _UNREADABLE for key in keys):
             return None
@@ -140,8 +140,8 @@ class _Folding:
     def _with_own_first(self, befores: list[Any], given: list[list[Any]]) -> list[list[Any]]:
         """The groups, new ones with a copy of their first value.
 
-        The user's function may change the state it is given. A record it must not change: others
-        look at it, too, and so do we when the function fails later on.
+        The user's function may modify the state it gets, but must not modify a record: other nodes
+        read it, and so does the retry after a failure.
         """
         own = list(given)
         for group, values in enumerate(given):
@@ -153,7 +153,7 @@ class _Folding:
     def _one_by_one(self, row: bytes, key: Any, old: Kept, indexes: list[int]) -> None:
         """Fold record by record; one that fails is quarantined and changes nothing."""
         for i in indexes:
-            # Decoded anew each time: a function that failed may have changed its argument.
+            # Decoded again each time: a function that failed may have modified its argument.
             before = None if old[0] is None else self.values.decode(old[0])
             try:
                 after = self.fold.step(key, before, self.events.values[i])
@@ -175,7 +175,7 @@ class _Folding:
         return timestamps[0] if value is None else max(timestamps)
 
     def _put(self, row: bytes, old: Kept, new: bytes | None, at_ms: int) -> None:
-        """A tombstone only where there is something to delete."""
+        """Put the value; a tombstone only if there is a row to delete."""
         if new is not None or old[0] is not None:
             self.state.put(row, new, at_ms)
             self.context.tally.updates += 1
@@ -183,7 +183,7 @@ class _Folding:
     def _put_all(self, groups: Groups, olds: list[Kept], news: list[Folded]) -> None:
         values = [value for value, _ in news]
         if None not in values and all(since <= 0 for _, since in news):
-            # Nothing was forgotten: by far the most batches.
+            # No key was deleted, which is true of almost all batches.
             times = [
                 latest_ms if latest_ms > old_ms else old_ms
                 for latest_ms, (_, old_ms) in zip(groups.latest_ms, olds, strict=True)

@@ -1,6 +1,6 @@
-"""Sorts a batch by what its records belong to: by key, or by key and window.
+"""Groups a batch by key, or by key and window.
 
-Column by column, in Arrow and numpy: one step of Python for each record costs more than the fold.
+It works on columns, in Arrow and numpy: a Python step per record would cost more than the fold.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The records of a batch, group by group; a group is what is folded into one row.
+    """The records of a batch, group by group; each group is folded into one row.
 
     ``rows`` are the keys of the groups in the store, in the order in which they first appear.
     ``order`` has the indexes of the records: those of group g, in offset order, are from
     ``starts[g]`` to ``starts[g + 1]``. ``latest_ms`` is the largest timestamp of each group,
-    ``windows_ms`` where its window starts, if there are windows.
+    ``windows_ms`` the start of its window, if there are windows.
     """
 
     rows: list[bytes]
@@ -43,13 +43,13 @@ class Groups:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
     def split(self, values: list[Any]) -> list[list[Any]]:
-        """The values of each group, of those of all records."""
+        """The values of all records, split by group."""
         ordered = [values[i] for i in self.order]
         return [ordered[start:end] for start, end in pairwise(self.starts)]
 
 
 def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> Groups:
-    """One group per key. Records without a key, or value, are counted and left out."""
+    """One group per key. Records without a key, or without a value, are counted and dropped."""
     chosen = _with_key(events, context)
     if not takes_nulls:
         values = events.values
@@ -66,9 +66,9 @@ def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> Group
 
 
 def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> Groups:
-    """One group per key and window; stream time moves on with every record.
+    """One group per key and window; stream time advances with every record.
 
-    A record that comes too late for a window is counted once for each window it misses.
+    A late record is counted once for each window it misses.
     """
     chosen = _with_key(events, context)
     if not chosen:
@@ -81,7 +81,7 @@ def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> Gr
     inside = starts <= timestamps[:, None]
     closed = starts <= (stream_times - windows.grace_ms - windows.size_ms)[:, None]
     context.tally.late += int((inside & closed).sum())
-    record, which = np.nonzero(inside & ~closed)  # record by record: offset order stays
+    record, which = np.nonzero(inside & ~closed)  # record by record: keeps the offset order
     if not len(record):
         return _NONE
     keys = _encode_keys(events, chosen)
@@ -117,7 +117,7 @@ def _with_key(events: Events, context: BatchContext) -> list[int]:
 
 
 def _encode_keys(events: Events, chosen: list[int]) -> pa.DictionaryArray:
-    """Numbers for the keys of the chosen records, in the order in which they first appear."""
+    """Number the keys of the chosen records, in the order in which they first appear."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     every = len(chosen) == len(events)
@@ -130,7 +130,7 @@ def _column(numbers: list[int]) -> Numbers:
 
 
 def _window_starts(timestamps: Numbers, windows: TimeWindows) -> Numbers:
-    """As ``windows.starts`` for each timestamp: a line each; too many at its end, if any."""
+    """``windows.starts`` for each timestamp, one row each; may contain extra starts at the end."""
     size_ms, advance_ms = windows.size_ms, windows.advance_ms
     first = np.maximum(timestamps - size_ms + advance_ms, 0)
     most = -(-size_ms // advance_ms)
@@ -159,7 +159,7 @@ def _rows_of_windows(
 
 
 def _sort(rows: list[bytes], codes: Numbers, indexes: Numbers, timestamps: Numbers) -> Groups:
-    """Bring the records of each group together; they stay in order."""
+    """Sort the records by group; within a group they stay in order."""
     sort = np.argsort(codes, kind="stable")
     starts = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=len(rows)), out=starts[1:])

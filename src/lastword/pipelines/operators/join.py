@@ -18,10 +18,10 @@ _NOTHING = object()
 
 @dataclass(frozen=True)
 class JoinTable(Operator):
-    """Each event sees the table as of its own time, as far as the log was there.
+    """Joins each event with the table's row as of the event's time, as far as the log was read.
 
-    Which events are left out is Kafka Streams' rule: those without a value, and unless it is a
-    left join those without a key or without a row.
+    Events are dropped as in Kafka Streams: those without a value, and unless it is a left join
+    those without a key or without a row.
     """
 
     joiner: Callable[[Any, Any], Any]

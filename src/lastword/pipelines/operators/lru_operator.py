@@ -1,4 +1,4 @@
-"""A fold over a fixed number of keys: the least recently used one makes room for a new one."""
+"""A fold over a fixed number of keys, with LRU eviction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lastword.pipelines.operators.state_view import NOT_KEPT, Kept, StateView
 
 
 class LruOperator(Operator):
-    """Keeps ``capacity`` keys of a partition; one that is given up gets a tombstone.
+    """Keeps ``capacity`` keys of a partition; an evicted key gets a tombstone.
 
-    To use a key is to write it, record by record, so that the order of use is the order of the
-    changelog, and a restored store gives up the same keys. All rows are read in every batch:
-    this is for as many keys as fit into memory easily.
+    Every use of a key writes it, so the order of use is the order of the changelog, and a restored
+    store evicts the same keys. Each batch reads all rows: use it for numbers of keys that fit
+    easily into memory.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LruOperator(Operator):
         self._keys: KeyCodec[Any] = key_codec(key)
 
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """Fold record by record, giving up a key for each one too many."""
+        """Fold record by record, and evict a key whenever there is one too many."""
         (state,) = states
         rows = OrderedDict(state.in_write_order())
         before = set(rows)

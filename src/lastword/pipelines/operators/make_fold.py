@@ -1,4 +1,4 @@
-"""Builds the operator of a fold where it runs: codecs do not travel, their names do."""
+"""Builds the operator of a fold on the executor: codecs are sent by name, not as objects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lastword.pipelines.operators.window_operator import WindowOperator
 class MakeFold:
     """A fold per key, per key and window, or over a fixed number of keys.
 
-    ``retention_ms`` is how long closed windows stay, ``reach_ms`` how long a session can still be
-    joined after its end. ``hold_at_most`` says how many open windows are held back; None holds
-    none back.
+    ``retention_ms`` is how long closed windows are kept, ``reach_ms`` how long after its end a
+    session can still be joined. ``hold_at_most`` is the limit of suppressed open windows; None
+    suppresses nothing.
     """
 
     fold: Fold
@@ -72,6 +72,6 @@ class MakeFold:
             value=self.value,
             windows=windows,
             reach_ms=windows.open_ms if final else self.reach_ms,
-            told_once=final,
+            emits_final=final,
             every_update=self.every_update,
         )

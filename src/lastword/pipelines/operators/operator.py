@@ -1,4 +1,4 @@
-"""What an operator with stores is: events and stores in, updates of the stores and events out."""
+"""The base class of operators with stores: events in, updates of the stores and events out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lastword.pipelines.operators.state_view import StateView
 
 @dataclass(slots=True)
 class BatchContext:
-    """One batch of one partition: stream time so far, counts, and what could not be done.
+    """One batch of one partition: stream time so far, counts, and quarantined records.
 
     Stream time is the largest timestamp a node has seen; -1 before its first record.
     """
@@ -22,7 +22,7 @@ class BatchContext:
     bad: list[BadEvent] = field(default_factory=list)
 
     def quarantine(self, events: Events, index: int, error: Exception) -> None:
-        """Leave one record out, and keep why."""
+        """Drop one record, and keep the reason."""
         reason = f"{type(error).__name__}: {error}"
         topic, offset = events.topics[index], events.offsets[index]
         self.bad.append(BadEvent(topic, offset, events.keys[index], reason))
@@ -32,11 +32,11 @@ class BatchContext:
 class Operator(ABC):
     """Processes batches in order; between them it keeps its state in its stores and its context.
 
-    An operator behind several nodes receives their events as one stream, in the order of their
-    processing; ``events.inputs`` says by which input each one came. A store shows it the values
-    before the batch and those it has put since (``StateView.changes``).
+    An operator with several inputs receives their events as one stream, in processing order;
+    ``events.inputs`` has the input of each one. A store shows the values before the batch and
+    those put since (``StateView.changes``).
     """
 
     @abstractmethod
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """Fold ``events`` into the stores, given in the order of the node's; returns new events."""
+        """Fold ``events`` into the stores, given in the node's order; returns new events."""

@@ -1,8 +1,8 @@
-"""Session windows: a key's records as long as no two neighbours are more than a gap apart.
+"""Session windows: a key's records with at most a gap between neighbors.
 
-The rules are those of Kafka Streams, record by record. A record joins every session it is within
-the gap of, and these become one: the old rows are deleted, a new one spans them all. It is late
-when the session it would be in ended more than gap and grace ago.
+The rules are those of Kafka Streams, record by record. A record joins every session within the
+gap, and these merge: the old rows are deleted, and a new one spans them all. A record is late if
+the session it would be in ended more than gap and grace ago.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lastword.pipelines.operators.state_view import StateView
 
 
 class Session(NamedTuple):
-    """One row: from its first to its last record, and what they came to."""
+    """One row: the times of its first and last record, and the folded value."""
 
     start_ms: int
     end_ms: int
@@ -35,10 +35,10 @@ class Session(NamedTuple):
 class SessionOperator(Operator):
     """Keeps a row per key and session, open ones included.
 
-    Sessions that ended ``reach_ms`` ago are not joined any more: Kafka Streams does not see those
-    that are past its retention, which is gap and grace unless somebody says more. A record that
-    is not late then begins a session of its own, over the old one if both have the same times.
-    With ``told_once`` it is late instead: the old one was told as final.
+    A session that ended ``reach_ms`` ago is no longer joined: Kafka Streams does not see sessions
+    past its retention, which is gap and grace by default. A record that is not late then starts a
+    new session, and replaces the old one if both have the same times. With ``emits_final`` such a
+    record is late instead, because the old session was already emitted as final.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class SessionOperator(Operator):
         value: CodecSpec,
         windows: SessionWindows,
         reach_ms: int,
-        told_once: bool = False,
+        emits_final: bool = False,
         every_update: bool = False,
     ) -> None:
         self._fold = fold
         self._windows = windows
         self._reach_ms = reach_ms
-        self._told_once = told_once
+        self._emits_final = emits_final
         self._every_update = every_update
         self._values = Values(value)
         self._keys: KeyCodec[Any] = key_codec(key)
 
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """Bring the sessions of each key up to date."""
+        """Update the sessions of each key."""
         (state,) = states
         groups, stream_times = by_key_in_stream_time(events, context)
-        # All of them before the first write: the view reads a range past its own writes.
+        # Load all before the first write: a range read of the view ignores its own writes.
         found = {
             key: self._load(key, [events.timestamps[i] for i in indexes], state, context)
             for key, indexes in groups.items()
@@ -85,18 +85,18 @@ class SessionOperator(Operator):
     def _load(
         self, key: bytes, timestamps: Sequence[int], state: StateView, context: BatchContext
     ) -> list[Session]:
-        """The sessions of a key that its records can touch, by their ends."""
+        """The sessions of a key that its records can join, sorted by their ends."""
         start = key + max(min(timestamps) - self._windows.gap_ms, 0).to_bytes(8, "big")
         end = key + (context.stream_time_ms + 1).to_bytes(8, "big")
         length = len(key) + self._windows.suffix_bytes
         return [
             Session(int.from_bytes(row[-8:], "big"), int.from_bytes(row[-16:-8], "big"), value)
             for row, value in state.scan(start, end)
-            if len(row) == length  # longer keys may lie between
+            if len(row) == length  # longer keys may lie in between
         ]
 
     def touched(self, sessions: list[Session], at_ms: int, stream_time_ms: int) -> list[Session]:
-        """Those that a record of this time joins; stream time is that before the record."""
+        """The sessions that a record of this time joins; stream time is that before the record."""
         gap_ms = self._windows.gap_ms
         found = [
             session
@@ -108,30 +108,30 @@ class SessionOperator(Operator):
         return found if len(found) < 2 else sorted(found, key=attrgetter("end_ms"))
 
     def is_late(self, end_ms: int, stream_time_ms: int, known: Sequence[Session]) -> bool:
-        """Whether a record comes too late for the session it would be in.
+        """Whether a record is too late for the session it would be in.
 
-        ``known`` are those of the same times that it does not join. Stream time is that before the
-        record: one that moves it on is never late.
+        ``known`` are the sessions with the same times that it does not join. Stream time is that
+        before the record: a record that advances it is never late.
         """
-        if known and self._told_once:
+        if known and self._emits_final:
             return True
         return end_ms < stream_time_ms - self._windows.open_ms
 
     def fold(self, key: Any, joined: list[Session], value: Any) -> bytes | None:
-        """The value of one session out of several and one more record."""
+        """The value of several sessions merged with one more record."""
         values = [self._values.decode(each.value) for each in joined]
         after = self._fold.join(key, values, value)
         return None if after is None else self._values.encode(after)
 
     @property
     def every_update(self) -> bool:
-        """Whether each update is written, instead of what became of all of them."""
+        """Whether to write each update instead of one per session and batch."""
         return self._every_update
 
 
 @dataclass(slots=True)
 class _SessionsOfKey:
-    """One key during one batch."""
+    """The sessions of one key during one batch."""
 
     operator: SessionOperator
     raw_key: bytes
@@ -145,7 +145,7 @@ class _SessionsOfKey:
         self.before = tuple(self.sessions)
 
     def add(self, events: Events, i: int, stream_time_ms: int) -> None:
-        """Take one record in. One on which the user's function fails changes nothing."""
+        """Add one record. If the user's function fails, nothing changes."""
         at_ms = events.timestamps[i]
         joined = self.operator.touched(self.sessions, at_ms, stream_time_ms)
         start_ms = end_ms = at_ms
@@ -171,7 +171,7 @@ class _SessionsOfKey:
         self.sessions = after
 
     def _others_at(self, start_ms: int, end_ms: int, joined: list[Session]) -> list[Session]:
-        """Sessions of the very same times that a record does not join; mostly there are none."""
+        """Sessions with exactly these times that a record does not join; rarely any."""
         if len(joined) == len(self.sessions):
             return []
         return [
@@ -181,7 +181,7 @@ class _SessionsOfKey:
         ]
 
     def write(self) -> None:
-        """What became of the key's sessions in this batch, where not everything was written."""
+        """Write the final state of the key's sessions in this batch, unless all updates were."""
         if not self.operator.every_update:
             self._replace(
                 [each for each in self.before if each not in self.sessions],
@@ -198,7 +198,7 @@ class _SessionsOfKey:
             self._put(self._row(each), each.value, each.end_ms)
 
     def _row(self, each: Session) -> bytes:
-        """As Kafka's SessionWindowedSerializer writes it."""
+        """The row's key, in the format of Kafka's SessionWindowedSerializer."""
         return self.raw_key + each.end_ms.to_bytes(8, "big") + each.start_ms.to_bytes(8, "big")
 
     def _put(self, row: bytes, value: bytes | None, at_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""What an operator sees of its store during one batch: rows, and its own writes over them."""
+"""An operator's view of its store during one batch: the rows, overlaid with its own writes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lastword.rows import (
 from lastword.stores.base import Store
 
 Update = tuple[bytes, bytes | None, int, Headers]
-"""Key, new value or None for a tombstone, timestamp: a record that is to be written.
+"""Key, new value or None for a tombstone, timestamp, headers: a record to write.
 
-A plain tuple: there is one for every key of a batch.
+A plain tuple, because there is one for every key of a batch.
 """
 
 
 class Change(NamedTuple):
-    """What a batch made of one key: the value before it and after it; None is no value."""
+    """A key's values before and after a batch; None is no value."""
 
     key: bytes
     old: bytes | None
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 Kept = tuple[bytes | None, int]
-"""A value with its timestamp; NOT_KEPT for a key that has none."""
+"""A value with its timestamp; NOT_KEPT for a key without a row."""
 
 NOT_KEPT: Kept = (None, -1)
 
@@ -41,8 +41,8 @@ NOT_KEPT: Kept = (None, -1)
 class StateView:
     """Reads through to the store; writes stay here until the batch is committed.
 
-    With ``every_update`` each write reaches the changelog; otherwise one per key and batch does,
-    which is what a record cache is for. The final values are the same.
+    With ``every_update`` each write reaches the changelog; otherwise only the last one per key and
+    batch, like the record cache of Kafka Streams. The final values are the same.
     """
 
     def __init__(self, store: Store, *, every_update: bool) -> None:
@@ -72,11 +72,11 @@ class StateView:
         return rows
 
     def _look_up_changed(self) -> None:
-        """Find out what was there before of what was put without a look."""
+        """Look up the previous rows of keys that were put without reading them."""
         self._stored([key for key in self._dirty if key not in self._before])
 
     def rows_added(self) -> int:
-        """How many more rows the store has once the batch is committed."""
+        """By how many rows the store grows when the batch is committed."""
         self._look_up_changed()
         before = self._before.get
         return sum(
@@ -85,7 +85,7 @@ class StateView:
         )
 
     def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
-        """The same with the timestamps they were put with."""
+        """The current values with their timestamps."""
         dirty = self._dirty
         rows = self._stored(keys)
         if not dirty:
@@ -98,20 +98,20 @@ class StateView:
         ]
 
     def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
-        """Set a key's value, or forget it with None."""
+        """Set a key's value; None deletes it."""
         self.put_many((key,), (value,), (timestamp_ms,))
 
     def put_many(
         self, keys: Sequence[bytes], values: Sequence[bytes | None], timestamps: Sequence[int]
     ) -> None:
-        """Set or forget the values of keys that are all different."""
+        """Set or delete the values of distinct keys."""
         updates: list[Update] = list(zip(keys, values, timestamps, repeat(NO_HEADERS)))
         self._dirty.update(zip(keys, updates, strict=True))
         if self._every_update:
             self._log += updates
 
     def scan(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values of a range, this batch's writes included, in no particular order."""
+        """Keys and values of a range, with this batch's writes, in no particular order."""
         scan = self._store.scan(start, end)
         try:
             for key, row in scan:
@@ -125,13 +125,13 @@ class StateView:
                 yield key, update[1]
 
     def in_write_order(self) -> list[tuple[bytes, Kept]]:
-        """All rows of the store, those first that were written first."""
+        """All rows of the store, sorted by their last write."""
         rows = [(key, decode_row(row)) for key, row in self._store.scan()]
         rows.sort(key=lambda each: each[1].offset)
         return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
 
     def changes(self) -> list[Change]:
-        """The keys that were put or forgotten in this batch, with the values before and now."""
+        """The keys that this batch put or deleted, with their values before and after."""
         self._look_up_changed()
         found: list[Change] = []
         for key, (_, value, timestamp_ms, _) in self._dirty.items():
@@ -141,14 +141,14 @@ class StateView:
         return found
 
     def updates(self) -> list[Update]:
-        """What goes to the changelog, in order."""
+        """The records for the changelog, in order."""
         return self._log if self._every_update else list(self._dirty.values())
 
     def commit(self, checkpoint: bytes, end_offset: int = 0) -> None:
         """Write the batch into the store with its checkpoint, in one atomic step.
 
-        ``end_offset`` is where the changelog stands after the updates: each row keeps the offset
-        of its own, as if it had been restored.
+        ``end_offset`` is the changelog's end after the updates. Each row keeps the offset of its
+        own record, as if it had been restored.
         """
         updates = self.updates()
         first_offset = max(0, end_offset - len(updates))
@@ -159,6 +159,6 @@ class StateView:
         }
         deletes = [key for key, update in self._dirty.items() if update[1] is None]
         for key in deletes:
-            puts.pop(key, None)  # put before, and deleted in the same batch
+            puts.pop(key, None)  # put and then deleted in the same batch
         self._store.apply(puts, deletes, checkpoint)
         self._dirty, self._log, self._is_new = {}, [], False

@@ -1,6 +1,6 @@
-"""Stages without state: each takes a batch of events and gives one.
+"""Operators without state: each takes a batch of events and returns one.
 
-A record on which the user's function fails is quarantined and left out; the rest goes on.
+A record for which the user's function fails is quarantined and dropped; the others continue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Filter:
     key: CodecSpec
 
     def __call__(self, events: Events, context: BatchContext) -> Events:
-        """What is left."""
+        """The events that remain."""
         decode = key_codec(self.key).decode
 
         def keeps(i: int) -> bool:
@@ -36,7 +36,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class MapValues:
-    """Replaces each value by ``function(value)``; keys and partitions stay."""
+    """Replaces each value by ``function(value)``; keys and partitions do not change."""
 
     function: Callable[[Any], Any]
 
@@ -64,9 +64,9 @@ class WithHeaders:
 
 @dataclass(frozen=True)
 class SelectKey:
-    """Replaces each key by ``function(key, value)``: what follows must be partitioned anew.
+    """Replaces each key by ``function(key, value)``; later grouping needs a repartition topic.
 
-    An event whose new key is None has none: whoever needs one counts it and leaves it out.
+    An event whose new key is None has no key: an operator that needs one counts and drops it.
     """
 
     function: Callable[[Any, Any], Any]
@@ -88,7 +88,7 @@ class SelectKey:
 
 @dataclass(frozen=True)
 class EncodeValues:
-    """Turns values into bytes, for a topic; None stays a tombstone, and NULL becomes a null."""
+    """Encodes values for a topic; None stays a tombstone, and NULL becomes a null."""
 
     value: CodecSpec
 
@@ -108,7 +108,7 @@ class EncodeValues:
 def _each(
     events: Events, context: BatchContext, function: Callable[[int], Any]
 ) -> list[tuple[int, Any]]:
-    """The results by index; where the user's function fails, the record is quarantined."""
+    """The results by index; if the user's function fails, the record is quarantined."""
     results: list[tuple[int, Any]] = []
     for i in range(len(events)):
         try:

@@ -1,8 +1,8 @@
-"""Holds windows back until they are closed, so that each is told once and never changes.
+"""Holds windows back until they close, so that each is emitted once and never changes.
 
-The windows themselves are in their own store. What is kept here is only which of them are open,
-by the stream time at which they close: an index with a changelog of its own. Both are committed
-with the source position, so that whatever is lost or repeated, a window is told exactly once.
+The windows themselves are in their own store. This index only has the open ones, sorted by the
+stream time at which they close, with its own changelog. Both are committed with the source
+position, so a window is emitted exactly once, whatever fails or is repeated.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from lastword.records import NO_HEADERS
 
 _TIME_BYTES = 8
 _OPEN = b""
-# Times are never negative, so that no entry begins with this bit. Counting entries would mean
-# reading all of them in every batch.
+# The row with the number of entries: counting them would read the whole index in every batch.
+# Times are never negative, so no entry begins with this bit.
 _HOW_MANY = b"\x80"
 
 
 class OpenWindows:
-    """The index during one batch; ``limit`` is how many windows a partition may hold back."""
+    """The index during one batch; ``limit`` is how many open windows a partition may hold back."""
 
     def __init__(self, index: StateView, windows: Windows, limit: int) -> None:
         self._index = index
@@ -31,7 +31,7 @@ class OpenWindows:
         self._limit = limit
 
     def close(self, state: StateView, before_ms: int, context: BatchContext) -> list[Update]:
-        """The windows that closed since ``before_ms``, those first that closed first.
+        """The windows that closed since ``before_ms``, in the order of closing.
 
         ``state`` holds the windows and this batch's changes of them.
         """
@@ -39,7 +39,7 @@ class OpenWindows:
         if known is not None:
             held = int.from_bytes(known, "big") + self._follow(state.changes(), before_ms)
         else:
-            # The first batch, or the first in which somebody wants windows held back.
+            # The first batch, or the first one with suppress().
             opened = (Change(row, None, value, 0) for row, value in state.scan(None, None))
             held = self._follow(opened, before_ms)
         now_ms = context.stream_time_ms
@@ -58,10 +58,10 @@ class OpenWindows:
         ]
 
     def _follow(self, changes: Iterable[Change], before_ms: int) -> int:
-        """Take in windows that were opened and drop those that are gone; how many more there are.
+        """Add windows that were opened and drop those that were deleted; returns the difference.
 
-        Windows that had closed before are emitted already, and do not change but by expiring. Only
-        a session can begin at the very time at which it closes.
+        Windows that closed earlier were already emitted; they change only by expiring. Only a
+        session can start at exactly the time at which it closes.
         """
         more = 0
         for row, old, new, at_ms in changes:
@@ -75,9 +75,9 @@ class OpenWindows:
     def _refuse_beyond_limit(self, held: int) -> None:
         if held > self._limit:
             raise PipelineError(
-                f"{held} windows of one partition are open, and {self._limit} may be held back",
-                hint="raise the limit of suppress(), or make windows or their grace shorter; "
-                "nothing is lost, the next run goes on from the last commit",
+                f"{held} windows of one partition are open, more than the limit of {self._limit}",
+                hint="raise the limit of suppress(), or shorten the windows or their grace; "
+                "nothing is lost, the next run continues from the last commit",
             )
 
 

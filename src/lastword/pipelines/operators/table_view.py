@@ -1,4 +1,4 @@
-"""A table's store that keeps step with the events it is joined to."""
+"""A table's store, advanced to the time of each event that is joined with it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lastword.stores.base import Store
 
 
 class TableView(StateView):
-    """Takes updates of the table in as time passes them, in the order of the log.
+    """Applies updates of the table up to the time of each event, in the order of the log.
 
-    ``records`` are those from ``position`` to ``end``, which is where the log ended when the batch
-    began. An update of a later time waits, and holds up those behind it: the earlier of two
-    heads is always next, as in Kafka Streams.
+    ``records`` are those from ``position`` to ``end``, the end of the log when the batch began. An
+    update with a later timestamp waits, and holds up those behind it: the earlier of the two heads
+    is always next, as in Kafka Streams.
     """
 
     def __init__(self, store: Store, records: Iterator[Record], *, position: int, end: int) -> None:
@@ -27,16 +27,16 @@ class TableView(StateView):
             self.position = max(position, end)
 
     def advance(self, time_ms: int) -> None:
-        """Take in what comes before an event of this time; at the same time the table is first."""
+        """Apply updates before an event of this time; at equal times the table goes first."""
         while self._head is not None and self._head.timestamp_ms <= time_ms:
             head = self._head
             if head.key is not None:
                 self.put(head.key, head.value, head.timestamp_ms)
             self._head = next(self._records, None)
-            # Behind the last record there may be transaction markers.
+            # Transaction markers may follow the last record.
             self.position = self._end if self._head is None else self._head.offset
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of a key as of now."""
+        """The current value of a key."""
         (value,) = self.get_many([key])
         return value

@@ -1,4 +1,4 @@
-"""The way out to any operation of Spark on the records of a batch, and back."""
+"""Applies Spark functions to the records of a batch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def transformed_name(topic: str, name: str) -> str:
-    """How the records that ``name`` makes of a topic are told from the topic's own.
+    """The name of the stream that ``name`` derives from a topic.
 
-    No topic can be called that.
+    A topic name cannot contain a slash.
 
     >>> transformed_name("orders", "priced")
     'orders/priced'
@@ -25,10 +25,10 @@ def transformed_name(topic: str, name: str) -> str:
 
 
 def with_transforms(records: DataFrame, plan: TaskPlan) -> DataFrame:
-    """A batch's records, and what the pipeline's functions make of them.
+    """A batch's records, and what the pipeline's functions derive from them.
 
-    The records themselves stay among them: they say how far the batch goes, even where a function
-    leaves everything out.
+    The original records stay in the batch: they say how far it reaches, even if a function drops
+    all of them.
     """
     together = records
     for source in plan.transforms.values():
@@ -40,13 +40,13 @@ def _transformed(records: DataFrame, source: SourcePlan) -> DataFrame:
     from pyspark.sql import functions as spark  # noqa: PLC0415 - on the driver only
 
     if source.transform is None:
-        raise TypeError(f"{source.topic} is a topic")
+        raise TypeError(f"{source.topic} has no transform")
     rows = ~spark.col("key").eqNullSafe(spark.lit(bytearray(FENCE_KEY)))
     made = source.transform(records.where((spark.col("topic") == source.root) & rows))
     missing = sorted(set(records.columns) - set(made.columns))
     if missing:
         raise PipelineError(
-            f"{source.topic}: what the function returned lacks {', '.join(missing)}",
+            f"the result of transform() for {source.topic} lacks {', '.join(missing)}",
             hint="keep these columns: key, value, topic, partition, offset and timestamp_ms",
         )
     made = made.withColumn("topic", spark.lit(source.topic))

@@ -1,4 +1,4 @@
-"""What windows of every kind need around their fold: final ones are told, old ones forgotten."""
+"""What all kinds of windows need around their fold: emit final windows, delete old ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from lastword.records import NO_HEADERS
 
 
 class WindowOperator(Operator):
-    """Has ``folding`` keep the windows in the first store, and looks after them.
+    """Lets ``folding`` update the windows in the first store, then emits and expires windows.
 
-    With ``hold_at_most`` given, the second store says which windows are open, and what goes on to
-    the next stage are final windows: each once, when it closes, and as a tombstone when it has
-    expired.
+    With ``hold_at_most``, the second store has the open windows, and the node emits final windows:
+    each once, when it closes, and a tombstone when it expires.
     """
 
     def __init__(
@@ -34,7 +33,7 @@ class WindowOperator(Operator):
         self._hold_at_most = hold_at_most
 
     def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
-        """Fold, tell what is final by now, and only then forget what is past its retention."""
+        """Fold, emit windows that are final now, and then delete those past their retention."""
         state = states[0]
         before_ms = context.stream_time_ms
         self._folding.process(events, states[:1], context)
@@ -45,15 +44,15 @@ class WindowOperator(Operator):
         final = open_windows.close(state, before_ms, context)
         expired = self._expire(events, before_ms, state, context)
         gone: list[Update] = [(row, None, context.stream_time_ms, NO_HEADERS) for row in expired]
-        return _told([*final, *gone])
+        return _as_events([*final, *gone])
 
     def _expire(
         self, events: Events, before_ms: int, state: StateView, context: BatchContext
     ) -> list[bytes]:
-        """Forget old windows, a quarter of the retention at a time: each pass reads the store.
+        """Delete old windows, a quarter of the retention at a time: each pass reads the store.
 
-        What is left depends on the last quarter that stream time entered and on nothing else,
-        so that it is the same however the records were cut into batches.
+        The remaining windows depend only on the last quarter that stream time entered, so they do
+        not depend on how the records were split into batches.
         """
         quarter_ms = max(self._retention_ms // 4, 1)
         quarter = context.stream_time_ms // quarter_ms
@@ -61,7 +60,7 @@ class WindowOperator(Operator):
             return []
         kept_from_ms = quarter * quarter_ms - self._retention_ms
         if before_ms < 0 and min(events.timestamps, default=0) >= kept_from_ms:
-            return []  # the first records of all, and none is that old
+            return []  # the very first records: no window is that old
         last_ms = self._windows.last_ms
         expired = [row for row, _ in state.scan(None, None) if last_ms(row) < kept_from_ms]
         for row in expired:
@@ -70,8 +69,8 @@ class WindowOperator(Operator):
         return expired
 
 
-def _told(updates: Sequence[Update]) -> Events:
-    """Rows of windows as events, for a topic; they come of many records and of no single one."""
+def _as_events(updates: Sequence[Update]) -> Events:
+    """Rows of windows as events for a topic; they have no offset of a single record."""
     return Events(
         [""] * len(updates),
         [row for row, _, _, _ in updates],

@@ -9,7 +9,7 @@ from lastword.pipelines.task.task_report import TaskReport
 
 
 class UnreportedCommits:
-    """What was committed since the last report, by partition."""
+    """The commits since the last report, by partition."""
 
     def __init__(self) -> None:
         self._reports: dict[int, TaskReport] = {}
@@ -24,14 +24,14 @@ class UnreportedCommits:
         self._reports[partition] = TaskReport(partition, tally, stores, by_store)
 
     def take(self) -> list[TaskReport]:
-        """The reports; counting starts again."""
+        """Return the reports and start counting again."""
         reports = list(self._reports.values())
         self._reports = {}
         return reports
 
 
 def _sum(before: Tally, new: Tally) -> Tally:
-    """Of what says how much there is now, the last one stands."""
+    """Add the counts; of gauges, the last value is kept."""
     total = Tally()
     total.add(before)
     total.add(new)

@@ -1,4 +1,4 @@
-"""A long task's connection to its driver. Without a driver a task has nothing to commit for."""
+"""A long task's connection to its driver. A task that loses its driver stops."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ANSWER_S = 15.0
 
 
 class DriverLine:
-    """Hears of the driver's membership and of the end; ``stopping`` is set when the line is lost.
+    """Receives the driver's membership and the order to stop; a lost line sets ``stopping``.
 
-    Made connected: raises ConnectionFailedError when the driver does not answer.
+    The constructor connects: it raises ConnectionFailedError if the driver does not answer.
     """
 
     def __init__(self, address: tuple[str, int], token: str, task: int) -> None:
@@ -55,18 +55,18 @@ class DriverLine:
             raise
 
     def ask_membership(self) -> bytes:
-        """The driver's proof as of now."""
+        """The driver's current proof of membership."""
         wanted = self._answers + 1
         self._send(AskMembership())
         self._await_answer(wanted)
         return self.metadata
 
     def report(self, reports: Sequence[TaskReport]) -> None:
-        """Tell what was committed; a lost line is noticed by ``stopping``."""
+        """Report commits; a lost line only sets ``stopping``."""
         self._send(Reports(list(reports)))
 
     def close(self) -> None:
-        """Hang up; idempotent."""
+        """Close the connection; idempotent."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -77,7 +77,7 @@ class DriverLine:
                 lambda: self._answers >= wanted or self.stopping.is_set(), _ANSWER_S
             )
             if self._answers < wanted and not self.was_told_to_stop:
-                raise ConnectionFailedError("the driver of this task does not answer any more")
+                raise ConnectionFailedError("the driver of this task no longer answers")
 
     def _send(self, message: ToDriver) -> None:
         try:

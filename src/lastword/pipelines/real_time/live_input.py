@@ -1,4 +1,4 @@
-"""The records that a long task has read of one partition of its sources and not processed yet."""
+"""The records of one partition that a long task has read and not processed yet."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from lastword.pipelines.task.task_input import PIECE_BYTES, RawRecords, TaskInpu
 from lastword.records import Batch, TopicPartition
 
 PIECE_RECORDS = 250_000
-"""How many records of a source are gathered and committed at once, at most. Their values are
-limited by ``PIECE_BYTES``, as in a micro-batch."""
+"""How many records of a source are processed in one commit, at most. ``PIECE_BYTES`` limits the
+size of their values, as in a micro-batch."""
 
 MANY_RECORDS = 3_500
-"""More in one poll than a steady stream brings: the log goes on behind it."""
+"""A poll with more records than this means that the task is behind the log."""
 
 
 class LiveInput:
-    """One partition number of every source, from the committed positions on.
+    """One partition number of every source, starting at the committed positions.
 
-    The waiting rule is Kafka Streams' for ``max.task.idle.ms=0``: as long as a source has no
-    record here and is not known to be at its end, its next record may be the earliest, and nothing
-    is processed.
+    It waits as Kafka Streams does with ``max.task.idle.ms=0``: while a source has no record here
+    and is not known to be at its end, its next record may be the earliest, so nothing is
+    processed.
     """
 
     def __init__(self, partition: int, starts: Mapping[str, int], *, headers: bool) -> None:
@@ -37,21 +37,21 @@ class LiveInput:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is something that can be processed."""
+        """Whether records can be processed."""
         filled = {topic for topic, records in self._records.items() if records.offsets}
         return bool(filled) and filled | self._at_end == self._records.keys()
 
     @property
     def is_behind(self) -> bool:
-        """Whether the logs seem to go on well behind what was read."""
+        """Whether the log probably has many more records than were read."""
         return bool(self._behind)
 
     def count(self, topic: str) -> int:
-        """How many records of a source wait."""
+        """The number of buffered records of a source."""
         return len(self._records[topic].offsets)
 
     def is_full(self, topic: str) -> bool:
-        """Whether a source has as much here as is committed at once."""
+        """Whether a source has as many records as one commit takes."""
         return self.count(topic) >= PIECE_RECORDS or self._bytes[topic] >= PIECE_BYTES
 
     @property
@@ -60,7 +60,7 @@ class LiveInput:
         return any(map(self.is_full, self._records))
 
     def take(self, topic: str, batch: Batch) -> None:
-        """The next records of a source."""
+        """Add the next records of a source."""
         records = self._records[topic]
         records.keys.extend(batch.keys)
         records.values.extend(batch.values)
@@ -75,25 +75,25 @@ class LiveInput:
             self._behind.add(topic)
 
     def reach_end(self, topic: str, end: EndOfLog) -> None:
-        """Nothing more was in the log of a source."""
+        """Record that the log of a source has no further records."""
         self.next_offsets[topic] = max(self.next_offsets[topic], end.offset)
         self._at_end.add(topic)
         self._behind.discard(topic)
 
     def has_processed(self, until: Mapping[TopicPartition, int]) -> bool:
-        """Whether everything before these offsets was read and processed."""
+        """Whether all records before these offsets were read and processed."""
         return not any(map(self.count, self._records)) and all(
             offset >= until[TopicPartition(topic, self.partition)]
             for topic, offset in self.next_offsets.items()
         )
 
     def given(self) -> TaskInput:
-        """What was read, as for a task of one batch."""
+        """The buffered records, in the form of a micro-batch's input."""
         filled = {topic: each for topic, each in self._records.items() if each.offsets}
         return TaskInput(self.partition, filled)
 
     def spans(self, committed: Mapping[TopicPartition, Committed]) -> Mapping[TopicPartition, Span]:
-        """What was read of several sources, and of which more may come; none of a single one."""
+        """The spans that were read, if there are several sources; empty for a single one."""
         if len(self._records) == 1:
             return NO_SPANS
         spans: dict[TopicPartition, Span] = {}
@@ -104,7 +104,7 @@ class LiveInput:
         return spans
 
     def drop_processed(self, committed: Mapping[TopicPartition, Committed]) -> None:
-        """Forget what is committed."""
+        """Drop the records before the committed positions."""
         for topic, records in self._records.items():
             at = committed.get(TopicPartition(topic, self.partition))
             if at is not None:

@@ -1,4 +1,4 @@
-"""The driver's side of real-time mode: a Spark job of long tasks, started again when it fails."""
+"""The driver's side of real-time mode: a Spark job of long tasks, restarted when it fails."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _CANCEL_S = 30.0
 class LiveQuery:
     """Runs one part in real-time mode; a ``Query`` of the supervisor.
 
-    ``tasks`` is how many slots of Spark it may hold. With fewer than partitions, a task has
-    several.
+    ``tasks`` is the number of Spark slots it may use. If there are fewer than partitions, a task
+    has several.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LiveQuery:
         self._reporter = threading.Thread(target=self._report, name="real-time-report", daemon=True)
 
     def start(self, scratch: Path) -> None:
-        """Begin; refused when results and positions do not belong together."""
+        """Start; raises PipelineError if results and positions do not belong together."""
         with Admin(self._plan.connection) as admin:
             check_continuity(admin, self._log_source, self._plan, self._committed())
         self._runner.start()
@@ -93,11 +93,11 @@ class LiveQuery:
 
     @property
     def failure(self) -> Exception | None:
-        """What ended it, unless it ended as it should."""
+        """The error that ended it; None if it did not fail."""
         return self._failure
 
     def stop(self) -> None:
-        """Have the tasks end between two commits; idempotent."""
+        """Make the tasks end after their current commit; idempotent."""
         self._stopping.set()
         with self._lock:
             board = self._board
@@ -113,7 +113,7 @@ class LiveQuery:
         self._tell()
 
     def finish(self) -> None:
-        """Leave nothing in the repartition topics that is processed; idempotent."""
+        """Delete processed records from the repartition topics; idempotent."""
         self._purge.now()
         self._groups.close()
 
@@ -122,8 +122,8 @@ class LiveQuery:
         return f"lastword-{self._plan.application_id}-{self._plan.name}"
 
     def _run(self) -> None:
-        """A job until it ends by itself. Spark counts the failures of a task over its whole life,
-        so a job that has failed is started again, a limited number of times.
+        """Run a job until it ends by itself. Spark counts the failures of a task over its whole
+        life, so a failed job is restarted, a limited number of times.
         """
         restarts = Restarts(self._clock)
         while not self._stopping.is_set():
@@ -136,7 +136,7 @@ class LiveQuery:
                 if pause_s is None:
                     self._failure = error
                     return
-                log.warning("a job of %s failed and starts again: %s", self._plan.name, error)
+                log.warning("a job of %s failed and is restarted: %s", self._plan.name, error)
                 self._stopping.wait(pause_s)
             else:
                 return
@@ -182,7 +182,7 @@ class LiveQuery:
             self._reports += reports
 
     def _report(self) -> None:
-        """About once a second, one report of all tasks; now and then a look at the sources."""
+        """Send one report of all tasks about once a second, and sometimes check the sources."""
         looked_at = self._clock.monotonic()
         while self.is_active and not self._stopping.wait(_REPORT_S):
             try:
@@ -199,7 +199,7 @@ class LiveQuery:
             with Admin(self._plan.connection) as admin:
                 found = partitions_of(admin, self._plan.sources)
         except LastwordError as error:
-            log.debug("the topics of %s cannot be seen: %s", self._plan.name, error)
+            log.debug("cannot look up the topics of %s: %s", self._plan.name, error)
         else:
             if found != self._plan.partitions:
                 raise partitions_added(self._plan)
@@ -215,5 +215,5 @@ class LiveQuery:
 
 
 def _driver_host(spark: SparkSession) -> str:
-    """Where executors reach this process: as Spark's own driver does."""
+    """The host under which executors reach this process: that of Spark's driver."""
     return spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"

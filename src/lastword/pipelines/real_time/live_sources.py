@@ -1,4 +1,4 @@
-"""Reads the sources of a long task: one log reader for each topic, all partitions of the task."""
+"""Reads the sources of a long task: one log reader per topic for all its partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TURN_S = 0.02
 
 
 class LiveSources:
-    """Fills ``inputs``, by partition. A source that is far ahead of another one is paused."""
+    """Fills ``inputs``, by partition. A source that is far ahead of the others is paused."""
 
     def __init__(self, log_source: LogSource, inputs: Mapping[int, LiveInput]) -> None:
         self._inputs = inputs
@@ -29,7 +29,7 @@ class LiveSources:
                 reader.assign(partition, each.next_offsets[topic])
 
     def poll(self, timeout_s: float) -> None:
-        """Take in what there is; wait at most so long for something."""
+        """Read available records; wait up to ``timeout_s`` if there are none."""
         self._resume()
         if len(self._readers) > 1:
             timeout_s = min(timeout_s, _TURN_S)

@@ -1,8 +1,8 @@
-"""What runs on an executor in real-time mode: some partitions, for as long as the job lasts.
+"""A task on an executor in real-time mode: processes some partitions until the job ends.
 
-A task takes over the transactional ids of its partitions, reads on from the committed positions,
-and commits at most once per interval, with stores and producers held open. Each commit is the same
-``PartitionRun`` as that of a micro-batch, so positions, ids and stores are those of both modes.
+It takes over the transactional ids of its partitions, continues from the committed positions, and
+commits at most once per interval, keeping stores and producers open. Each commit is the same
+``PartitionRun`` as in a micro-batch, so both modes share positions, ids and stores.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 _IDLE_S = 0.25
 _REPORT_S = 1.0
 _CATCH_UP_S = 1.0
-"""How long a task that is behind gathers records for one commit, unless it has a piece before."""
+"""How long a task that is behind collects records for one commit, unless it is full before."""
 
 
 @dataclass(frozen=True)
 class LiveOrder:
-    """What all tasks of a job are told; ``partitions`` by number of the task.
+    """What all tasks of a job get; ``partitions`` by task number.
 
-    ``starts`` is where to begin in partitions without a committed position. ``until`` is where a
-    run ends that processes what is there now; None runs until it is stopped.
+    ``starts`` says where to begin in partitions without a committed position. ``until`` is the end
+    of a run that processes only existing records; None runs until it is stopped.
     """
 
     address: tuple[str, int]
@@ -57,7 +57,7 @@ class LiveOrder:
 
 @dataclass(slots=True)
 class _Held:
-    """One partition: its id, the positions nobody else can move, its stores and its input."""
+    """One partition: its transactional id, committed positions, stores and input."""
 
     writer: TransactionWriter
     committed: Mapping[TopicPartition, Committed]
@@ -68,7 +68,7 @@ class _Held:
 def run_live(
     batches: Iterator[pa.RecordBatch], plan: TaskPlan, order: LiveOrder
 ) -> Iterator[pa.RecordBatch]:
-    """Run the tasks whose numbers are given, until the driver says stop; gives no rows."""
+    """Run the tasks with these numbers until the driver stops them; yields no rows."""
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
     for batch in batches:
         for number in batch.column(0).to_pylist():
@@ -103,9 +103,9 @@ class LiveTask:
         self._admin: Admin | None = None
 
     def run(self) -> None:
-        """Until the driver says stop, or everything that was asked for is done.
+        """Run until the driver stops the task, or everything up to ``until`` is processed.
 
-        An attempt that was superseded, or has lost its driver, raises: to return would tell Spark
+        An attempt that was superseded, or has lost its driver, raises: returning would tell Spark
         that its part is done.
         """
         with ExitStack() as opened:
@@ -127,7 +127,7 @@ class LiveTask:
             raise TakenOverError("another attempt runs this task, or its driver is gone")
 
     def _hold(self, partition: int, groups: Groups) -> _Held:
-        """Take the id over, then read the positions: nobody else can move them any more."""
+        """Take over the id, then read the positions, which no other process can move any more."""
         writer = TransactionWriter(self._plan.connection, self._plan.transactional_id(partition))
         writer.take_over()
         places = [TopicPartition(topic, partition) for topic in self._plan.sources]
@@ -163,9 +163,10 @@ class LiveTask:
         )
 
     def _gather(self, sources: LiveSources, due: float) -> None:
-        """Read until it is time to commit, or to report.
+        """Read until it is time to commit or to report.
 
-        After a silence the first record is due at once: the interval only says how often at most.
+        After a pause the first record is committed at once: the interval is only a minimum
+        distance.
         """
         inputs = [held.input for held in self._held.values()]
         since: float | None = None
@@ -180,7 +181,7 @@ class LiveTask:
                     return
                 timeout_s = min(_IDLE_S, deadline - now)
                 if not behind:
-                    # Nothing is gained by waking up for each fetch.
+                    # Waking up for each fetch would gain nothing.
                     self._line.stopping.wait(timeout_s)
                     timeout_s = 0.0
             elif self._is_done() or now - self._reported_at >= _REPORT_S:
@@ -188,14 +189,14 @@ class LiveTask:
             sources.poll(timeout_s)
 
     def _commit(self, held: _Held, groups: Groups) -> None:
-        """Commit what was read; once more if only the generation of the driver has changed."""
+        """Commit what was read; retry if only the generation of the driver has changed."""
         metadata = self._line.metadata
         try:
             self._run(held, metadata)
         except FencedError:
             if self._line.ask_membership() == metadata:
                 raise
-            # Another driver came and was refused. After an error the id must be taken over.
+            # Another driver tried to join and was refused. After an error, take over the id.
             again = self._hold(held.input.partition, groups)
             held.writer, held.committed = again.writer, again.committed
             self._run(held, self._line.metadata)
@@ -203,7 +204,7 @@ class LiveTask:
     def _run(self, held: _Held, metadata: bytes) -> None:
         partition, spans = held.input.partition, held.input.spans(held.committed)
         order = BatchOrder(held.committed, metadata, self._tables(partition), spans)
-        # What a commit makes by the hundred thousand is freed by reference counting alone.
+        # A commit creates many objects without cycles: reference counting alone frees them.
         with COLLECTOR_PAUSED:
             run = PartitionRun(self._plan, held.input.given(), held.committed, order, held.stores)
             held.committed = run.commit(held.writer, metadata)
@@ -211,7 +212,7 @@ class LiveTask:
         self._commits.add(partition, run)
 
     def _tables(self, partition: int) -> dict[TopicPartition, tuple[int, int]]:
-        """Where the tables that events are joined to end now."""
+        """The current ends of the joined tables."""
         bounds: dict[TopicPartition, tuple[int, int]] = {}
         if self._admin is not None:
             for topic in set(self._plan.tables.values()):

@@ -1,4 +1,4 @@
-"""What a driver and its long tasks say to each other: JSON lines over one connection per task."""
+"""The messages between a driver and its long tasks: JSON lines, one connection per task."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ LINE_BYTES_MAX = 4 << 20
 
 
 class Hello(msgspec.Struct, tag=True, frozen=True):
-    """The first line of a task; the token proves that the driver has sent it."""
+    """The first line of a task; the token proves that this driver started it."""
 
     token: str
     task: int
 
 
 class Reports(msgspec.Struct, tag=True, frozen=True):
-    """What a task has committed since its last report."""
+    """The commits of a task since its last report."""
 
     reports: list[TaskReport]
 
 
 class AskMembership(msgspec.Struct, tag=True, frozen=True):
-    """A commit was refused: has the generation of the driver's membership changed?"""
+    """Asks for the current membership, after a commit was refused."""
 
 
 class Membership(msgspec.Struct, tag=True, frozen=True):
@@ -33,7 +33,7 @@ class Membership(msgspec.Struct, tag=True, frozen=True):
 
 
 class Stop(msgspec.Struct, tag=True, frozen=True):
-    """End now. ``superseded`` says that another attempt of the task has taken its place."""
+    """Ends the task. ``superseded``: another attempt of the task has replaced it."""
 
     superseded: bool = False
 
@@ -46,5 +46,5 @@ TO_TASK = msgspec.json.Decoder(ToTask)
 
 
 def as_line(message: ToDriver | ToTask) -> bytes:
-    """The message with the end of its line."""
+    """The message as a line with its end."""
     return msgspec.json.encode(message) + b"\n"

@@ -1,4 +1,4 @@
-"""How often a failed job is started again, and after which pause."""
+"""How often a failed job is restarted, and after which pause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RESTARTS_MAX = 5
 WITHIN_S = 600.0
 _PAUSE_S = 0.5
 
-# Nothing that another attempt could mend; as they appear in the text of a remote traceback.
+# Errors that a retry cannot fix, as named in the text of a remote traceback.
 _FINAL = (
     "lastword.errors.FencedError",
     "lastword.errors.PartitionCountError",
@@ -27,7 +27,7 @@ class Restarts:
         self._failed_at: list[float] = []
 
     def pause_after(self, error: Exception) -> float | None:
-        """How long to wait before the next attempt; None to give up."""
+        """The seconds to wait before the next attempt; None to give up."""
         now = self._clock.monotonic()
         self._failed_at = [at for at in self._failed_at if now - at < WITHIN_S] + [now]
         text = f"{type(error).__module__}.{type(error).__name__}: {error}"

@@ -30,9 +30,9 @@ _HELLO_S = 10.0
 
 
 class Switchboard:
-    """Listens on ``host``; a task proves with ``token`` that this driver has sent it.
+    """Listens on ``host``; a task proves with ``token`` that this driver started it.
 
-    ``metadata`` is the driver's proof of membership as of now. Reports go to ``on_reports``, on
+    ``metadata`` returns the driver's current proof of membership. Reports go to ``on_reports``, on
     threads of the switchboard.
     """
 
@@ -55,12 +55,12 @@ class Switchboard:
 
     @property
     def tasks(self) -> list[int]:
-        """The numbers of the tasks that are connected."""
+        """The numbers of the connected tasks."""
         with self._lock:
             return sorted(self._lines)
 
     def stop_tasks(self) -> None:
-        """Have every task end, those too that connect from now on."""
+        """Stop every task, including those that connect later."""
         with self._lock:
             self._is_stopping = True
             lines = list(self._lines.values())
@@ -68,7 +68,7 @@ class Switchboard:
             _send(line, Stop())
 
     def close(self) -> None:
-        """Hang up, which ends every task; idempotent."""
+        """Close all connections, which ends every task; idempotent."""
         self._listener.close()
         with self._lock:
             lines = list(self._lines.values())
@@ -121,7 +121,7 @@ class Switchboard:
             older = self._lines.get(task)
             self._lines[task] = line
             is_stopping = self._is_stopping
-        if older is not None:  # an attempt that Spark has given up must not go on
+        if older is not None:  # an attempt that Spark has given up must stop
             _send(older, Stop(superseded=True))
         _send(line, Membership(self._metadata()))
         if is_stopping:

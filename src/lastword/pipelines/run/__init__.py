@@ -1,1 +1,1 @@
-"""What runs on the driver: queries, positions, progress and status."""
+"""The driver's side: queries, positions, progress and status."""

@@ -1,4 +1,4 @@
-"""Adds up what the tasks of a batch report, and remembers the sizes of their stores."""
+"""Adds up the reports of a batch's tasks, and remembers the sizes of their stores."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lastword.pipelines.task.task_report import StoreSize, TaskReport
 
 
 class BatchTotals:
-    """The reports of one part, batch by batch, for as long as it runs."""
+    """The totals of one part, batch by batch, while it runs."""
 
     def __init__(self, sources: Iterable[str]) -> None:
         self._sources = tuple(sorted(sources))
         self._sizes: dict[str, dict[int, StoreSize]] = {}
 
     def add_up(self, reports: Iterable[TaskReport], seconds: float) -> BatchReport:
-        """One batch. The size of a store is that of all partitions that were touched so far."""
+        """Add up one batch. The size of a store covers all partitions processed so far."""
         tally, by_store = Tally(), defaultdict[str, Tally](Tally)
         for report in reports:
             tally.add(report.tally)

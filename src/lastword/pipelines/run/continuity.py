@@ -1,4 +1,4 @@
-"""Whether a pipeline can go on where its last run ended; looked at once, when it starts."""
+"""Checks, at the start of a run, whether a pipeline can continue from its last run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 def starting_offsets(
     admin: Admin, plan: TaskPlan, committed: Mapping[TopicPartition, Committed]
 ) -> dict[str, dict[int, int]]:
-    """Where to begin in each source: at its committed position, or else at the log's start."""
+    """Where to start in each source: at its committed position, else at the log's start."""
     offsets: dict[str, dict[int, int]] = {}
     for topic in plan.sources:
         starts = admin.start_offsets(topic, range(plan.partitions))
@@ -42,7 +42,7 @@ def check_continuity(
     plan: TaskPlan,
     committed: Mapping[TopicPartition, Committed],
 ) -> None:
-    """Raise PipelineError when results and positions do not belong together any more."""
+    """Raise PipelineError if results and positions do not belong together."""
     for partition in range(plan.partitions):
         places = [TopicPartition(topic, partition) for topic in plan.sources]
         known = {place: committed[place] for place in places if place in committed}
@@ -52,7 +52,7 @@ def check_continuity(
             end = admin.end_offsets(changelog, [partition])[partition]
             if end < reflected.get(store, 0):
                 raise PipelineError(
-                    f"{changelog} was deleted and created again, but the positions of "
+                    f"{changelog} was deleted and recreated, but the positions of "
                     f"{plan.application_id!r} say that it was read or written further",
                     hint=_START_ANEW,
                 )
@@ -66,14 +66,14 @@ def check_continuity(
 
 
 def _problem_with(plan: TaskPlan, known: Mapping[TopicPartition, Committed]) -> str | None:
-    """Why the positions of one partition cannot be those that go with its results.
+    """Why the positions of one partition cannot belong to its results; None if they can.
 
-    Whatever the pipeline commits has metadata. A position without it was set by somebody else, and
-    the metadata that it replaced, which said how much of the changelogs belongs to it, is gone.
+    Every commit of the pipeline has metadata. A position without it was set by another program,
+    and the metadata that it replaced, which said how far the changelogs belong to it, is lost.
     """
     if not known:
         return (
-            f"the positions of {plan.application_id!r} are gone: brokers forget them "
+            f"the positions of {plan.application_id!r} are gone: brokers delete them "
             "offsets.retention.minutes after the last run"
         )
     for place, at in known.items():
@@ -87,13 +87,13 @@ def _problem_with(plan: TaskPlan, known: Mapping[TopicPartition, Committed]) -> 
 
 
 _START_ANEW = (
-    "to compute everything anew, delete the consumer group and the changelogs of this "
+    "to recompute everything, delete the consumer group and the changelogs of this "
     "application, or give it another application id"
 )
 
 
 def _holds_records(admin: Admin, log_source: LogSource, changelog: str, partition: int) -> bool:
-    """Whether anything was ever committed there; an aborted transaction leaves offsets only."""
+    """Whether anything was ever committed there; an aborted transaction leaves only offsets."""
     whole = admin.bounds(changelog, [partition])[partition]
     reading = log_source.read(changelog, {partition: (whole.start, whole.end)})
     try:

@@ -42,12 +42,12 @@ _LAG_AGE_S = 2.0
 
 
 Mode = Literal["micro-batch", "real-time"]
-"""Whether Spark plans batches, or schedules long tasks that read their partitions themselves."""
+"""Whether Spark plans batches, or runs long tasks that read their partitions themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How a pipeline runs here; what it reads and writes is its topology's business."""
+    """How a pipeline runs here; the topology says what it reads and writes."""
 
     connection: Connection
     state_dir: Path
@@ -60,7 +60,7 @@ class RunSettings:
 
 
 class Driver:
-    """One run of one application, from joining its group to leaving it."""
+    """One run of an application, from joining its group to leaving it."""
 
     def __init__(self, topology: Topology, settings: RunSettings, life: PipelineLife) -> None:
         self._topology = topology
@@ -72,7 +72,7 @@ class Driver:
         self._lost = threading.Event()
 
     def create_topics(self) -> None:
-        """Make sure of every topic the pipeline writes; needs neither Spark nor membership."""
+        """Create every topic that the pipeline writes; needs neither Spark nor membership."""
         with Admin(self._settings.connection) as admin:
             self._ensure(admin, self._control, 1)
             self._ensure(admin, self._quarantine, 1)
@@ -81,7 +81,7 @@ class Driver:
         self._write_catalog()
 
     def run(self, spark: SparkSession, stop: threading.Event) -> None:
-        """Process until ``stop`` is set, or once; raises FencedError when replaced."""
+        """Process until ``stop`` is set, or once; raises FencedError if another one takes over."""
         parts = self._topology.parts()
         self._refuse_transforms(parts)
         with Admin(self._settings.connection) as admin:
@@ -113,7 +113,7 @@ class Driver:
                 supervisor.run(queries, Path(scratch), stop, once=self._settings.once)
 
     def _plan(self, admin: Admin, part: Part) -> TaskPlan:
-        """Make sure of every topic the part writes; sources must be there, or be ours."""
+        """Create every topic that the part writes; its sources must exist, or be the pipeline's."""
         read = topics_of(part)
         made = {topic: self._topology.sources[topic] for topic in read if self._made(topic)}
         topics = (read - made.keys()) | {source.root or "" for source in made.values()}
@@ -145,7 +145,7 @@ class Driver:
         try_write_entries(connection, KafkaLog(connection), self._topology.entries)
 
     def _made(self, topic: str) -> bool:
-        """Whether it is no topic, but what Spark makes of one."""
+        """Whether the name is a stream that Spark derives, not a topic."""
         return self._topology.sources[topic].transform is not None
 
     def _ensure(self, admin: Admin, topic: OwnTopic, partitions: int) -> int:
@@ -159,7 +159,7 @@ class Driver:
         driver_lock: DriverLock,
         meter: LagMeter,
     ) -> list[Query]:
-        """One for each part, upstream first."""
+        """One query per part, upstream first."""
         tasks = self._slots_per_part(spark, len(plans)) if self._is_real_time else 0
         return [self._query(spark, plan, driver_lock, meter, tasks) for plan in plans]
 
@@ -190,12 +190,12 @@ class Driver:
         return self._settings.mode == "real-time"
 
     def _slots_per_part(self, spark: SparkSession, parts: int) -> int:
-        """How many slots the long tasks of a part may hold; parts that run at once share them."""
+        """How many Spark slots the long tasks of a part may use; concurrent parts share them."""
         context = spark.sparkContext
         if context.getConf().get("spark.speculation") == "true":
             raise ConfigError(
-                "real-time mode does not run with spark.speculation=true: a second attempt of a "
-                "long task takes its partitions away from the first",
+                "real-time mode cannot run with spark.speculation=true: a second attempt of a long "
+                "task takes its partitions away from the first",
                 hint="set spark.speculation=false",
             )
         slots = int(context.defaultParallelism)
@@ -203,18 +203,18 @@ class Driver:
             return slots
         if slots < parts:
             raise ConfigError(
-                f"the pipeline has {parts} parts, each of which holds a slot of Spark in real-time "
-                f"mode, and there are {slots}",
+                f"the pipeline has {parts} parts, each of which needs a Spark slot in real-time "
+                f"mode, but there are only {slots}",
                 hint=f"--master local[{parts}], or more cores for the application",
             )
         return slots // parts
 
     def _refuse_transforms(self, parts: Sequence[Part]) -> None:
-        """Spark's DataFrames exist in its own batches only."""
+        """Raise ConfigError for transforms: DataFrames exist only in micro-batches."""
         for topic in sorted(topic for part in parts for topic in topics_of(part)):
             if self._is_real_time and self._made(topic):
                 raise ConfigError(
-                    f"transform() makes {topic} of each micro-batch, and real-time mode has none",
+                    f"transform() of {topic} needs micro-batches: real-time mode has none",
                     hint="run it with mode='micro-batch', or use filter(), map_values() and "
                     "select_key()",
                 )
@@ -228,7 +228,7 @@ class Driver:
         self._settings.observer.lag(meter.lag)
 
     def _observe(self, report: BatchReport, meter: LagMeter) -> None:
-        """With the lag of its sources, all of them or none."""
+        """Observe a batch with the lag of all its sources, or of none."""
         meter.look()
         lag = meter.lag if set(report.sources) <= meter.lag.keys() else None
         behind = None if lag is None else sum(lag[topic] for topic in report.sources)

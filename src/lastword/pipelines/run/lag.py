@@ -1,4 +1,4 @@
-"""How many records of its sources a pipeline has yet to process."""
+"""The lag of a pipeline: records of its sources that it has not processed yet."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class LagMeter:
-    """Compares the ends of the sources with the committed positions, now and then.
+    """Compares the ends of the sources with the committed positions from time to time.
 
-    It informs and decides nothing: where the broker does not answer, the last figures stand.
+    It only informs: if the broker does not answer, the last figures remain.
     """
 
     def __init__(
@@ -41,22 +41,22 @@ class LagMeter:
 
     @property
     def lag(self) -> Mapping[str, int]:
-        """Records to be processed, by source, as of the last look; empty before the first."""
+        """Unprocessed records by source, as of the last look; empty before the first."""
         return self._lag
 
     def look(self, *, max_age_s: float = 0.0) -> None:
-        """Look again, unless the last look is no older than that."""
+        """Update the lag, unless it is at most ``max_age_s`` old."""
         with self._looking:
             if self._clock.monotonic() - self._looked_at < max_age_s:
                 return
             try:
                 self._lag = lag_of(self._admin, self._committed(), self._partitions)
             except LastwordError as error:
-                log.debug("the lag of %s is not known: %s", self._application_id, error)
+                log.debug("cannot determine the lag of %s: %s", self._application_id, error)
             self._looked_at = self._clock.monotonic()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._groups.close()
         self._admin.close()
 
@@ -70,7 +70,7 @@ class LagMeter:
 def lag_of(
     admin: Admin, committed: Mapping[TopicPartition, Committed], partitions: Mapping[str, int]
 ) -> dict[str, int]:
-    """By topic; a partition without a position has everything before it."""
+    """The lag by topic; a partition without a position counts from its start."""
     lag: dict[str, int] = {}
     for topic, count in partitions.items():
         ends = admin.end_offsets(topic, range(count))

@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 
 
 def end_left_transactions(connection: Connection, plans: Iterable[TaskPlan]) -> None:
-    """Abort what earlier tasks of these plans left open.
+    """Abort the open transactions of earlier tasks of these plans.
 
-    Until a transaction with offsets in it ends, the broker does not say which positions are
-    committed; left alone, that takes as long as its timeout. Call this only while holding the
-    driver lock: whoever still writes under one of these ids is fenced.
+    While a transaction with offsets is open, the broker does not return the committed positions;
+    otherwise that takes until its timeout. Call this only while holding the driver lock: it fences
+    any process that still writes with one of these ids.
     """
     ids = {plan.transactional_id(each) for plan in plans for each in range(plan.partitions)}
     for name in sorted(ids & ongoing_transactions(connection)):
-        log.info("ending the transaction that an earlier task left open as %s", name)
+        log.info("aborting the open transaction of an earlier task: %s", name)
         TransactionWriter(connection, name).take_over()

@@ -1,4 +1,4 @@
-"""What is known of a running pipeline: its figures, kept for whoever looks."""
+"""The metrics of a running pipeline, and the reports of its batches."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.task.task_report import StoreSize
 
 OF_STREAM = frozenset(("records", "skipped", "restored"))
-"""Counts of a batch that no store has a part in; the others are by stream and store."""
+"""Counts of a batch that belong to no store; the others are by stream and store."""
 
 LEVELS = frozenset(("held_back",))
-"""Counts of a batch that say how much there is now: the last one stands, they do not add up."""
+"""Gauges among the counts of a batch: the last value is kept, they do not add up."""
 
 
 NO_STORE = ""
-"""As a label: what was counted before any store."""
+"""The label for what was counted before any store."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch of one stream came to.
+    """The result of one batch of one stream.
 
-    ``stores`` has the sizes of its stores, all partitions that were touched in this run. ``lag``
-    is how many records its sources held beyond what is processed, None when that is not known.
-    ``by_store`` has those counts of ``tally`` that were made at a store, such as late records at
-    its windows; what is left of them has no store, such as values that could not be decoded.
+    ``stores`` has the sizes of its stores, over all partitions processed in this run. ``lag`` is
+    the number of unprocessed records of its sources, None if unknown. ``by_store`` has the counts
+    of ``tally`` that belong to a store, such as late records of its windows; the remaining counts
+    have no store, such as values that could not be decoded.
     """
 
     sources: tuple[str, ...]
@@ -41,7 +41,7 @@ class BatchReport:
 
     @property
     def stream(self) -> str:
-        """The sources in one word."""
+        """The sources, joined to one name."""
         return "+".join(self.sources)
 
 
@@ -59,7 +59,7 @@ class Observer:
             self.metrics.gauge("pipeline_state", is_in, state=state.value)
 
     def batch(self, report: BatchReport) -> None:
-        """Count what a batch came to."""
+        """Count the results of a batch."""
         for name, number in asdict(report.tally).items():
             if name in OF_STREAM:
                 self.metrics.counter(f"pipeline_{name}_total", stream=report.stream).add(number)
@@ -78,7 +78,7 @@ class Observer:
             self.on_batch(report)
 
     def lag(self, lag: Mapping[str, int]) -> None:
-        """Remember how far behind each source is."""
+        """Set the lag of each source."""
         for topic, records in lag.items():
             if topic not in self._lag:
                 read = partial(self._lag.__getitem__, topic)

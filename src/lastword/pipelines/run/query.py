@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 
 
 class PipelineQuery:
-    """Reads the sources batch by batch and has one task per source partition process it.
+    """Reads the sources batch by batch; one task per source partition processes each batch.
 
     Positions are those of the application's consumer group, committed by the tasks together with
-    the results. Spark's checkpoint only plans the batches of one run: the next one starts from
-    the positions, with an empty checkpoint.
+    the results. Spark's checkpoint only plans the batches of one run: the next run starts from the
+    positions, with an empty checkpoint.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class PipelineQuery:
         self._purge = RepartitionPurge(plan.connection, topics, self._committed)
 
     def start(self, scratch: Path) -> None:
-        """Begin; with ``once``, end after what is there now. ``scratch`` has Spark's checkpoint."""
+        """Start; with ``once``, end at the current ends. ``scratch`` has Spark's checkpoint."""
         writer = self._stream().writeStream.foreachBatch(self._run_batch)
         writer = writer.option("checkpointLocation", scratch.as_uri())
         if self._once:
@@ -90,26 +90,26 @@ class PipelineQuery:
 
     @property
     def failure(self) -> Exception | None:
-        """What ended it, unless it ended as it should."""
+        """The error that ended it; None if it did not fail."""
         return None if self._running is None else self._running.exception()
 
     def stop(self) -> None:
-        """End it; what is not committed by then stays for the next run. Idempotent."""
+        """Stop it; what is not committed by then is left for the next run. Idempotent."""
         self._stopping.set()
         if self._running is not None:
             self._running.stop()
 
     def finish(self) -> None:
-        """Leave nothing in the repartition topics that is processed; idempotent."""
+        """Delete processed records from the repartition topics; idempotent."""
         self._purge.now()
         self._groups.close()
 
     def _stream(self) -> DataFrame:
-        """The sources as a stream; refused when results and positions do not belong together."""
+        """The sources as a stream; raises if results and positions do not belong together."""
         committed = self._committed()
         with Admin(self._plan.connection) as admin:
             check_continuity(admin, self._log_source, self._plan, committed)
-            if not self._plan.transforms:  # they may make records larger
+            if not self._plan.transforms:  # a transform may make records larger
                 self._arrow = arrow_settings(admin, self._plan.sources)
             starts = starting_offsets(admin, self._plan, committed)
         if len(self._plan.sources) == 1:
@@ -123,9 +123,9 @@ class PipelineQuery:
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
         """Called by Spark for each batch of the stream.
 
-        Spark cuts several sources by offsets, whatever their times. So its batch of them only
-        says that there is something new: what is read, in which portions, is decided here, and
-        all that is in the log by now is processed before Spark looks again.
+        Spark splits several sources by offsets, regardless of times. So a batch of Spark only says
+        that there are new records. What to read, and in which portions, is decided here, and all
+        records in the log by now are processed before Spark looks again.
         """
         if self._spans is None:
             self._process(records, self._committed())
@@ -146,18 +146,18 @@ class PipelineQuery:
         committed: Mapping[TopicPartition, Committed],
         spans: Mapping[TopicPartition, Span] = NO_SPANS,
     ) -> set[int]:
-        """One task for each partition; returns the partitions that had records.
+        """Run one task per partition; returns the partitions that had records.
 
-        What is collected are a few rows of counts per task.
+        It collects only a few rows of counts per task.
         """
         began = self._clock.monotonic()
         for name, value in self._arrow.items():
-            records.sparkSession.conf.set(name, value)  # a session of the query's own
+            records.sparkSession.conf.set(name, value)  # this query's own session
         records = with_transforms(records, self._plan)
         if self._plan.only_source is not None:
-            records = records.drop("topic")  # is the same in every record
+            records = records.drop("topic")  # the same in every record
         else:
-            # Spark reads each topic's partition in a task of its own; equal numbers must meet.
+            # Spark reads each partition of each topic in its own task; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
         order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
@@ -174,7 +174,7 @@ class PipelineQuery:
         return self._groups.committed(self._plan.group, self._plan.source_partitions)
 
     def _tables(self) -> dict[TopicPartition, tuple[int, int]]:
-        """The ends of the tables that events are joined to, captured once for the batch."""
+        """The ends of the joined tables, captured once per batch."""
         partitions = range(self._plan.partitions)
         bounds: dict[TopicPartition, tuple[int, int]] = {}
         if self._plan.tables:
@@ -187,7 +187,7 @@ class PipelineQuery:
         return bounds
 
     def _ends(self) -> dict[TopicPartition, int]:
-        """Where the sources end now. A later look never gives a smaller end (KIP-207)."""
+        """The current ends of the sources. A later look never returns a smaller end (KIP-207)."""
         ends: dict[TopicPartition, int] = {}
         with Admin(self._plan.connection) as admin:
             if partitions_of(admin, self._plan.sources) != self._plan.partitions:

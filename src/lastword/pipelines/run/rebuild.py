@@ -1,8 +1,8 @@
-"""Derives a store anew from its events and compares: the promise of event sourcing, checked.
+"""Recomputes a store from its events and compares: checks the promise of event sourcing.
 
-Nothing is written to Kafka. The events are read again up to the committed positions, by Spark, one
-task per partition; each task folds them into a store of its own and compares it with what the
-changelog holds at those positions.
+It writes nothing to Kafka. Spark reads the events again up to the committed positions, one task per
+partition. Each task folds them into a temporary store and compares it with the changelog at those
+positions.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What the events came to, compared row by row with what was there.
+    """The result of recomputing a store, compared row by row with its changelog.
 
-    ``missing`` rows come of the events and are not in the changelog, ``extra`` ones the other way
-    round.
+    ``missing`` rows follow from the events and are not in the changelog; ``extra`` rows are in the
+    changelog and do not follow from the events.
     """
 
     store: str
@@ -52,7 +52,7 @@ class Rebuilt:
 
     @property
     def equal(self) -> bool:
-        """Whether the events alone give what is there."""
+        """Whether the events alone lead to the changelog's rows."""
         return not (self.different or self.missing or self.extra)
 
 
@@ -93,19 +93,19 @@ def rebuild(spark: SparkSession, topology: Topology, connection: Connection, sto
 
 
 def _part_of(topology: Topology, store: str) -> tuple[Part, SourcePlan]:
-    """The nodes that lead to the store; refused when the events of one topic do not decide it."""
+    """The nodes that lead to the store; raises if it does not follow from one topic alone."""
     node = topology.nodes.get(store)
     if not (isinstance(node, StatefulNode) and node.is_result and node.stores[0].changelog):
         raise ConfigError(
             f"{topology.application_id!r} has no store {store!r} with a changelog",
-            hint="name a store as it was given to count(), reduce() or aggregate()",
+            hint="name a store that was passed to count(), reduce() or aggregate()",
         )
     nodes = tuple(topology.nodes[name] for name in upstream_of(topology.nodes, store))
     sources = [topology.sources[topic] for topic in topics_of(nodes)]
     if len(sources) != 1 or tables_of(nodes) or sources[0].transform is not None:
         raise ConfigError(
-            f"{store!r} does not come of the events of one topic alone",
-            hint="a join, a transformation and the order of several topics depend on the moment",
+            f"{store!r} does not follow from the events of one topic alone",
+            hint="the results of joins, transforms and merged topics depend on when they ran",
         )
     return nodes, sources[0]
 
@@ -113,7 +113,7 @@ def _part_of(topology: Topology, store: str) -> tuple[Part, SourcePlan]:
 def _check_events(starts: Mapping[int, int], source: SourcePlan) -> None:
     if any(starts.values()):
         raise PipelineError(
-            f"the first events of {source.topic} are gone: they cannot be folded again",
+            f"the first events of {source.topic} were deleted, so they cannot be folded again",
             hint="keep events for ever: cleanup.policy=delete with retention.ms=-1",
         )
 

@@ -1,4 +1,4 @@
-"""Deletes from repartition topics what is processed: they are only passages."""
+"""Deletes processed records from repartition topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PURGE_INTERVAL_S = 30.0
 
 
 class RepartitionPurge:
-    """Purges ``topics`` up to the committed positions, now and then, and at the end of a run."""
+    """Purges ``topics`` up to the committed positions, periodically and at the end of a run."""
 
     def __init__(
         self,
@@ -30,12 +30,12 @@ class RepartitionPurge:
         self._purged_at = clock.monotonic()
 
     def if_due(self) -> None:
-        """Purge, unless the last time was less than half a minute ago."""
+        """Purge, unless the last purge was less than half a minute ago."""
         if self._clock.monotonic() - self._purged_at >= PURGE_INTERVAL_S:
             self.now()
 
     def now(self) -> None:
-        """Delete what is processed by now."""
+        """Delete the processed records now."""
         self._purged_at = self._clock.monotonic()
         if not self._topics:
             return

@@ -1,4 +1,4 @@
-"""The sources of a part as DataFrames of Spark: a stream of them, or spans of their offsets."""
+"""The sources of a part as Spark DataFrames: a stream, or spans of offsets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
 # Measured: the default wait of 500 ms costs a second in every batch that reaches the end of the
-# log, and 500 records a poll two extra round trips for each. Catching up wants large fetches.
+# log, and 500 records per poll cost two extra round trips each. Catching up needs large fetches.
 SOURCE_OPTIONS: Mapping[str, str] = {
     "failOnDataLoss": "true",
     "kafka.isolation.level": "read_committed",
@@ -35,7 +35,7 @@ def source_stream(
     starts: Mapping[str, Mapping[int, int]],
     max_records: int | None,
 ) -> DataFrame:
-    """Everything from ``starts`` on, by topic and partition; at most ``max_records`` in a batch."""
+    """All records from ``starts`` on, by topic and partition; at most ``max_records`` a batch."""
     options = {"subscribe": ",".join(sorted(plan.sources)), "startingOffsets": json.dumps(starts)}
     if max_records is not None:
         options["maxOffsetsPerTrigger"] = str(max_records)
@@ -55,7 +55,7 @@ def source_spans(
         ends.setdefault(topic, {})[partition] = span.end
     offsets = {"assign": assigned, "startingOffsets": starts, "endingOffsets": ends}
     options = {name: json.dumps(each) for name, each in offsets.items()}
-    # With a group of its own for each batch, Spark could not use its consumers again.
+    # With a new group for each batch, Spark could not reuse its consumers.
     options["kafka.group.id"] = reading_group(plan.application_id)
     return _records(spark.read, plan, options)
 
@@ -73,7 +73,7 @@ def _records(
     except AnalysisException as error:
         raise ConfigError(
             f"this SparkSession cannot read Kafka: {error}",
-            hint='spark-submit --jars "$(lastword pipeline jars)", or spark.jars likewise, '
+            hint='use spark-submit --jars "$(lastword pipeline jars)", or set spark.jars, '
             "or let the pipeline build its own session",
         ) from error
     headers = [HEADERS] if plan.wants_headers else []

@@ -1,4 +1,4 @@
-"""Which offsets a batch of several sources reads: from their positions on, a share of each."""
+"""Which offsets a batch of several sources reads: from their positions, a share of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lastword.records import TopicPartition
 
 
 class Span(NamedTuple):
-    """The offsets from ``start`` to just before ``end``; ``more`` says that the log goes on."""
+    """The offsets from ``start`` to just before ``end``; ``more``: the log continues."""
 
     start: int
     end: int
@@ -21,11 +21,11 @@ NO_SPANS: Mapping[TopicPartition, Span] = {}
 
 
 class Spans:
-    """Goes through several sources from ``starts`` on, ``max_records`` offsets at a time.
+    """Walks through several sources from ``starts``, ``max_records`` offsets at a time.
 
-    What a task leaves over, because a slower source may still have something earlier, is part of
-    the next spans: these begin at the committed positions. So a batch never holds more than
-    ``max_records`` (or one of each place), however far one source is ahead of another.
+    A task leaves records over if a slower source may still have earlier ones. They are part of the
+    next spans, which begin at the committed positions. So a batch never holds more than
+    ``max_records`` (or one per partition), however far one source is ahead of another.
     """
 
     def __init__(self, starts: Mapping[TopicPartition, int], max_records: int) -> None:
@@ -35,9 +35,9 @@ class Spans:
     def next(
         self, committed: Mapping[TopicPartition, Committed], ends: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Span]:
-        """What to read next, spread evenly over the places that are not at their end.
+        """The next spans, spread evenly over the partitions that are not at their end.
 
-        Evenly, because a large share of a source that is ahead would only be left over.
+        Evenly, because most of a large share of a source that is ahead would be left over.
         """
         for place, at in committed.items():
             self._positions[place] = max(self._positions[place], at.offset)
@@ -51,10 +51,9 @@ class Spans:
         return spans
 
     def pass_over(self, spans: Mapping[TopicPartition, Span], partitions: Collection[int]) -> None:
-        """Go on behind the spans of partitions that had no record: no task commits for them.
+        """Skip the spans of partitions without records, for which no task commits.
 
-        Offsets without records are those of transaction markers, aborted transactions and what
-        compaction removed.
+        Offsets without records come from transaction markers, aborted transactions and compaction.
         """
         for place, span in spans.items():
             if place.partition in partitions:

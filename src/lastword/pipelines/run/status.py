@@ -1,4 +1,4 @@
-"""How a pipeline is doing, seen from any other process: all of it is in Kafka."""
+"""The status of a pipeline for any other process: everything is read from Kafka."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTROL, _CHANGELOG = "-control", "-changelog"
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """One topic that a pipeline reads: its positions by partition, and what is still to come."""
+    """One source topic: its positions by partition, and its lag."""
 
     topic: str
     positions: dict[int, int]
@@ -28,7 +28,7 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """One store by its changelog: how many offsets it spans, and its bytes on the leaders."""
+    """One store, by its changelog: the number of offsets it spans, and its bytes on the leaders."""
 
     store: str
     changelog: str
@@ -39,7 +39,7 @@ class StoreStatus:
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``driver`` is None when nobody runs it; one that was killed is gone after some seconds."""
+    """``driver`` is None if none runs; a killed driver disappears after some seconds."""
 
     application_id: str
     driver: Member | None
@@ -48,19 +48,19 @@ class PipelineStatus:
 
     @property
     def lag(self) -> int:
-        """Records to be processed, of all sources."""
+        """The unprocessed records of all sources."""
         return sum(source.lag for source in self.sources)
 
 
 def applications(admin: Admin) -> list[str]:
-    """Every pipeline that has ever run on the cluster, by its control topic."""
+    """All pipelines that have ever run on the cluster, found by their control topics."""
     topics = set(admin.topics())
     names = sorted(topic.removesuffix(_CONTROL) for topic in topics if topic.endswith(_CONTROL))
     return [name for name in names if f"{name}-quarantine" in topics]
 
 
 def pipeline_status(connection: Connection, application_id: str) -> PipelineStatus:
-    """Raises PipelineError when no pipeline of that name has run."""
+    """The status of a pipeline; raises PipelineError if none of that name has run."""
     groups = Groups(connection)
     with Admin(connection) as admin:
         known = applications(admin)
@@ -80,7 +80,7 @@ def pipeline_status(connection: Connection, application_id: str) -> PipelineStat
 
 
 def _sources(admin: Admin, committed: dict[TopicPartition, Committed]) -> list[SourceStatus]:
-    """Those that still exist: a source may be gone, its positions stay for a week."""
+    """The sources that still exist: the positions of a deleted one remain for a week."""
     there = set(admin.topics())
     topics = sorted({place.topic for place in committed} & there)
     lag = lag_of(admin, committed, {topic: admin.describe(topic).partitions for topic in topics})
@@ -92,7 +92,7 @@ def _positions(committed: dict[TopicPartition, Committed], topic: str) -> dict[i
 
 
 def _changelogs(topics: Collection[str], application_id: str, known: Collection[str]) -> list[str]:
-    """Ours, and not those of an application whose name begins with ours and a dash."""
+    """The application's changelogs, without those of applications whose id begins with its id."""
     others = tuple(f"{name}-" for name in known if name.startswith(f"{application_id}-"))
     return sorted(
         topic

@@ -1,4 +1,4 @@
-"""Starts the queries of a run, watches over them, and ends them together."""
+"""Starts the queries of a run, watches them, and ends them together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Query(Protocol):
     """Processes one part of a pipeline."""
 
     def start(self, scratch: Path) -> None:
-        """Begin; ``scratch`` is a directory that lasts as long as the run."""
+        """Start; ``scratch`` is a directory that exists for the whole run."""
 
     @property
     def is_active(self) -> bool:
@@ -27,20 +27,20 @@ class Query(Protocol):
 
     @property
     def failure(self) -> Exception | None:
-        """What ended it, unless it ended as it should."""
+        """The error that ended it; None if it did not fail."""
 
     def stop(self) -> None:
-        """End it; what is not committed by then stays for the next run. Idempotent."""
+        """Stop it; what is not committed by then is left for the next run. Idempotent."""
 
     def finish(self) -> None:
-        """Clean up after a run that ended as it should; idempotent."""
+        """Clean up after a run without a failure; idempotent."""
 
 
 @dataclass(frozen=True)
 class Supervisor:
     """Runs queries until one ends, one fails, or the driver is stopped or replaced.
 
-    ``is_replaced`` says whether another driver may have taken over; ``on_look`` is called about
+    ``is_replaced`` says whether another driver may have taken over. ``on_look`` is called about
     five times a second.
     """
 
@@ -52,9 +52,9 @@ class Supervisor:
     def run(
         self, queries: Sequence[Query], scratch: Path, stop: threading.Event, *, once: bool
     ) -> None:
-        """All at once; or, for a run that ends, upstream first: its output is there by then.
+        """Run all queries at once; in a run that ends, one after the other, upstream first.
 
-        Raises FencedError when replaced, PipelineError when a query failed.
+        Raises FencedError if another driver took over, PipelineError if a query failed.
         """
         rounds = [[query] for query in queries] if once else [queries]
         for number, together in enumerate(rounds):
@@ -73,7 +73,7 @@ class Supervisor:
             query.finish()
 
     def _watch(self, running: Sequence[Query], stop: threading.Event) -> None:
-        """Wait for the end of any, for ``stop``, or for being replaced."""
+        """Wait until a query ends, ``stop`` is set, or another driver takes over."""
         while all(query.is_active for query in running) and not stop.wait(_POLL_S):
             self._refuse_if_replaced()
             self.on_look()
@@ -88,6 +88,6 @@ class Supervisor:
         if self.is_replaced():
             raise FencedError(
                 f"another driver may have taken over {self.application_id!r}: "
-                "this one was not heard of for too long",
-                hint="was this process paused, or the network cut? It will not rejoin",
+                "this one has not reached the group for too long",
+                hint="it will not rejoin; was this process paused, or the network down?",
             )

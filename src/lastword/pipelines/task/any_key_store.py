@@ -1,7 +1,7 @@
-"""A store that takes the empty key, too.
+"""A store that also accepts the empty key.
 
-Tables refuse empty keys, and stores keep their checkpoint where the row of the empty key would be.
-To Kafka Streams an empty key is a key like any other, and so it is to a pipeline.
+Tables refuse empty keys, and stores keep their checkpoint under the empty key. In Kafka Streams an
+empty key is a key like any other, so pipelines accept it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lastword.stores.base import Capabilities, Store, StoredRow, StoreScan
 
-# Put before the empty key, and before keys that begin with it themselves, so that no two keys
-# become one. No time begins with this bit, so that rows of windows are never affected.
+# Prefixed to the empty key, and to keys that already begin with it, so that keys stay distinct. No
+# time begins with this bit, so rows of windows are never affected.
 _MARK = bytes.fromhex("f75c09d1ae4b43e0")
 
 
@@ -23,7 +23,7 @@ def _inside(key: bytes) -> bytes:
 
 
 def _may_change(keys: Iterable[bytes]) -> bool:
-    """Whether one of them may have another name inside; hardly ever, and quickly told."""
+    """Whether one of the keys may need the prefix; a quick check, rarely true."""
     return bool([key for key in keys if not key or key[0] == _FIRST])
 
 
@@ -32,7 +32,7 @@ def _outside(key: bytes) -> bytes:
 
 
 class AnyKeyStore:
-    """Speaks of all keys, and has ``store`` keep them under names that it takes."""
+    """Accepts all keys, and stores them in ``store`` with a prefix where needed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class AnyKeyStore:
     def scan(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
     ) -> StoreScan:
-        """Rows with ``start <= key < end``; the order is that of the names they are kept under."""
+        """Rows with ``start <= key < end``, in the order of their stored keys."""
         first, last = (None if key is None else _inside(key) for key in (start, end))
         return _AnyKeyScan(self._store.scan(first, last, reverse=reverse))
 
@@ -87,7 +87,7 @@ class AnyKeyStore:
         return [_outside(key) for key in self._store.evict()]
 
     def clear(self) -> None:
-        """Forget every row and the checkpoint."""
+        """Delete every row and the checkpoint."""
         self._store.clear()
 
     def size_bytes(self) -> int:

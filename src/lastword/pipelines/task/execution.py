@@ -1,7 +1,7 @@
-"""Carries one batch of one partition through the nodes of a part.
+"""Runs one batch of one partition through the nodes of a part.
 
-The only interpreter of the graph: tasks, rebuilds and tests differ in the stores they hand in and
-in what becomes of the outputs.
+It is the only interpreter of the graph: tasks, rebuilds and tests differ in the stores they pass
+and in what happens to the outputs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lastword.pipelines.task.partition_input import PartitionInput
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a batch needs around it: views of a node's stores, and somewhere to send events."""
+    """What a batch needs: views of a node's stores, and an output for events."""
 
     views: Callable[[StatefulNode], Sequence[StateView]]
     send: Callable[[SinkNode, Events], None]
@@ -34,8 +34,8 @@ class Surroundings:
 class Execution:
     """One batch; ``run`` may be called once.
 
-    A node without any input in this batch is not run: its stores are not opened, and its stream
-    time stays.
+    A node without input in this batch does not run: its stores are not opened, and its stream time
+    does not change.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Execution:
         self._flowing: dict[str, Events] = {}
 
     def run(self) -> None:
-        """Through every node. What no later node needs is freed on the way."""
+        """Run every node. Events that no later node needs are freed on the way."""
         last = {name: node for node in self._nodes for name in node.inputs}
         for node in self._nodes:
             events = self._arrived(node)
@@ -66,7 +66,7 @@ class Execution:
                     self._flowing.pop(name, None)
 
     def _arrived(self, node: Node) -> Events | None:
-        """The events of all inputs as one stream; None if no input was given any."""
+        """The events of all inputs as one stream; None if no input has any."""
         if isinstance(node, SourceNode):
             return self._given.events(node.topic)
         if len(node.inputs) == 1:

@@ -1,4 +1,4 @@
-"""What a task takes of the records it was given: decoded, and as far as their order is known."""
+"""The input of a task: decoded records, as far as their order is known."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lastword.records import TopicPartition
 
 
 class PartitionInput:
-    """The records after the committed positions, up to where later ones may come in between.
+    """The records after the committed positions, up to where others may still come in between.
 
-    ``positions`` is where the sources stand once these are processed. ``records`` are how many
-    they are, ``skipped`` how many were committed before. Records that wait are neither: the next
-    batch has them again.
+    ``positions`` is the position of each source after these records. ``records`` is their number,
+    ``skipped`` the number of records that were already committed. Records that have to wait are not
+    counted: the next batch has them again.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ class PartitionInput:
 
     @property
     def moves(self) -> bool:
-        """Whether any source stands further once this is processed."""
+        """Whether the position of any source advances."""
         return any(at > self._floors.get(topic, 0) for topic, at in self.positions.items())
 
     def events(self, topic: str) -> Events | None:
-        """The events of a topic in the order of its log; None if no record of it was given."""
+        """The events of a topic in log order; None if the batch has no record of it."""
         return self._events.get(topic)
 
     def merged(self, parts: Sequence[Events]) -> Events:
-        """The events of several nodes as one stream, in the order of their processing."""
+        """The events of several nodes as one stream, in processing order."""
         return self._order.merged(parts)
 
     def _span(self, topic: str, span: Span | None) -> Span:
-        """What was read of a source; what is given of a single one is read to its end."""
+        """The span that was read of a source; a single source is read to its end."""
         if span is not None:
             return span
         floor = self._floor(topic)
@@ -91,9 +91,9 @@ class PartitionInput:
         return lines
 
     def _timed(self, topic: str) -> Events:
-        """The records of a source that is read only through a function of Spark, for their times.
+        """The records of a source that only a transform reads, for their times.
 
-        Their values are looked at only where the times are in them.
+        Their values are decoded only if they contain the times.
         """
         source = self._plan.sources[topic]
         if source.timestamp is None:
@@ -108,7 +108,7 @@ class PartitionInput:
             skipped = records.count_below(floor)
             self.skipped += skipped
             self.records += records.count_below(max(upto, floor)) - skipped
-            # A batch that was read before may end below what is committed by now.
+            # A batch that was read earlier may end below the committed position.
             if upto > floor:
                 self.positions[topic] = upto
 
@@ -124,7 +124,7 @@ class PartitionInput:
 
 
 def _timeline(raw: RawRecords, events: Events) -> Timeline:
-    """With a place for records that could not be decoded, too: Spark may have made use of them."""
+    """Includes records that could not be decoded: a transform may have used them."""
     if len(events) == len(raw.offsets):
         return Timeline.of(raw.offsets, events.timestamps)
     times = dict(zip(events.offsets, events.timestamps, strict=True))

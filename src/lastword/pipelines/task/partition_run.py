@@ -1,4 +1,4 @@
-"""One attempt at one partition's part of a batch: restore, process, commit, store."""
+"""One attempt at one partition of a batch: restore, process, commit, update the stores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Positions = Mapping[TopicPartition, Committed]
 
 
 class Writer(Protocol):
-    """Writes records and positions together, as ``TransactionWriter`` does."""
+    """Writes records and positions in one transaction, as ``TransactionWriter`` does."""
 
     def write(
         self,
@@ -37,13 +37,13 @@ class Writer(Protocol):
         positions_at: PositionsAt,
         group_metadata: bytes,
     ) -> dict[TopicPartition, int]:
-        """Commit both; returns the next offset of each place written."""
+        """Commit both; returns the end offset of each partition written."""
 
 
 class PartitionRun:
-    """The next records of one partition, carried through the graph and committed.
+    """The next records of one partition, run through the graph and committed.
 
-    ``stores`` stay open: they are closed by whoever opened them.
+    ``stores`` stay open: the caller closes them.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class PartitionRun:
         self._states: list[tuple[StoreState, StateView]] = []
 
     def commit(self, writer: Writer, group_metadata: bytes) -> Positions:
-        """Process and commit; returns where each source stands then.
+        """Process and commit; returns the new position of each source.
 
-        The stores follow once Kafka has it all. Should that fail, the changelog has what they
-        lack, and the next run brings them there.
+        The stores are updated after the commit. If that fails, the changelog has the missing
+        updates, and the next run restores them.
         """
         if not self._input.moves:
             return self._committed
@@ -101,7 +101,7 @@ class PartitionRun:
         self._quarantine(execution.bad)
 
     def _views(self, node: StatefulNode) -> list[StateView]:
-        """The node's stores, brought to where the committed positions say they are."""
+        """The node's stores, restored to the committed positions."""
         views: list[StateView] = []
         for plan in node.stores:
             state = self._stores.state(plan)
@@ -122,7 +122,7 @@ class PartitionRun:
             self._outputs[place] += view.updates()
 
     def _send(self, sink: SinkNode, events: Events) -> None:
-        """Into another topic, where each key has its own partition."""
+        """Write to another topic, in the partition of each key."""
         keyspace = self._plan.sink_keyspaces[sink.topic]
         for i, key in enumerate(events.keys):
             if key is None or not (key or sink.takes_empty_keys):
@@ -154,7 +154,7 @@ class PartitionRun:
         return ends.get(place, self._metadata.changelogs.get(state.plan.name, 0))
 
     def _next_positions(self, ends: Mapping[TopicPartition, int]) -> Positions:
-        """Where each source stands now, with where the changelogs stand by then."""
+        """The new position of each source, with the ends of the changelogs."""
         changelogs = dict(self._metadata.changelogs)
         for store, changelog in self._plan.changelogs.items():
             place = TopicPartition(changelog, self._partition)

@@ -1,4 +1,4 @@
-"""One store of one partition on this machine: opened, brought to the committed state, closed."""
+"""One store of one partition on this machine: opened, restored to the committed state, closed."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ROWS_BYTES = 8
 class PartitionState:
     """Holds the lock and the store of one operator on this machine.
 
-    The changelog is the backup: a store that does not stand at the committed offset of its
-    changelog, because it is new here, or behind, or ahead after a crash, is restored from it.
+    The changelog is the backup. A store that is not at the committed offset of its changelog is
+    restored from it: a new one, one that is behind, or one that is ahead after a crash.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class PartitionState:
         self._store = self._open(self._acquire())
 
     def _acquire(self) -> Path:
-        """Wait for an attempt of the same task that is just ending."""
+        """Wait for an earlier attempt of the same task that is about to end."""
         deadline = self._clock.monotonic() + LOCK_WAIT_S
         while True:
             try:
@@ -68,21 +68,21 @@ class PartitionState:
                 self._clock.sleep(_LOCK_LOOK_S)
 
     def _open(self, path: Path) -> AnyKeyStore:
-        """The store; one that cannot be read is thrown away, for the changelog has it all."""
+        """Open the store; an unreadable one is deleted, because the changelog can restore it."""
         store = AnyKeyStore(RocksDBStore(path))
         try:
             store.open()
         except StoreCorruptedError as error:
-            log.warning("%s: starting over: %s", path, error)
+            log.warning("%s: deleting the store and restoring it: %s", path, error)
             shutil.rmtree(path)
             store = AnyKeyStore(RocksDBStore(path))
             store.open()
         return store
 
     def bring_to(self, changelog_offset: int) -> int:
-        """Make the store reflect its changelog up to ``changelog_offset`` and nothing else.
+        """Restore the store to exactly ``changelog_offset`` of its changelog.
 
-        Returns how many records of the changelog were read for that.
+        Returns the number of changelog records read.
         """
         if self.plan.changelog is None:
             return 0
@@ -91,7 +91,7 @@ class PartitionState:
             self._checkpoint = checkpoint
             return 0
         if checkpoint is not None and checkpoint.next_offset > changelog_offset:
-            # Written by a transaction that was aborted after all.
+            # Written by a transaction that was aborted.
             self._store.clear()
         self._rows = None
         topic_state = self._look_up(self.plan.changelog)
@@ -113,7 +113,7 @@ class PartitionState:
         return StateView(self._store, every_update=self.plan.every_update)
 
     def following(self, position: int, end: int) -> TableView:
-        """A view of a table that goes on from ``position`` as events need it."""
+        """A view of a table that advances from ``position`` with the events."""
         topic = self.plan.changelog or ""
         self._stop_reading()
         reading = self._log_source.read(topic, {self._partition: (position, end)})
@@ -123,10 +123,10 @@ class PartitionState:
         return TableView(self._store, records, position=position, end=end)
 
     def commit(self, view: StateView, changelog_offset: int) -> None:
-        """Write the batch, which the changelog has by now, into the store."""
+        """Write the batch, which is already in the changelog, to the store."""
         self._rows = self._rows_before() + view.rows_added()
         if self._checkpoint is None:
-            # No log to go back to, only a number to go on counting from.
+            # Without a changelog, the offset is only a counter.
             view.commit(self._rows.to_bytes(_ROWS_BYTES, "big"))
             return
         self._checkpoint = msgspec.structs.replace(
@@ -138,11 +138,11 @@ class PartitionState:
         view.commit(encode_checkpoint(self._checkpoint), changelog_offset)
 
     def size(self) -> StoreSize:
-        """How much the store holds; asking costs microseconds once a batch was committed."""
+        """The size of the store; takes microseconds once a batch was committed."""
         return StoreSize(self._rows_before(), self._store.size_bytes())
 
     def _rows_before(self) -> int:
-        """How many rows there are; they are counted only after a restore."""
+        """The number of rows; counted only after a restore."""
         if self._rows is not None:
             return self._rows
         if self._checkpoint is not None:
@@ -153,7 +153,7 @@ class PartitionState:
         return self._store.count() if known is None else known
 
     def close(self) -> None:
-        """Close the store and let the next task have it; idempotent."""
+        """Close the store and release its lock; idempotent."""
         self._stop_reading()
         self._store.close()
         self._directory.release()

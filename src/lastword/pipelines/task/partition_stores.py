@@ -1,4 +1,4 @@
-"""The stores that a partition run is given: opened for one run, or held for many."""
+"""The stores for a partition run: opened for one run, or kept open for many."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from lastword.stores.base import Store
 
 
 class StoreState(Protocol):
-    """One store of a partition and where it stands in its changelog."""
+    """One store of a partition and its position in the changelog."""
 
     plan: StorePlan
 
     def bring_to(self, changelog_offset: int) -> int:
-        """Make the store reflect its changelog up to there; returns how many records were read."""
+        """Restore the store to that offset of its changelog; returns the number of records read."""
 
     def view(self) -> StateView:
         """A fresh view for one batch."""
 
     def following(self, position: int, end: int) -> TableView:
-        """A view of a table that goes on from ``position`` as events need it."""
+        """A view of a table that advances from ``position`` with the events."""
 
     def commit(self, view: StateView, changelog_offset: int) -> None:
-        """Write a batch that Kafka has by now into the store."""
+        """Write a batch that is already committed to Kafka to the store."""
 
     def size(self) -> StoreSize:
-        """How much the store holds."""
+        """The size of the store."""
 
 
 class StoresAtHand(Protocol):
-    """The stores of one partition, opened when they are first asked for."""
+    """The stores of one partition, opened on first use."""
 
     def state(self, plan: StorePlan) -> StoreState:
         """The store of this plan; the same one each time."""
@@ -46,7 +46,7 @@ class StoresAtHand(Protocol):
 class PartitionStores:
     """The stores of one partition on this machine, from the first use until ``close``.
 
-    Whoever makes them decides for how long: a task for one batch, a long task for its life.
+    The creator decides how long they stay open: a task for one batch, a long task for its life.
     """
 
     def __init__(self, plan: TaskPlan, partition: int, log_source: LogSource) -> None:
@@ -56,7 +56,7 @@ class PartitionStores:
         self._states: dict[str, PartitionState] = {}
 
     def state(self, plan: StorePlan) -> PartitionState:
-        """Opens the store the first time."""
+        """The store, opened on first use."""
         if plan.name not in self._states:
             self._states[plan.name] = PartitionState(
                 self._plan, plan, self._partition, self._log_source
@@ -64,7 +64,7 @@ class PartitionStores:
         return self._states[plan.name]
 
     def close(self) -> None:
-        """Close all of them and let others have them; idempotent."""
+        """Close all of them and release their locks; idempotent."""
         while self._states:
             self._states.popitem()[1].close()
 
@@ -76,14 +76,14 @@ class PartitionStores:
 
 
 class ScratchState:
-    """A store without a changelog behind it, for results that are thrown away."""
+    """A store without a changelog, for results that are discarded."""
 
     def __init__(self, plan: StorePlan, store: Store) -> None:
         self.plan = plan
         self._store = AnyKeyStore(store)
 
     def bring_to(self, changelog_offset: int) -> int:
-        """It is where it was left."""
+        """Do nothing: there is no changelog to read."""
         return 0
 
     def view(self) -> StateView:
@@ -91,11 +91,11 @@ class ScratchState:
         return StateView(self._store, every_update=self.plan.every_update)
 
     def following(self, position: int, end: int) -> TableView:
-        """Refused: there is no table to follow."""
+        """Raise NotImplementedError: there is no table to follow."""
         raise NotImplementedError(f"{self.plan.name} follows {self.plan.changelog}")
 
     def commit(self, view: StateView, changelog_offset: int) -> None:
-        """Write the batch, with offsets as the changelog would have them."""
+        """Write the batch, with the offsets that the changelog would have."""
         view.commit(b"scratch", changelog_offset)
 
     def size(self) -> StoreSize:

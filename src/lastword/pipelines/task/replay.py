@@ -1,4 +1,4 @@
-"""What runs on an executor to check a store: its events folded again, beside its changelog."""
+"""Checks a store on an executor: folds its events again, and compares with its changelog."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Counts:
-    """What the comparison of one partition came to."""
+    """The result of comparing one partition."""
 
     events: int = 0
     rows: int = 0
@@ -48,7 +48,7 @@ COUNTS_SCHEMA = ", ".join(f"{each.name} long" for each in fields(Counts))
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """What to fold, and where the changelog ends that it should be equal to, by partition.
+    """What to fold, and the changelog ends to compare with, by partition.
 
     ``task`` holds the nodes that lead to the store, and no others.
     """
@@ -59,7 +59,7 @@ class ReplayPlan:
 
 
 def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator[pa.RecordBatch]:
-    """Fold one partition from its first event on and compare; one row of counts."""
+    """Fold one partition from its first event and compare; yields one row of counts."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     with tempfile.TemporaryDirectory(prefix="lastword-") as scratch, ExitStack() as opened:
@@ -73,7 +73,7 @@ def replay_task(batches: Iterator[pa.RecordBatch], plan: ReplayPlan) -> Iterator
 
 
 class Replay:
-    """One partition's events run through the graph again, into stores that are thrown away."""
+    """One partition's events run through the graph again, into temporary stores."""
 
     def __init__(
         self, plan: ReplayPlan, log_source: LogSource, scratch: Path, opened: ExitStack
@@ -89,7 +89,7 @@ class Replay:
         self._stores: dict[str, RocksDBStore] = {}
 
     def fold(self, batch: pa.RecordBatch) -> None:
-        """The next events of the partition."""
+        """Fold the next events of the partition."""
         for given in read_inputs([batch]):
             self._partition = given.partition
             order = BatchOrder(self._committed, b"")
@@ -98,7 +98,7 @@ class Replay:
             self._counts.events += run.tally.records
 
     def state(self, plan: StorePlan) -> ScratchState:
-        """A store of the run, empty at first."""
+        """A temporary store, empty at first."""
         if plan.name not in self._stores:
             self._stores[plan.name] = self._open(plan.name)
         return ScratchState(plan, self._stores[plan.name])
@@ -109,14 +109,14 @@ class Replay:
         positions_at: PositionsAt,
         _: bytes,
     ) -> dict[TopicPartition, int]:
-        """Write nothing, and count the offsets that the records would have had."""
+        """Write nothing, and count the offsets that the records would have."""
         self._ends.update({place: len(records) for place, records in outputs.items()})
         ends = {place: self._ends[place] for place in outputs}
         positions_at(ends)
         return ends
 
     def compare(self) -> Counts:
-        """Row by row, in the order of keys."""
+        """Compare row by row, in key order."""
         if self._partition is None:
             return self._counts
         there = _rows(self._restored(self._partition))

@@ -1,7 +1,7 @@
-"""What runs on an executor: one source partition's part of a batch, from Arrow to a transaction.
+"""A task on an executor: one source partition of a batch, from Arrow to a transaction.
 
-Keep worker-wide caches in this module only: Spark sends copies of what a nested function refers
-to, but imports this one.
+Keep worker-wide caches only in this module: Spark pickles copies of what a nested function refers
+to, but imports this module.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ TAKE_OVERS_MAX = 3
 
 @dataclass(slots=True)
 class _Held:
-    """A writer of this worker, and the positions that nobody can move while it is not fenced.
+    """A writer of this worker, and the positions that cannot move while it is not fenced.
 
-    They are those of one driver, known by its ``group_metadata``: between two drivers a person
+    They belong to one driver, identified by its ``group_metadata``: between two drivers a person
     may have reset them.
     """
 
@@ -45,10 +45,10 @@ class _Held:
     committed: Mapping[TopicPartition, Committed]
 
     def is_fenced(self, known: Mapping[TopicPartition, Committed], partition: int) -> bool:
-        """Whether somebody else has committed since: the partition was elsewhere meanwhile.
+        """Whether another process has committed since: the partition ran elsewhere meanwhile.
 
-        Found out only by committing, it would cost a batch processed in vain, and a store that
-        looks as if it were ahead.
+        Checking it now saves processing a batch in vain, and a store that seems to be ahead of its
+        changelog.
         """
         start = Committed(0, "")
         return any(
@@ -59,39 +59,39 @@ class _Held:
 
 
 Cached = tuple[str, str]
-"""The servers of a cluster, and a transactional id or a group there: names are unique only in one
-cluster, and a worker outlives the query that it was started for."""
+"""The servers of a cluster, and a transactional id or a group: names are unique only within one
+cluster, and a worker outlives the query that started it."""
 
 _held: dict[Cached, _Held] = {}
 _groups: dict[Cached, Groups] = {}
-"""Connections that stay open: making one takes longer than asking."""
+"""Open connections: connecting takes longer than a request."""
 
 
 def writer_key(plan: TaskPlan, partition: int) -> Cached:
-    """Under what this worker keeps its writer for a partition."""
+    """The cache key of this worker's writer for a partition."""
     return plan.connection.bootstrap_servers, plan.transactional_id(partition)
 
 
 def run_task(
     batches: Iterator[pa.RecordBatch], plan: TaskPlan, order: BatchOrder
 ) -> Iterator[pa.RecordBatch]:
-    """Process one partition and report what was done, one row for each transaction."""
-    # Nobody set up logging here, and being fenced, which librdkafka calls fatal, is our daily
-    # bread. What matters comes as an error.
+    """Process one partition; yields a report for each transaction."""
+    # Logging is not set up here. librdkafka logs fencing as fatal, although it is normal for a
+    # task; what matters is raised as an error.
     logging.getLogger("lastword.kafka.librdkafka").setLevel(logging.CRITICAL + 1)
-    # What a task makes by the hundred thousand is freed by reference counting alone.
+    # A task creates many objects without cycles: reference counting alone frees them.
     with COLLECTOR_PAUSED:
         for given in read_inputs(batches, plan.only_source):
             yield to_arrow(_run(plan, given, order))
 
 
 def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
-    """Commit with the writer this worker has; where it was taken over, take over and try again.
+    """Commit with this worker's writer; if it was fenced, take over and try again.
 
-    Another attempt of this task may be at work elsewhere. Whoever took the id over last is the
-    only one who can commit, and looked at the committed positions after that: they cannot move
-    any more, and what they cover is skipped. It is left as much time as this attempt took, and
-    more each time: two of the same speed would take the id from each other for ever.
+    Another attempt of this task may run elsewhere. Only the process that took over the id last
+    can commit. It read the committed positions after the take-over: they cannot move any more, and
+    it skips what they cover. Before taking the id back, this attempt waits as long as it worked,
+    and longer each time: two attempts of equal speed would take the id from each other for ever.
     """
     if given.partition >= plan.partitions:
         raise partitions_added(plan)
@@ -118,15 +118,15 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
             return TaskReport(given.partition, run.tally, run.stores, run.by_store)
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
-        hint="does another driver run this application without being a member of its group?",
+        hint="check whether another driver runs this application outside its consumer group",
     )
 
 
 def partitions_added(plan: TaskPlan) -> PartitionCountError:
-    """What is raised for sources that have more partitions than at the start."""
+    """The error for sources that have more partitions than at the start."""
     return PartitionCountError(
-        f"{plan.name} had {plan.partitions} partitions and has more now: keys have moved",
-        hint="copy it into a topic with the wanted number, and read that one",
+        f"{plan.name} had {plan.partitions} partitions and now has more, so keys have moved",
+        hint="copy it to a topic with the new number of partitions, and read that one",
     )
 
 

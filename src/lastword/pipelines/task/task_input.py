@@ -1,4 +1,4 @@
-"""From Arrow batches to events: split by topic and decoded."""
+"""Turns Arrow batches into events: splits them by topic and decodes them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp_ms")
 HEADERS = "headers"
 PIECE_BYTES = 64 << 20
-"""How much of a partition is processed and committed at once. As Python objects it is several
-times as large, and every task of a machine holds one piece."""
+"""How many bytes of a partition are processed in one commit. As Python objects they take several
+times as much memory, and every task of a machine holds one piece."""
 LAST_MS = 253_402_300_799_999
-"""The end of the year 9999. One record from beyond would close every window for good."""
+"""The end of the year 9999. A single later record would close every window for good."""
 
 
 @dataclass(slots=True)
 class RawRecords:
-    """The records of one topic as they are in the log, in offset order."""
+    """The records of one topic as in the log, in offset order."""
 
     keys: list[bytes | None] = field(default_factory=list)
     values: list[bytes | None] = field(default_factory=list)
@@ -55,7 +55,7 @@ class RawRecords:
         )
 
     def without_fences(self) -> RawRecords:
-        """The records of users."""
+        """The records without fence records."""
         if FENCE_KEY not in self.keys:
             return self
         users = [key != FENCE_KEY for key in self.keys]
@@ -74,7 +74,7 @@ class RawRecords:
 
 @dataclass(frozen=True, slots=True)
 class TaskInput:
-    """What a task was given: one partition number, of one or several topics."""
+    """The input of a task: one partition number of one or several topics."""
 
     partition: int
     topics: Mapping[str, RawRecords]
@@ -86,10 +86,10 @@ def read_inputs(
     *,
     piece_bytes: int = PIECE_BYTES,
 ) -> Iterator[TaskInput]:
-    """A task's batches in pieces of about ``piece_bytes``, however large Spark made the batch.
+    """Split a task's batches into pieces of about ``piece_bytes``, whatever the size of a batch.
 
-    Records of ``only_source`` need not name it. Those of several sources stay in one piece: they
-    are put in order of time before they are processed.
+    Records of ``only_source`` need not name it. Records of several sources stay in one piece,
+    because they are sorted by time before processing.
     """
     gathered: list[pa.RecordBatch] = []
     size = 0
@@ -111,7 +111,7 @@ def _read(batches: list[pa.RecordBatch], only_source: str | None) -> TaskInput:
     records = pa.Table.from_batches(batches)
     partitions = records["partition"].unique().to_pylist()
     if len(partitions) != 1:
-        raise RuntimeError(f"one task was given the partitions {sorted(partitions)}")
+        raise RuntimeError(f"a task received several partitions: {sorted(partitions)}")
     topics = [only_source] if only_source else records["topic"].unique().to_pylist()
     if len(topics) == 1:
         return TaskInput(partitions[0], {topics[0]: _raw(records)})
@@ -133,7 +133,7 @@ def _raw(records: pa.Table) -> RawRecords:
 def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchContext) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined.
 
-    Fence records, which are no rows of a table, are left out.
+    Fence records, which are not rows of a table, are skipped.
     """
     read = Values(source.value, source.topic).decode
     raw = records.since(floor).without_fences()
@@ -179,11 +179,11 @@ def _event_times(field: Field | None, values: list[Any], records_ms: list[int]) 
 
 
 def event_time(field: Field | None, value: Any, record_ms: int) -> int:
-    """Where the user says it is, else the record's own time, which also stands for a tombstone's.
+    """The event time: from the user's field, else the record's timestamp, as for a tombstone.
 
-    Raises ValueError for what is no time: in windows it would stand for the largest or for none.
+    Raises ValueError for an invalid time, which would close windows or fall into none.
     """
     time_ms = record_ms if field is None or value is None else pick(field, value)
     if not isinstance(time_ms, int) or isinstance(time_ms, bool) or not 0 <= time_ms <= LAST_MS:
-        raise ValueError(f"{time_ms!r} is no event time: milliseconds since 1970 are wanted")
+        raise ValueError(f"{time_ms!r} is not an event time in milliseconds since 1970")
     return time_ms

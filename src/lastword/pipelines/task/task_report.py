@@ -1,4 +1,4 @@
-"""What a task tells the driver of each transaction: its counts, and how large its stores are."""
+"""A task's report to the driver on each transaction: counts, and the sizes of its stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StoreSize(msgspec.Struct, frozen=True):
-    """How much one partition of a store holds."""
+    """The size of one partition of a store."""
 
     rows: int = 0
     bytes: int = 0
@@ -26,9 +26,9 @@ class StoreSize(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What one transaction did, and the size of the stores it used, by name.
+    """The counts of one transaction, and the sizes of the stores it used, by name.
 
-    ``by_store`` has those counts of ``tally`` that were made at a store.
+    ``by_store`` has the counts of ``tally`` that belong to a store.
     """
 
     partition: int
@@ -47,7 +47,7 @@ REPORT_SCHEMA = ", ".join(
 
 
 def to_arrow(report: TaskReport) -> pa.RecordBatch:
-    """As the one row of a transaction."""
+    """The report as one Arrow row."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     columns = [pa.array([number], pa.int64()) for number in asdict(report.tally).values()]
@@ -60,7 +60,7 @@ def to_arrow(report: TaskReport) -> pa.RecordBatch:
 
 
 def from_row(row: Mapping[str, Any]) -> TaskReport:
-    """Back from the row."""
+    """The report of a row."""
     tally = Tally(**{name: row[name] for name in _COUNTS})
     return TaskReport(
         row["task"],

@@ -1,13 +1,12 @@
 """The order in which the records of several sources are processed, and how far it is known.
 
-It is Kafka Streams' order: of the heads of all sources, the one with the smallest time is next, and
-each source stays in the order of its log. A record therefore comes at the largest time that its
-source has reached with it, and among equals the sources go by name. The rule needs no memory: what
-is left after any prefix of the order is ordered as before, so that cuts between batches change
-nothing.
+It is Kafka Streams' order: of the heads of all sources, the one with the smallest timestamp is
+next, and each source stays in log order. So a record is processed at the largest timestamp that its
+source has reached with it; among equal ones, sources are sorted by name. The rule needs no memory:
+the records after any prefix of the order have the same order, so batch boundaries change nothing.
 
-A source of which a batch holds only a part (its log goes on behind it) may have its next record at
-any time from its last one on. Up to there the order is known; what comes later waits for the next
+If a batch holds only a part of a source (its log continues), the source's next record may have any
+timestamp from the last one on. Up to there the order is known; later records wait for the next
 batch.
 """
 
@@ -25,19 +24,19 @@ from lastword.pipelines.run.spans import Span
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 NO_TIME = -1
-"""The time of a record that has none: it comes right after its predecessor."""
+"""The timestamp of a record without one: it directly follows its predecessor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The records of one source that a batch holds: their offsets, and when each is due."""
+    """The records of one source in a batch: their offsets, and when each is due."""
 
     offsets: Numbers
     due: Numbers
 
     @classmethod
     def of(cls, offsets: Sequence[int], times: Sequence[int]) -> Timeline:
-        """A record is never due before its predecessors."""
+        """A timeline in which no record is due before its predecessors."""
         due = np.maximum.accumulate(np.array(times, np.int64)) if times else _numbers(())
         return cls(_numbers(offsets), due)
 
@@ -51,9 +50,9 @@ class Timeline:
 class TimeOrder:
     """What can be processed of a batch, and in which order.
 
-    ``spans`` is what was read of each source; ``source_of`` names the source whose records the
-    events of a topic are made of, which is mostly the topic itself. Every batch makes progress:
-    the source that limits the others is processed whole, and without such a source all of them are.
+    ``spans`` is what was read of each source. ``source_of`` names the source from which the events
+    of a topic are derived, usually the topic itself. Every batch makes progress: the source that
+    limits the others is processed completely; without one, all sources are.
     """
 
     def __init__(
@@ -67,14 +66,14 @@ class TimeOrder:
         self._source_of = source_of
         self._ranks = {source: rank for rank, source in enumerate(sorted(timelines))}
         last = {name: int(line.due[-1]) for name, line in timelines.items() if len(line.due)}
-        # The last (time, source) that is known to come before all that is not read yet.
+        # The last (time, source) that certainly comes before all unread records.
         self._limit = min(
             ((last.get(name, NO_TIME), name) for name, span in spans.items() if span.more),
             default=None,
         )
 
     def upto(self, source: str) -> int:
-        """The offset of the first record of a source that has to wait, else where its span ends."""
+        """The offset of the first record of a source that has to wait, else the end of its span."""
         span, line = self._spans[source], self._timelines[source]
         if self._limit is None:
             return span.end
@@ -84,9 +83,9 @@ class TimeOrder:
         return span.end if known == len(line.due) else int(line.offsets[known])
 
     def merged(self, parts: Sequence[Events]) -> Events:
-        """The events of all parts as one stream, in the order in which they are processed.
+        """The events of all parts as one stream, in processing order.
 
-        What several parts have of one record goes by the order of the parts.
+        If several parts have events of one record, they are in the order of the parts.
         """
         columns = [self._sort_columns(part) for part in parts]
         # By the last column first; equal rows stay in the order of the parts.
