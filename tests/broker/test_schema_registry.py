@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
+import msgspec
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.codecs import upgrade
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
 from lastword.codecs.registry.client import Reference, RegistryClient, RegistrySettings, Schema
@@ -212,6 +215,38 @@ def test_a_truncated_protobuf_record_is_a_bad_record(schemas: Registry, topic_na
             continue
         with pytest.raises(DecodeError):
             coder.decode(data[:end])
+
+
+class PersonV1(msgspec.Struct):
+    name: str
+
+
+class PersonV2(msgspec.Struct):
+    name: str
+    age: int = -1
+    kind: str = "old"
+
+    @upgrade(from_version=1)
+    def _shout(old: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
+        return {**old, "name": old["name"].upper(), "kind": "upgraded"}
+
+
+def test_a_class_is_registered_as_a_json_schema_and_its_old_versions_are_upgraded(
+    schemas: Registry, topic_name: str
+) -> None:
+    old = schemas.json_schema(PersonV1).bound(Context(topic_name, "value"))
+    new = schemas.json_schema(PersonV2).bound(Context(topic_name, "value"))
+    first, second = old.encode(PersonV1("Ada")), new.encode(PersonV2("Bob", 7, "new"))
+    assert new.decode(first) == PersonV2("ADA", -1, "upgraded")
+    assert new.decode(second) == PersonV2("Bob", 7, "new")
+    assert old.decode(second) == PersonV1("Bob")
+    arrived = pickle.loads(pickle.dumps(new))  # noqa: S301
+    assert arrived.decode(first) == PersonV2("ADA", -1, "upgraded")
+    assert new.to_json(first) == b'{"name":"ADA","age":-1,"kind":"upgraded"}'
+    assert new.decode(new.from_json(b'{"name":"Cy"}')) == PersonV2("Cy")
+    assert first[5:] == b'{"name":"Ada"}', "the version is in the schema, not in the record"
+    with pytest.raises(EncodeError, match="takes PersonV2, not dict"):
+        new.encode({"name": "Bob"})
 
 
 def test_the_codec_must_be_that_of_the_schema(schemas: Registry, topic_name: str) -> None:

@@ -7,6 +7,7 @@
 from lastword.codecs.base import Codec, Column, Context, KeyCodec, prefix_bounds
 from lastword.codecs.composite import CompositeCodec, StartsWith, composite
 from lastword.codecs.defaults import ValueCodec, WholeKey
+from lastword.codecs.evolution import upgrade
 from lastword.codecs.resolve import CODEC_NAMES, CodecSpec, codec, key_codec
 from lastword.codecs.typed import TypedCodec
 from lastword.codecs.windowed import (
@@ -39,5 +40,6 @@ __all__ = [
     "key_codec",
     "prefix_bounds",
     "session",
+    "upgrade",
     "windowed",
 ]

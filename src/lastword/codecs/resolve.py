@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from lastword.codecs.base import Codec, Context, KeyCodec
 from lastword.codecs.plain import BytesCodec, Int64Codec, StringCodec
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
+from lastword.codecs.value_types import is_value_type
 from lastword.errors import ConfigError
 
-CodecSpec = str | Codec[Any] | type[msgspec.Struct]
+CodecSpec = str | Codec[Any] | type[Any]
 
 _PLAIN: dict[str, KeyCodec[Any]] = {
     "string": StringCodec(),
@@ -33,12 +32,12 @@ CODEC_NAMES = tuple(_VALUES)
 
 
 def codec(spec: CodecSpec) -> Codec[Any]:
-    """The codec for values: by name, for a Struct class (as JSON), or the codec that was passed."""
+    """The codec for values: by name, for a class (as JSON), or the codec that was passed."""
     if isinstance(spec, str):
         if spec in _VALUES:
             return _VALUES[spec]
     elif isinstance(spec, type):
-        if issubclass(spec, msgspec.Struct):
+        if is_value_type(spec):
             return TypedCodec("json", spec)
     elif isinstance(spec, Codec):
         return spec
@@ -69,6 +68,6 @@ def codecs_for(topic: str, key: CodecSpec, value: CodecSpec) -> tuple[KeyCodec[A
 def _not_a_codec(spec: object) -> ConfigError:
     return ConfigError(
         f"{spec!r} is not a codec",
-        hint=f"use one of {', '.join(CODEC_NAMES)}, a msgspec Struct class, or a codec derived "
-        "from lastword.codecs.ValueCodec",
+        hint=f"use one of {', '.join(CODEC_NAMES)}, a msgspec Struct, a dataclass, a "
+        "pydantic model, or a codec derived from lastword.codecs.ValueCodec",
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
-from lastword.codecs.registry.client import Schema
-from lastword.codecs.registry.registry_codec import RegistryCodec, json_of
+from lastword.codecs.evolution import Evolution
+from lastword.codecs.registry.client import RegistrySettings, Schema
+from lastword.codecs.registry.registry import WriteRules
+from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
+from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
@@ -24,17 +27,44 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
 
 
+# Which version of a class a schema was generated from.
+_VERSION = "x-lastword-version"
+
+
+class JsonSchema(NamedTuple):
+    """What checks documents, and the version of the class that they are documents of."""
+
+    validator: Any
+    version: int
+
+
 class JsonSchemaCodec(RegistryCodec):
-    """Documents that are valid under the writer's schema, and under the reader's if it has one."""
+    """Documents that are valid under the schema that wrote them.
+
+    Given a class instead of a schema, its schema is generated and values are of that class;
+    documents of its older versions are upgraded as they are read.
+    """
 
     name = wire = "json-schema"
     kind = "JSON"
 
+    def __init__(self, settings: RegistrySettings, schema: Any, rules: WriteRules) -> None:
+        self._type = value_type(schema) if is_value_type(schema) else None
+        if self._type is not None:
+            self._evolution = Evolution(self._type.type)
+            schema = {**self._type.json_schema(), _VERSION: self._evolution.version}
+        super().__init__(settings, schema, rules)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._type is None:
+            return super().__reduce__()
+        return again, (type(self), self._settings, self._type.type, self._rules, self._context)
+
     def encode(self, value: Any) -> bytes:
         """The document; raises EncodeError unless it is valid."""
-        validator = self.writing().parsed
+        validator = self.writing().parsed.validator
         try:
-            document = _encode(value)
+            document = _encode(value) if self._type is None else self._document_of(value)
             why = _why_invalid(validator, _decode(document))
         except ENCODING_FAILED as error:
             raise EncodeError(f"cannot be written as JSON: {error}") from error
@@ -47,22 +77,58 @@ class JsonSchemaCodec(RegistryCodec):
 
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError unless it is valid."""
-        validator, document = self._document(data)
+        written, document = self._document(data)
         try:
             value = _decode(document)
         except DECODING_FAILED as error:
             raise DecodeError(
                 f"not json: {error}", hint="the bytes codec shows what is there"
             ) from error
-        why = _why_invalid(validator, value)
+        why = _why_invalid(written.validator, value)
         if why is not None:
             raise DecodeError(
                 f"the value does not fit its schema: {why}",
                 hint="its writer did not validate it; repair the record or its schema",
             )
-        return value
+        return value if self._type is None else self._typed(value, written.version)
 
-    def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
+    def to_json(self, data: bytes) -> bytes:
+        """The document; of a class, as its newest version writes it."""
+        if self._type is None:
+            return super().to_json(data)
+        return self._type.to_json(self.decode(data))
+
+    def from_json(self, document: bytes) -> bytes:
+        """The record of a JSON document."""
+        if self._type is None:
+            return super().from_json(document)
+        try:
+            value = self._type.from_json(document)
+        except DECODING_FAILED as error:
+            raise EncodeError(f"the value is not a {self._type.type.__name__}: {error}") from error
+        return self.encode(value)
+
+    def _document_of(self, value: Any) -> bytes:
+        assert self._type is not None  # noqa: S101 - asked before
+        if not isinstance(value, self._type.type):
+            raise EncodeError(
+                f"the codec takes {self._type.type.__name__}, not {type(value).__name__}",
+                hint=f"make a {self._type.type.__name__} of it first",
+            )
+        return _encode(_decode(self._type.to_json(value)))
+
+    def _typed(self, document: Any, version: int) -> Any:
+        assert self._type is not None  # noqa: S101 - asked before
+        try:
+            return self._type.from_document(self._evolution.upgraded(document, version))
+        except DECODING_FAILED as error:
+            raise DecodeError(
+                f"a document of version {version} does not fit {self._type.type.__name__}, "
+                f"version {self._evolution.version}: {str(error)[:500]}",
+                hint="upgrade it with @upgrade, or run a newer version of this program",
+            ) from error
+
+    def _parsed(self, schema: Schema, references: dict[str, Schema]) -> JsonSchema:
         documents = {name: json_of(each.schema) for name, each in references.items()}
 
         def retrieve(uri: str) -> Any:
@@ -73,7 +139,9 @@ class JsonSchemaCodec(RegistryCodec):
             raise ValueError(f"{uri} is not among its references")
 
         try:
-            return jsonschema_rs.validator_for(json_of(schema.schema), retriever=retrieve)
+            described = json_of(schema.schema)
+            validator = jsonschema_rs.validator_for(described, retriever=retrieve)
+            return JsonSchema(validator, _stated_version(described))
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise ValueError(str(error)[:500]) from error
 
@@ -85,6 +153,11 @@ class JsonSchemaCodec(RegistryCodec):
             "a JSON schema without a title has no subject",
             hint="use the subject strategy topic, or give it a title",
         )
+
+
+def _stated_version(described: Any) -> int:
+    stated = described.get(_VERSION, 1) if isinstance(described, dict) else 1
+    return stated if isinstance(stated, int) else 1
 
 
 def _why_invalid(validator: Any, value: Any) -> str | None:

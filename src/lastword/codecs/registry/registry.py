@@ -65,7 +65,11 @@ class Registry:
         return AvroCodec(self.settings, schema, replace(self._rules, **rules))
 
     def json_schema(self, schema: Any = None, **rules: Any) -> JsonSchemaCodec:
-        """A JSON codec that validates documents against the schema they were written with."""
+        """A JSON codec that validates documents against the schema they were written with.
+
+        Instead of a ``schema`` it takes a class (a msgspec Struct, a dataclass or a pydantic
+        model): the schema is generated, and values are of that class.
+        """
         from lastword.codecs.registry.json_schema import JsonSchemaCodec  # noqa: PLC0415 - loads jsonschema-rs
 
         return JsonSchemaCodec(self.settings, schema, replace(self._rules, **rules))

@@ -50,7 +50,7 @@ class RegistryCodec(WholeKey):
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self._settings, self._schema, self._rules, self._context)
+        return again, (type(self), self._settings, self._schema, self._rules, self._context)
 
     def bound(self: R, context: Context) -> R:
         """The codec for this topic: it writes under the topic's subject."""
@@ -188,13 +188,14 @@ def json_of(text: str) -> Any:
         raise ValueError(f"it is not JSON: {error}") from error
 
 
-def _again(
+def again(
     codec: type[R],
     settings: RegistrySettings,
-    schema: Schema | None,
+    schema: Any,
     rules: WriteRules,
     context: Context | None,
 ) -> R:
+    """The codec that was pickled as this description."""
     made = codec(settings, schema, rules)
     return made if context is None else made.bound(context)
 
