@@ -14,7 +14,12 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from lastword.errors import ConfigError, FencedError, PartitionCountError, PipelineError
+from lastword.errors import (
+    ConfigError,
+    FencedError,
+    PartitionCountError,
+    PipelineError,
+)
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed
@@ -23,7 +28,7 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
 from lastword.pipelines.graph.offset_metadata import join_metadata
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.status import pipeline_status
@@ -36,7 +41,7 @@ from lastword.rows import encode_row
 from lastword.spark.arrow_batches import arrow_settings
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.testing.waiting import wait_until
-from tests.support.pipeline_worker import Worker, batch
+from tests.support.pipeline_worker import Worker, attempt, batch
 from tests.support.tables import write_raw
 
 
@@ -96,14 +101,6 @@ def test_two_attempts_at_the_same_time_commit_once(worker: Worker, tmp_path: Pat
             assert sorted(report["records"] for report in reports) == [0, 20]
             assert worker.position == first + 20
     assert worker.table == {k.encode(): str(n).encode() for k, n in Counter(keys).items()}
-
-
-def attempt(
-    plan: TaskPlan, order: BatchOrder, source: str, records: list[tuple[int, str]]
-) -> dict[str, int]:
-    """One attempt in a process of its own, as on another executor."""
-    (report,) = task.run_task(batch(source, *records), plan, order)
-    return dict(report.to_pylist()[0])
 
 
 def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from lastword.clock import SYSTEM_CLOCK
+from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed, Groups
@@ -43,6 +44,21 @@ def batch(source: str, *records: tuple[int, str], partition: int = 1) -> Iterato
         pa.array([SYSTEM_CLOCK.now_ms()] * count, pa.int64()),
     ]
     return iter([pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))])
+
+
+def attempt(
+    plan: TaskPlan, order: BatchOrder, source: str, records: list[tuple[int, str]]
+) -> dict[str, int]:
+    """One attempt in a process of its own, as on another executor.
+
+    The broker may answer a commit that is just being fenced with an unknown error. Spark tries a
+    failed task again, and so does this.
+    """
+    try:
+        (report,) = task.run_task(batch(source, *records), plan, order)
+    except ConnectionFailedError:
+        (report,) = task.run_task(batch(source, *records), plan, order)
+    return dict(report.to_pylist()[0])
 
 
 class Worker:
