@@ -76,7 +76,7 @@ def test_a_process_that_stood_still_for_longer_than_the_retention_is_swept(
     topic.produce((b"kept", b"1"), (b"deleted", b"2"))
     process = processes.start(topic.name)
     assert process.wait_for("ready") == {"kept": "1", "deleted": "2"}
-    process.stop_running()
+    process.freeze()
     stopped = SYSTEM_CLOCK.monotonic()
     # A fetch that is under way is answered within a tenth of a second, with nothing.
     wait_until(lambda: SYSTEM_CLOCK.monotonic() > stopped + 0.5, "no fetch is waiting")

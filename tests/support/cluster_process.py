@@ -7,47 +7,32 @@ The child reads one command per line and answers each with one line of JSON; sta
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lastword.cluster.cluster import Cluster
 from lastword.cluster.peers import PeerSettings
 from lastword.cluster.plan import Assignment
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
+from tests.support.child_process import ChildProcess
 from tests.support.peer_pair import SECRET
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-class ClusterProcess:
+class ClusterProcess(ChildProcess):
     """The parent's side."""
 
     def __init__(self, servers: str, application: str, name: str, points: dict[str, int]) -> None:
         self.name = name
-        self._lines: list[dict[str, Any]] = []
         module = "tests.support.cluster_process"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, servers, application, name, json.dumps(points)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self._reading = threading.Thread(target=self._read, args=(self._process.stdout,))
-        self._reading.start()
+        super().__init__(module, servers, application, name, json.dumps(points))
 
     @property
     def plans(self) -> list[tuple[str, int, list[int]]]:
         """Every plan the child was told of: (topic, number, partitions that are its own)."""
-        return [tuple(line["plan"]) for line in list(self._lines) if "plan" in line]
+        return [tuple(line["plan"]) for line in list(self.lines) if "plan" in line]
 
     def owned(self, topic: str) -> list[int] | None:
         """The partitions that are its own by the last plan; None before the first."""
@@ -57,40 +42,13 @@ class ClusterProcess:
     def ask(self, command: str) -> Any:
         """The child's answer to a command."""
         said = len(self._said(command))
-        assert self._process.stdin is not None
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-        wait_until(lambda: len(self._said(command)) > said or not self._reading.is_alive(), command)
+        self.tell(command)
+        wait_until(lambda: len(self._said(command)) > said or self.ended, command)
         assert len(self._said(command)) > said, f"{self.name} ended before it answered {command}"
         return self._said(command)[said]
 
-    def freeze(self) -> None:
-        """SIGSTOP; returns when it stands still."""
-        self._process.send_signal(signal.SIGSTOP)
-        status = Path(f"/proc/{self._process.pid}/stat")
-        wait_until(lambda: status.read_text().rpartition(") ")[2][0] == "T", "a frozen process")
-
-    def go_on(self) -> None:
-        """SIGCONT."""
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """SIGKILL; does nothing when it has ended."""
-        self._process.kill()
-        self._process.wait(60)
-        self._reading.join(60)
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-
     def _said(self, what: str) -> list[Any]:
-        return [line[what] for line in list(self._lines) if what in line]
-
-    def _read(self, output: IO[str]) -> None:
-        for line in output:
-            # The last line of a killed process may be cut.
-            if line.endswith("\n"):
-                self._lines.append(json.loads(line))
+        return [line[what] for line in list(self.lines) if what in line]
 
 
 class ClusterProcesses(ExitStack):

@@ -8,100 +8,82 @@ from __future__ import annotations
 
 import itertools
 import json
-import signal
-import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lastword.errors import ConflictError, LastwordError
 from lastword.records import ABSENT, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
 from lastword.testing import wait_until
+from tests.support.child_process import ChildProcess
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-class OwnedProcess:
+class OwnedProcess(ChildProcess):
     """The parent's side; ``call("increment", "n")`` calls the method of the child's table."""
 
     def __init__(self, topic: str, **options: Any) -> None:
-        command = [sys.executable, "-m", "tests.support.owned_process", topic, json.dumps(options)]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._answers: dict[int, Any] = {}
+        super().__init__("tests.support.owned_process", topic, json.dumps(options))
         self._numbers = itertools.count(1)
-        self._ended = threading.Event()
-        assert self._process.stdout is not None
-        threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True).start()
 
     def wait_ready(self) -> OwnedProcess:
-        self._wait(0)
+        self.answer(0)
         return self
 
     def call(self, method: str, *arguments: Any, **options: Any) -> Any:
         """The answer to a call: a value, ``{"version", "value"}``, or ``{"error", ...}``."""
-        return self._wait(self.send(method, *arguments, **options))
+        return self.answer(self.send(method, *arguments, **options))
 
     def send(self, method: str, *arguments: Any, **options: Any) -> int:
         """Make a call without waiting; ``answer`` has what comes."""
         number = next(self._numbers)
-        assert self._process.stdin is not None
-        line = json.dumps([number, method, arguments, options])
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
+        self.tell(json.dumps([number, method, arguments, options]))
         return number
 
     def answer(self, number: int) -> Any:
-        return self._wait(number)
-
-    def freeze(self) -> None:
-        """Stop it (SIGSTOP) and return when it stands still."""
-        self._process.send_signal(signal.SIGSTOP)
-        status = Path(f"/proc/{self._process.pid}/stat")
-        wait_until(lambda: status.read_text().rpartition(") ")[2][0] == "T", "a frozen process")
-
-    def wake(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """End it as a crash would (SIGKILL); does nothing when it has ended."""
-        self._process.kill()
-        self._process.wait(60)
-        assert self._ended.wait(60)
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-
-    def _wait(self, number: int) -> Any:
-        wait_until(lambda: number in self._answers or self._ended.is_set(), f"answer {number}")
-        assert number in self._answers, "the child has ended"
-        return self._answers[number]
-
-    def _read(self, output: IO[str]) -> None:
-        for line in output:
-            if line.endswith("\n"):
-                number, answer = json.loads(line)
-                self._answers[number] = answer
-        self._ended.set()
+        """Wait for the answer to a call."""
+        wait_until(lambda: number in dict(self.lines) or self.ended, f"answer {number}")
+        answers = dict(self.lines)
+        assert number in answers, "the child has ended"
+        return answers[number]
 
 
 class OwnedProcesses(ExitStack):
-    """Starts instances of one application and kills those still there after the test."""
+    """The instances of one application on one topic; kills those still there at the end."""
 
-    def __init__(self, servers: str, state_dir: Path) -> None:
+    def __init__(self, servers: str, state_dir: Path, topic: str) -> None:
         super().__init__()
-        self._options = {"bootstrap_servers": servers, "state_dir": str(state_dir)}
+        self.topic = topic
+        self._started: list[OwnedProcess] = []
+        self._options = {
+            "bootstrap_servers": servers,
+            "state_dir": str(state_dir),
+            "application_id": topic,
+            "writes": "owned",
+        }
 
-    def start(self, topic: str, instance_id: str, **options: Any) -> OwnedProcess:
-        given = {"application_id": topic, "writes": "owned", "instance_id": instance_id}
-        process = OwnedProcess(topic, **self._options | given | options)
-        self.callback(process.kill)
-        return process
+    @property
+    def live(self) -> list[OwnedProcess]:
+        """Those that were not killed, in the order in which they were started."""
+        return [each for each in self._started if not each.ended]
+
+    def ensure(self, count: int) -> None:
+        """Start as many as are missing, and wait until all are ready."""
+        for _ in range(count - len(self.live)):
+            name = f"instance-{len(self._started)}"
+            process = OwnedProcess(self.topic, **self._options, instance_id=name)
+            self.callback(process.kill)
+            self._started.append(process)
+        for each in self.live:
+            each.wait_ready()
+
+
+StartInstances = Callable[[int], OwnedProcesses]
+"""(partitions of a new topic) -> the instances on it, none of which is started yet."""
 
 
 def repeat(table: Table, method: str, times: int, *arguments: Any) -> int:

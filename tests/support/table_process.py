@@ -7,36 +7,24 @@ The child reads one command per line and answers each with one line of JSON; sta
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lastword.stores.base import Capabilities
 from lastword.stores.rocksdb import RocksDBStore
 from lastword.table.table import Table
 from lastword.testing import wait_until
+from tests.support.child_process import ChildProcess
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-class TableProcess:
+class TableProcess(ChildProcess):
     """The parent's side. ``options`` are those of a Table; keys and values are text."""
 
     def __init__(self, topic: str, **options: Any) -> None:
-        self._lines: list[dict[str, Any]] = []
-        self._ended = threading.Event()
-        command = [sys.executable, "-m", "tests.support.table_process", topic, json.dumps(options)]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        reading = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
-        reading.start()
+        super().__init__("tests.support.table_process", topic, json.dumps(options))
 
     @property
     def pid(self) -> int:
@@ -44,14 +32,12 @@ class TableProcess:
 
     def said(self, what: str) -> list[Any]:
         """Everything the child has said under this name so far."""
-        return [line[what] for line in list(self._lines) if what in line]
+        return [line[what] for line in list(self.lines) if what in line]
 
     def wait_for(self, what: str, times: int = 1, timeout: float = 60.0) -> Any:
         """What the child said under this name for the ``times``-th time."""
-        wait_until(
-            lambda: len(self.said(what)) >= times or self._ended.is_set(), what, timeout=timeout
-        )
-        assert len(self.said(what)) >= times, f"the child ended; it said {self._lines[-3:]}"
+        wait_until(lambda: len(self.said(what)) >= times or self.ended, what, timeout=timeout)
+        assert len(self.said(what)) >= times, f"the child ended; it said {self.lines[-3:]}"
         return self.said(what)[times - 1]
 
     def ask(self, command: str) -> Any:
@@ -59,36 +45,6 @@ class TableProcess:
         times = len(self.said(command)) + 1
         self.tell(command)
         return self.wait_for(command, times)
-
-    def tell(self, command: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-
-    def stop_running(self) -> None:
-        """Freeze it (SIGSTOP) and return when it stands still."""
-        self._process.send_signal(signal.SIGSTOP)
-        status = Path(f"/proc/{self.pid}/stat")
-        wait_until(lambda: status.read_text().rpartition(") ")[2][0] == "T", "a frozen process")
-
-    def go_on(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """End it as a crash would (SIGKILL); does nothing when it has ended."""
-        self._process.kill()
-        self._process.wait(60)
-        assert self._ended.wait(60)
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-
-    def _read(self, output: IO[str]) -> None:
-        for line in output:
-            # The last line of a killed process may be cut.
-            if line.endswith("\n"):
-                self._lines.append(json.loads(line))
-        self._ended.set()
 
 
 class TableProcesses(ExitStack):

@@ -54,10 +54,13 @@ class Nemesis:
 
     @property
     def worst(self) -> list[Callable[[], None]]:
-        """Those that are most likely to find something."""
+        """Those that are most likely to find something.
+
+        Two of them freeze an instance until others have written in its place, which is shorter
+        than its session and longer than everything else.
+        """
         return [
             self.delay_requests_of_a_dead_instance,
-            self.freeze_beyond_the_session,
             self.delay_acknowledgements,
             self.kill_broker,
             self.delay_requests_of_a_frozen_instance,
