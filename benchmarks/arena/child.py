@@ -49,6 +49,18 @@ def run(command: Sequence[str], *, who: str) -> dict[str, Any]:
     return answer
 
 
+def output(command: Sequence[str], *, who: str) -> dict[str, Any]:
+    """The JSON object of the last line that the process writes."""
+    done = subprocess.run(
+        command, cwd=BENCHMARKS, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+    )
+    lines = done.stdout.splitlines()
+    if done.returncode != 0 or not lines:
+        raise SystemExit(f"{who} failed: {' '.join(command)}\n{done.stderr[-3000:]}")
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer
+
+
 def memory_bytes(name: str) -> int:
     """What this process holds in memory, now (``VmRSS``) or at most so far (``VmHWM``)."""
     for line in Path("/proc/self/status").read_text().splitlines():

@@ -14,8 +14,8 @@ from lastword.home import default_home
 
 
 @contextmanager
-def cluster(bootstrap_servers: str | None) -> Iterator[str]:
-    """Addresses of a broker; an embedded one lives below build/ and is gone afterwards."""
+def cluster(bootstrap_servers: str | None, *, brokers: int = 1) -> Iterator[str]:
+    """Addresses of brokers; embedded ones live below build/ and are gone afterwards."""
     if bootstrap_servers is not None:
         yield bootstrap_servers
         return
@@ -23,7 +23,7 @@ def cluster(bootstrap_servers: str | None) -> Iterator[str]:
     shutil.rmtree(directory, ignore_errors=True)
     runtime = KafkaRuntime.prepare(default_home(), os.environ)
     try:
-        with EmbeddedBroker(directory, runtime) as broker:
+        with EmbeddedBroker(directory, runtime, brokers=brokers) as broker:
             yield broker.bootstrap_servers
     finally:
         shutil.rmtree(directory, ignore_errors=True)

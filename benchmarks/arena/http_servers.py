@@ -26,6 +26,7 @@ _START_S = 60.0
 _PACKAGES = {
     "wrk": "wrk",
     "etcd": "etcd-server",
+    "go": "golang-go",
     "redis-server": "redis-server",
     "redis-benchmark": "redis-tools",
 }
@@ -35,7 +36,7 @@ def require(*programs: str) -> None:
     """Stop with the names of what is missing and how to get it."""
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
-        packages = " ".join(_PACKAGES[program] for program in missing)
+        packages = " ".join(_PACKAGES.get(program, program) for program in missing)
         raise SystemExit(
             f"not on PATH: {', '.join(missing)} (Debian: apt install --no-install-recommends "
             f"{packages})"
@@ -53,14 +54,16 @@ def value_of(number: int) -> str:
 
 
 @contextmanager
-def lastword(bootstrap_servers: str, topic: str, store: str) -> Iterator[tuple[str, str]]:
+def lastword(
+    bootstrap_servers: str, topic: str, store: str, *, writes: str = "direct"
+) -> Iterator[tuple[str, str]]:
     """``lastword serve`` with its default limits; yields its address and a token for writes."""
     directory = _fresh("lastword")
     port = free_ports(1)[0]
     (directory / "lastword.toml").write_text(
         f'[connection]\nbootstrap_servers = "{bootstrap_servers}"\n'
         f'[service]\nport = {port}\n[tables.users]\ntopic = "{topic}"\n'
-        f'mount = "{MOUNT}"\nstore = "{store}"\n'
+        f'mount = "{MOUNT}"\nstore = "{store}"\nwrites = "{writes}"\n'
     )
     token = TokenFile(directory / "service" / "tokens.json").create("bench", {"*": "admin"})
     command = [str(Path(sys.executable).with_name("lastword")), "serve"]
@@ -71,12 +74,12 @@ def lastword(bootstrap_servers: str, topic: str, store: str) -> Iterator[tuple[s
 
 
 @contextmanager
-def etcd() -> Iterator[str]:
+def etcd(program: str = "etcd") -> Iterator[str]:
     """One etcd with KEYS keys; yields its address."""
     directory = _fresh("etcd")
     client, peer = free_ports(2)
     address = f"http://127.0.0.1:{client}"
-    command = ["etcd", "--data-dir", str(directory / "data"), "--log-level", "error"]
+    command = [program, "--data-dir", str(directory / "data"), "--log-level", "error"]
     command += ["--listen-client-urls", address, "--advertise-client-urls", address]
     command += ["--listen-peer-urls", f"http://127.0.0.1:{peer}"]
     command += ["--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}"]

@@ -1,4 +1,4 @@
-"""Builds the programs that are not Python: librdkafka from C, and Kafka Streams in Java."""
+"""Builds the programs that are not Python, in C, Java and Go."""
 
 from __future__ import annotations
 
@@ -51,6 +51,14 @@ def java_program(name: str) -> list[str]:
     source = BENCHMARKS / "java" / f"{name}.java"
     _build([compiler, "-cp", class_path, "-d", str(classes), str(source)])
     return java.command("-cp", f"{classes}{os.pathsep}{class_path}", name)
+
+
+def go_program() -> Path:
+    """Compile the clients that write to etcd and over HTTP; downloads etcd's client once."""
+    program = BUILD / "writes"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    _build(["go", "build", "-C", str(BENCHMARKS / "go"), "-o", str(program), "."])
+    return program
 
 
 def _bundled_librdkafka() -> Path:
