@@ -26,6 +26,7 @@ def test_every_figure_of_a_local_broker_is_known(visit: Visitor) -> None:
     expect(page.locator(tile(page, "Compaction lag"))).to_have_text("none")
     expect(page.locator(tile(page, "Last cleaned"))).to_have_text("not yet")
     expect(page.locator(tile(page, "Lag"))).to_have_text("none")
+    expect(page.locator(tile(page, "Past the owner"))).to_be_hidden()
     rows = page.locator("section", has_text="Partitions").locator("tbody tr")
     expect(rows).to_have_count(3)
     expect(rows.first).to_contain_text(re.compile(r"≈ .*B alive"))
@@ -35,11 +36,21 @@ def test_every_figure_of_a_local_broker_is_known(visit: Visitor) -> None:
 def test_what_is_unknown_of_a_remote_broker_is_never_shown_as_zero(
     visit: Visitor, serve: Serve, dashboard: Dashboard, connection: Connection, tmp_path: Path
 ) -> None:
-    remote = Table("user-profiles", connection=connection, state_dir=tmp_path)
+    remote = Table(
+        "user-profiles",
+        connection=connection,
+        state_dir=tmp_path,
+        writes="owned",
+        application_id=f"remote-{tmp_path.name}",
+    )
     page = visit("#/tables/user-profiles", url=serve([remote], local=False).url)
     for label in ("Dirty ratio", "Compaction lag", "Last cleaned"):
         expect(page.locator(tile(page, label))).to_have_text("unknown")
     expect(page.locator(tile(page, "On disk"))).to_have_text(re.compile("KiB$"))
+    # The other service writes to the topic without asking this table's owner.
+    expect(page.locator(tile(page, "Past the owner"))).to_have_text("none")
+    dashboard.users.put("eu:user-000", {"name": "User 0", "plan": "team"})
+    expect(page.locator(tile(page, "Past the owner"))).to_have_text("1")
     row = page.locator("section", has_text="Partitions").locator("tbody tr").first
     expect(row.locator("[data-label='Dirty']")).to_contain_text("unknown")
     expect(row.locator("[data-label='Last cleaned']")).to_contain_text("unknown")

@@ -88,6 +88,21 @@ def test_every_operation_is_in_the_document(http: httpx.Client) -> None:
     assert "get" in paths["/visits/{key}/{window}"]
 
 
+def test_the_conditions_of_writes_are_in_the_document(http: httpx.Client) -> None:
+    paths: dict[str, Any] = http.get("/openapi.json").json()["paths"]
+
+    def named(path: str, method: str) -> set[str]:
+        return {
+            each["name"] for each in paths[path][method]["parameters"] if each["in"] == "header"
+        }
+
+    conditions = {"If-Match", "If-None-Match"}
+    for path in ("/users/{key}", "/visits/{key}/{window}"):
+        assert named(path, "put") == conditions | {"Lastword-TTL"}
+        assert named(path, "delete") == conditions
+        assert named(path, "get") == {"If-None-Match"}
+
+
 def test_names_of_operations_are_unique_and_references_lead_somewhere(http: httpx.Client) -> None:
     document = http.get("/openapi.json")
     names = [

@@ -9,7 +9,10 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
+from lastword.kafka.connection import Connection
+from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
+from tests.support.real_topic import RealTopic
 
 Clients = Callable[[], httpx.Client]
 
@@ -131,6 +134,18 @@ def test_a_time_to_live_is_kept_with_a_condition(http: httpx.Client) -> None:
     headers = {"If-None-Match": "*", "Lastword-TTL": "1h"}
     assert http.put("/table/a", json=1, headers=headers).status_code == 200
     assert "lastword-ttl" in http.get("/table/a").headers
+
+
+def test_the_membership_and_the_records_that_no_owner_wrote_are_shown(
+    http: httpx.Client, owned: Serving, connection: Connection, topic: str
+) -> None:
+    http.put("/table/a", json=1)
+    assert http.get("/tables/table").json()["foreign"] == 0
+    RealTopic(connection, topic).produce((b"b", b"2"))
+    wait_until(lambda: http.get("/tables/table").json()["foreign"] == 1, "the record is counted")
+    text = http.get("/metrics").text
+    assert f'lastword_cluster_members{{application="{topic}"}} 1' in text
+    assert f'lastword_cluster_leads{{application="{topic}"}} 1' in text
 
 
 def test_a_table_without_owners_refuses_conditions(serve: Serve) -> None:

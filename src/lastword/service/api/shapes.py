@@ -79,6 +79,13 @@ class NoQuery(Struct, forbid_unknown_fields=True):
     """No parameters."""
 
 
+_HEADER_NAMES = {
+    "if_match": "If-Match",
+    "if_none_match": "If-None-Match",
+    "ttl": "Lastword-TTL",
+}
+
+
 class NoHeaders(Struct):
     """No headers of its own."""
 
@@ -107,8 +114,36 @@ class WriteQuery(Struct, forbid_unknown_fields=True):
     encoding: KeyEncoding = "text"
 
 
-class PutHeaders(Struct, rename={"ttl": "Lastword-TTL"}):
-    """What a write may say in its headers."""
+class ReadHeaders(Struct, rename=_HEADER_NAMES):
+    """What a read may say in its headers."""
+
+    if_none_match: (
+        Annotated[str, Meta(description="the ETag that the caller has; if it is current: 304")]
+        | UnsetType
+    ) = UNSET
+
+
+class WriteHeaders(Struct, rename=_HEADER_NAMES):
+    """The condition of a write, in its headers: one of the two."""
+
+    if_match: (
+        Annotated[
+            str,
+            Meta(
+                pattern='^"[0-9]{1,10}:[0-9]{1,19}"$',
+                description="write only if this is the key's current ETag",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    if_none_match: (
+        Annotated[str, Meta(pattern="^[*]$", description="write only if the key does not exist")]
+        | UnsetType
+    ) = UNSET
+
+
+class PutHeaders(WriteHeaders, rename=_HEADER_NAMES):
+    """What a write of a value may say in its headers."""
 
     ttl: TimeToLive | UnsetType = UNSET
 

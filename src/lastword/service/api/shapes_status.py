@@ -81,6 +81,10 @@ class TableStatus(TableSummary):
     position: str
     restore: RestoreRate
     partitions: list[PartitionStatus]
+    foreign: Annotated[
+        int | None,
+        Meta(description="records that no owner wrote; null unless owners decide every write"),
+    ]
     watchers: int
     error: Annotated[Problem | None, Meta(description="why it is not ready")]
 

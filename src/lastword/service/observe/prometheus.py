@@ -16,6 +16,7 @@ from lastword.replicas.progress import offsets_done
 from lastword.service.api.context import Context
 from lastword.service.api.served import ServedTable
 from lastword.service.observe.table_status import is_ready
+from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
 
 _PAGE_BYTES = resource.getpagesize()
 
@@ -32,6 +33,7 @@ def _samples(context: Context) -> Iterator[Sample]:
         yield from served.table.metrics.samples()
         yield from _of_table(served)
         yield from _of_compaction(context, served)
+    yield from SHARED_CLUSTERS.samples()
     for others in context.others:
         yield from others.samples()
     yield Sample("watching", (), context.watching)

@@ -85,9 +85,18 @@ def table_status(
         position=str(served.raw.position()),
         restore=restore_rate(served, rate),
         partitions=partitions,
+        foreign=_foreign(served),
         watchers=watchers,
         error=None if error is None else problem_of(error),
     )
+
+
+def _foreign(served: ServedTable) -> int | None:
+    """The records that no owner wrote since the table has been open here."""
+    owned = served.raw.owned
+    if owned is None or not owned.decides_all:
+        return None
+    return served.table.metrics.counter("foreign_records_total").value
 
 
 def _partition(view: PartitionView) -> PartitionStatus:

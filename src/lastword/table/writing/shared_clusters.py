@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lastword.cluster.cluster import Cluster
 from lastword.cluster.offers import Traits
 from lastword.errors import ConfigError
 from lastword.kafka.forks import never_free, track
+from lastword.metrics import Metrics, Sample
 from lastword.table.table_config import TableConfig
 
 _Key = tuple[str, str]
@@ -54,6 +56,13 @@ class SharedClusters:
                 del self._joined[_key(config)]
                 shared.cluster.close()
 
+    def samples(self) -> Iterator[Sample]:
+        """The figures of every membership, told apart by the application."""
+        with self._lock:
+            clusters = [shared.cluster for shared in self._joined.values()]
+        for cluster in clusters:
+            yield from cluster.metrics.samples()
+
     def after_fork(self) -> None:
         """Forget the memberships in a forked child: they belong to the parent."""
         never_free(self._joined)
@@ -76,6 +85,7 @@ def _started(config: TableConfig) -> Cluster:
         peer=config.instance.peer,
         traits=Traits(guest=config.instance.guest),
         clock=config.clock,
+        metrics=Metrics(application=config.application_id),
     )
     try:
         cluster.start()

@@ -15,7 +15,8 @@ function ofRecords(figures, part) {
   return figures.records ? `${percent(part / figures.records)} of the log` : counted(figures);
 }
 
-// label -> {value, note, title?, tone?} from the status, the figures of all partitions and more.
+// label -> {value, note, title?, tone?} from the status, the figures of all partitions and more;
+// null where the table has no such figure.
 const TILES = [
   ["Live keys", ({ status }) => ({ value: count(status.keys), title: exact(status.keys), note: plural(status.partitions.length, "partition") })],
   ["Records in the log", ({ figures }) => ({ value: count(figures.records), title: exact(figures.records), note: counted(figures) })],
@@ -42,6 +43,12 @@ const TILES = [
     note: status.lag ? `records, for ${duration(status.lag_seconds)}` : "reads reflect the whole log",
     tone: status.lag_seconds > 10 ? "warn" : null,
   })],
+  ["Past the owner", ({ status }) => status.foreign === null ? null : ({
+    value: status.foreign ? count(status.foreign) : "none",
+    title: exact(status.foreign),
+    note: status.foreign ? "records that no owner wrote" : "every write came through its owner",
+    tone: status.foreign ? "warn" : null,
+  })],
   ["Watchers", ({ status, series }) => ({ value: count(status.watchers), note: `${rate(series.latest("watch_changes_per_second"))} changes sent` })],
 ];
 
@@ -61,7 +68,9 @@ export class Tiles {
     const ratio = compaction?.settings["min.cleanable.dirty.ratio"];
     const threshold = ratio === undefined ? null : Number(ratio);
     for (const tile of this.tiles) {
-      const { value, note, title = null, tone = null } = tile.show({ status, figures, series, threshold });
+      const shown = tile.show({ status, figures, series, threshold });
+      tile.root.hidden = shown === null;
+      const { value, note, title = null, tone = null } = shown ?? { value: "", note: "" };
       const waits = compaction === null && value === UNKNOWN;
       setText(tile.value, waits ? "…" : value);
       setText(tile.note, waits ? "asking the cluster" : note);
