@@ -6,6 +6,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from confluent_kafka import Producer
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
+from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import (
     ConfigError,
     ConnectionFailedError,
@@ -21,12 +23,14 @@ from lastword.errors import (
     TopicNotFoundError,
 )
 from lastword.kafka.admin import Admin
+from lastword.kafka.admin.calls import AdminCalls
 from lastword.kafka.admin.log_dirs import replica_sizes
 from lastword.kafka.admin.transactions import open_transactions
 from lastword.kafka.connection import Connection
 from lastword.testing.waiting import wait_until
 from lastword.topics.creation import create_topic
 from lastword.topics.profiles import PROFILES
+from tests.support.kafka_proxy import METADATA, KafkaProxy
 
 pytestmark = pytest.mark.broker
 
@@ -262,6 +266,20 @@ def test_an_admin_answers_again_when_its_broker_is_back(
             return None
 
         assert wait_until(found, "an answer") == before.topic_id
+
+
+def test_a_new_client_is_connected_before_it_is_asked_for_offsets(broker: EmbeddedBroker) -> None:
+    with KafkaProxy(broker.bootstrap_servers) as proxy:
+        behind = Connection(bootstrap_servers=proxy.bootstrap_servers)
+        calls = AdminCalls(behind, timeout_seconds=IMPATIENT_S, clock=SYSTEM_CLOCK)
+        answers: list[int] = []
+
+        def ask(client: object, seconds: float) -> dict[object, Future[object]]:
+            answers.append(proxy.passed[METADATA, "response"])
+            return {}
+
+        calls.each(ask, IMPATIENT_S, doing="asking")
+    assert answers[0] > 0
 
 
 def test_the_cluster_id_is_that_of_the_broker(admin: Admin, broker: EmbeddedBroker) -> None:

@@ -24,6 +24,7 @@ from typing import Literal
 from lastword.testing import wait_until
 
 PRODUCE = 0
+METADATA = 3
 INIT_PRODUCER_ID = 22
 ADD_PARTITIONS_TO_TXN = 24
 END_TXN = 26

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ AdminCall = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
 """What to ask of a client, with the seconds it may take; one future for each answer."""
 
 _POLL_SECONDS = 0.1
+_CONNECT_SECONDS = 1.0
 
 
 class AdminCalls:
@@ -73,8 +75,13 @@ class AdminCalls:
     def each(
         self, call: AdminCall, seconds: float, *, doing: str, topic: str = ""
     ) -> dict[Any, Any]:
-        """One try within ``seconds``: each answer, or the KafkaError that came instead of it."""
+        """One try within ``seconds``: each answer, or the KafkaError that came instead of it.
+
+        The client is connected first. librdkafka looks for the leaders that it is to ask as soon as
+        it is asked; one without a connection looks for them again three seconds later.
+        """
         answers: dict[Any, Any] = {}
+        self._connect()
         try:
             waits = self._waits(call, seconds)
         except KafkaException as error:
@@ -106,9 +113,21 @@ class AdminCalls:
         futures = call(client.admin, seconds)
         return {name: partial(client.wait, future, left) for name, future in futures.items()}
 
+    def _connect(self) -> None:
+        """Wait a little for the connection of a new client; without one, the call itself fails."""
+        with self._lock:
+            is_new = self._client is None
+        if is_new:
+            with suppress(KafkaException):
+                self._try(_describe_cluster, _CONNECT_SECONDS)
+
     def _replace_unless_answered(self, error: KafkaException) -> None:
         if is_unanswered(error.args[0]) or is_refused_connection(error.args[0]):
             self.close()
+
+
+def _describe_cluster(client: Any, seconds: float) -> dict[str, Future[Any]]:
+    return {"": client.describe_cluster(request_timeout=seconds)}
 
 
 class _Client:
