@@ -16,12 +16,14 @@ from lastword.errors import FencedError
 from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.api.result import Result
+from lastword.pipelines.run.driver import Mode
 from tests.support.pipeline_process import DriverProcess
 from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
 from tests.support.tables import read_raw
 
 # `make soak` asks for more; each takes some twenty seconds.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
+MODES: tuple[Mode, ...] = ("real-time", "micro-batch")
 
 
 def events(count: int, first: int = 0) -> list[Written]:
@@ -66,24 +68,28 @@ def test_lost_local_state_comes_back_from_the_changelogs(bench: Bench, spark: Sp
     assert {key.start_ms for key in bench.table(per_minute)} == {NOON_MS}
 
 
-def test_a_driver_killed_again_and_again_at_any_moment_loses_and_doubles_nothing(
+def test_a_driver_killed_again_and_again_in_either_mode_loses_and_doubles_nothing(
     bench: Bench, spark: SparkSession, home: Path
 ) -> None:
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
-    total = 2_000 * KILLS
-    bench.write(events(total))
-    for _ in range(KILLS):
-        driver = DriverProcess.start(bench, home, records_per_batch=200)
+    total = 0
+    for number in range(KILLS):
+        bench.write(events(1_000, total))
+        total += 1_000
+        mode = MODES[number % len(MODES)]
+        driver = DriverProcess.start(bench, home, records_per_batch=200, mode=mode)
         try:
-            driver.wait_for_batches(chance.randint(1, 4))
+            driver.wait_for_batches(1)
+            bench.write(events(1_000, total))
+            total += 1_000
             with pytest.raises(subprocess.TimeoutExpired):
-                driver.process.wait(chance.uniform(0.0, 0.7))  # into a batch, at any point of it
+                driver.process.wait(chance.uniform(0.0, 1.0))  # into a commit, at any point of it
         finally:
             driver.process.kill()
             driver.process.communicate()
     app, counts = counting(bench)
-    app.run(spark, once=True)
+    app.run(spark, once=True, mode=chance.choice(MODES))
     assert bench.table(counts) == counts_of(events(total)), f"with the seed {seed}"
 
 

@@ -19,7 +19,7 @@ from lastword.spark.session import build_session
 from tests.support.pipelines import Bench
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 300.0
+LIMIT_S = 900.0
 
 
 @dataclass

@@ -17,6 +17,7 @@ from lastword.testing.waiting import wait_until
 SPARK_HOME = Path(pyspark.__file__).parent
 HOST = "127.0.0.1"
 _START_S = 240.0
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _STOP_S = 30.0
 
 
@@ -34,7 +35,7 @@ class SparkCluster:
             "SPARK_LOCAL_IP": HOST,
             "SPARK_CONF_DIR": str(self._configured()),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -Dspark.master.rest.enabled=false",
+            "SPARK_DAEMON_JAVA_OPTS": f"{_QUICK_JAVA} -Dspark.master.rest.enabled=false",
             "PYSPARK_PYTHON": sys.executable,
         }
         self._running: list[subprocess.Popen[bytes]] = []
@@ -70,6 +71,7 @@ class SparkCluster:
         command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master]
         command += ["--jars", ",".join(str(jar) for jar in jars)]
         command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=512m"]
+        command += ["--conf", f"spark.executor.extraJavaOptions={_QUICK_JAVA}"]
         for name, value in settings.items():
             command += ["--conf", f"{name}={value}"]
         command += [str(script), *arguments]
