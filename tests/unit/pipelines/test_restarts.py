@@ -33,3 +33,22 @@ def test_failures_of_long_ago_do_not_count() -> None:
 )
 def test_what_another_attempt_cannot_mend_is_raised_at_once(error: Exception) -> None:
     assert Restarts(FakeClock()).pause_after(error) is None
+
+
+def raised(line: str) -> RuntimeError:
+    """As Spark tells of an error in a task."""
+    return RuntimeError(f"Job aborted\nTraceback (most recent call last):\n  File x\n{line}\n")
+
+
+def test_the_same_error_of_a_users_function_is_not_tried_for_long() -> None:
+    restarts = Restarts(FakeClock())
+    assert restarts.pause_after(raised("KeyError: 'name'")) == 0.5
+    assert restarts.pause_after(raised("ValueError: another")) == 1.0
+    assert restarts.pause_after(raised("ValueError: another")) is None
+
+
+def test_a_cluster_that_does_not_answer_is_given_every_attempt() -> None:
+    restarts = Restarts(FakeClock())
+    lost = raised("lastword.errors.ConnectionFailedError: nobody answers")
+    pauses = [restarts.pause_after(lost) for _ in range(RESTARTS_MAX + 1)]
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, None]

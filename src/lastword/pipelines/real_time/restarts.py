@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lastword.clock import Clock
+from lastword.pipelines.run.failures import OURS, raised_in
 
 RESTARTS_MAX = 5
 WITHIN_S = 600.0
@@ -19,18 +20,37 @@ _FINAL = (
 )
 
 
+_IN_PYTHON = "Traceback (most recent call last)"
+# What may pass: errors of ours say so above, the others are librdkafka's and the network's.
+_PASSING = (OURS, "cimpl.", "OSError", "EOFError", "BrokenPipe", "Connection", "TimeoutError")
+
+
 class Restarts:
-    """At most five within ten minutes, after pauses that double."""
+    """At most five within ten minutes, after pauses that double.
+
+    One, when Python code raises the same once more: Spark has tried the task several times by
+    then, and the next attempt would meet the same record.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._failed_at: list[float] = []
+        self._foreign: str | None = None
 
     def pause_after(self, error: Exception) -> float | None:
         """The seconds to wait before the next attempt; None to give up."""
         now = self._clock.monotonic()
         self._failed_at = [at for at in self._failed_at if now - at < WITHIN_S] + [now]
         text = f"{type(error).__module__}.{type(error).__name__}: {error}"
-        if len(self._failed_at) > RESTARTS_MAX or any(name in text for name in _FINAL):
+        before, self._foreign = self._foreign, _foreign_error(text)
+        is_repeated = before is not None and before == self._foreign
+        is_final = is_repeated or any(name in text for name in _FINAL)
+        if len(self._failed_at) > RESTARTS_MAX or is_final:
             return None
         return float(_PAUSE_S * 2 ** (len(self._failed_at) - 1))
+
+
+def _foreign_error(text: str) -> str | None:
+    """What Python code raised, unless it may pass by itself."""
+    raised = raised_in(text) if _IN_PYTHON in text else []
+    return None if not raised or any(each.startswith(_PASSING) for each in raised) else raised[-1]

@@ -10,10 +10,18 @@ from lastword.errors import FencedError, LastwordError, PipelineError
 _RAISED = re.compile(r"([a-z_]\w*\.)*[A-Z]\w*(Error|Exception)(: .*[^:])?$")
 
 
+OURS = "lastword.errors."
+
+
+def raised_in(text: str) -> list[str]:
+    """What was raised, by the last lines of the tracebacks in ``text``."""
+    return [line for line in text.splitlines() if _RAISED.match(line)]
+
+
 def failure_of(application_id: str, text: str) -> LastwordError:
     """The LastwordError in ``text``, else the last error of any kind."""
-    raised = [line for line in text.splitlines() if _RAISED.match(line)]
-    ours = [line for line in raised if line.startswith("lastword.errors.")]
+    raised = raised_in(text)
+    ours = [line for line in raised if line.startswith(OURS)]
     reason = next(reversed(ours or raised), "") or text.partition("\n")[0] or "no reason is given"
     if reason.startswith("lastword.errors.FencedError"):
         return FencedError(
