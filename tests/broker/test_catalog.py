@@ -6,7 +6,7 @@ import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.catalog.catalog import CATALOG_TOPIC, read_catalog, write_entries
-from lastword.catalog.entry import CatalogEntry
+from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from lastword.broker import handshake
+from lastword.broker import cluster_probe
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KAFKA_JARS, KafkaRuntime
 from lastword.errors import BrokerError, ConfigError, PortTakenError
@@ -58,7 +58,7 @@ def consume(broker: EmbeddedBroker, topic: str, count: int) -> list[bytes]:
 
 def answers(broker: EmbeddedBroker, timeout: float = 60) -> bool:
     try:
-        return bool(handshake.ask("127.0.0.1", broker.info.nodes[0].port, timeout).broker_ids)
+        return bool(cluster_probe.ask("127.0.0.1", broker.info.nodes[0].port, timeout).broker_ids)
     except OSError:
         return False
 
@@ -80,7 +80,7 @@ def test_a_restart_keeps_data_cluster_and_ports(
     own_broker.restart()
     assert own_broker.info == before
     node = before.nodes[0]
-    assert handshake.ask("127.0.0.1", node.port, 60).cluster_id == before.cluster_id
+    assert cluster_probe.ask("127.0.0.1", node.port, 60).cluster_id == before.cluster_id
     assert consume(own_broker, topic_name, 2) == [b"1", b"2"]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lastword.broker import handshake
+from lastword.broker import cluster_probe
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.testing import wait_until
 
 
 def test_each_of_three_brokers_knows_the_other_two(cluster: EmbeddedBroker) -> None:
-    views = [handshake.ask("127.0.0.1", node.port, 5) for node in cluster.info.nodes]
+    views = [cluster_probe.ask("127.0.0.1", node.port, 5) for node in cluster.info.nodes]
     assert {view.broker_ids for view in views} == {frozenset({1, 2, 3})}
     assert {view.cluster_id for view in views} == {cluster.info.cluster_id}
 

@@ -17,7 +17,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder
+from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.spans import Span

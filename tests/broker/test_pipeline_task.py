@@ -28,12 +28,12 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import NOW, TransactionWriter
 from lastword.pipelines.graph.offset_metadata import join_metadata
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder
+from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.status import pipeline_status
 from lastword.pipelines.task import run_task as task
-from lastword.pipelines.task.replay import ReplayPlan, replay_task
+from lastword.pipelines.task.replay_task import ReplayPlan, replay_task
 from lastword.pipelines.task.task_input import PIECE_BYTES
 from lastword.records import TopicPartition
 from lastword.replicas.apply.checkpoint import decode_checkpoint, encode_checkpoint

@@ -19,7 +19,7 @@ from lastword.errors import ConfigError, DecodeError, EncodeError, RegistryError
 from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.table.table import Table
 from lastword.topics.creation import create_topic
 

@@ -26,8 +26,8 @@ from lastword.testing.write_path_contract import (
 )
 from lastword.writer.outcome import Failed, Indeterminate
 from lastword.writer.owned.conflicts import Conflict
-from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.owned_path import OwnedPath, OwnedTopic
+from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.write_path import WritePath
 from tests.support.only_member import OnlyMember
 

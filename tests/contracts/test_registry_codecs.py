@@ -11,7 +11,7 @@ import pytest
 
 from lastword.codecs import Codec
 from lastword.codecs.registry import Registry
-from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.testing.codec_contract import CodecContract, KeyCodecContract
 
 pytestmark = pytest.mark.broker

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lastword.kafka.connection import Connection
-from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.snapshots.travel.history import History
 from tests.support.real_topic import RealTopic
 from tests.support.snapshot_process import SnapshotProcess

@@ -19,8 +19,8 @@ from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
 from lastword.pipelines import past_frame
 from lastword.records import Position
-from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
 from tests.support.snapshots import changes_of, history_job, job, rows_of

@@ -11,8 +11,8 @@ from lastword.cli.support.table_options import table_spec
 from lastword.cli.support.up_pipelines import SparkRunner
 from lastword.cli.support.up_snapshots import snapshots_of
 from lastword.kafka.connection import Connection
-from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.testing import wait_until
 from tests.support.real_topic import RealTopic
 from tests.support.snapshots import rows_of

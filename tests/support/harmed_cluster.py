@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
+from lastword.broker.broker_node import BrokerNode
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.broker.node import BrokerNode
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection

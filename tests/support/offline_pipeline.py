@@ -17,11 +17,11 @@ from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
 from lastword.pipelines.graph.node import StorePlan
 from lastword.pipelines.graph.part import Part, sinks_of, topics_of
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.task.partition_run import PartitionRun
-from lastword.pipelines.task.partition_stores import ScratchState
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
+from lastword.pipelines.task.task_stores import ScratchState
 from lastword.records import TopicPartition
 from lastword.stores.memory import MemoryStore
 

@@ -17,11 +17,11 @@ from lastword.rows import encode_row
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.leases import Leases
-from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.owned_partition import OwnedPartition
 from lastword.writer.owned.partition_owner import PartitionOwner
 from lastword.writer.owned.requests import AnyRequest
 from lastword.writer.owned.tickets import Waiting
+from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.owned.verdict import Found, Verdict, request_id_of
 
 PARTITION = 0

@@ -23,7 +23,7 @@ from lastword.pipelines.graph.node import (
     StorePlan,
 )
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.task import run_task as task

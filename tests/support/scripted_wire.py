@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lastword.kafka.write.fenced.fence import Holder
 from lastword.kafka.write.fenced.partition_wire import NO_HOLDER
-from lastword.kafka.write.fenced.sending import Answer
+from lastword.kafka.write.fenced.sending import LeaderAnswer
 
 
 @dataclass
@@ -20,7 +20,7 @@ class ScriptedWire:
     epoch: int = -1
     fences: bool = True
     known: bool = True
-    answers: list[Answer | Exception] = field(default_factory=list)
+    answers: list[LeaderAnswer | Exception] = field(default_factory=list)
     batches: list[bytes] = field(default_factory=list)
     inits: list[Holder] = field(default_factory=list)
     closed: int = 0
@@ -39,7 +39,7 @@ class ScriptedWire:
     def knows(self, producer_id: int, deadline: float) -> bool:
         return self.known
 
-    def produce(self, batch: bytes, deadline: float) -> Answer:
+    def produce(self, batch: bytes, deadline: float) -> LeaderAnswer:
         self.batches.append(batch)
         if self.answers:
             answer = self.answers.pop(0)
@@ -47,8 +47,8 @@ class ScriptedWire:
                 raise answer
             return answer
         if self.fences and epoch_of(batch) < self.epoch:
-            return Answer(47, -1)
-        return Answer(0, 100 * len(self.batches))
+            return LeaderAnswer(47, -1)
+        return LeaderAnswer(0, 100 * len(self.batches))
 
     def find_leader(self, deadline: float) -> None:
         pass

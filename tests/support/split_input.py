@@ -9,7 +9,7 @@ from pathlib import Path
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.node import SourceNode, SourcePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput

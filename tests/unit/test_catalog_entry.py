@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from lastword.catalog.entry import CatalogEntry, decode_entry, encode_entry, entry_of
+from lastword.catalog.catalog_entry import CatalogEntry, decode_entry, encode_entry, entry_of
 from lastword.codecs import TypedCodec, ValueCodec, codec, composite, key_codec, session, windowed
 
 

@@ -12,9 +12,9 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from lastword.broker.broker_node import START_SECONDS, BrokerNode
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
 from lastword.broker.login import make_login, write_login
-from lastword.broker.node import START_SECONDS, BrokerNode
 from lastword.broker.node_settings import check_settings, default_settings, node_settings
 from lastword.broker.runtime import KafkaRuntime
 from lastword.errors import BrokerError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from lastword.catalog.entry import CatalogEntry, decode_entry, encode_entry
+from lastword.catalog.catalog_entry import CatalogEntry, decode_entry, encode_entry
 from lastword.errors import LastwordError, TopicExistsError, TopicNotFoundError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection

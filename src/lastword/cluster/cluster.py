@@ -14,8 +14,8 @@ from lastword.cluster.lookout import Lookout
 from lastword.cluster.membership import Membership, checked_instance_id
 from lastword.cluster.offers import PLAIN, LagsNow, Offers, OnPlan, Traits
 from lastword.cluster.peers.endpoint import Handler
+from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.cluster.peers.peers import Peers
-from lastword.cluster.peers.settings import PeerSettings
 from lastword.cluster.plan import Assignment, Owner, Plan
 from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.cluster.steward import Steward

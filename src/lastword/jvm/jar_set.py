@@ -53,7 +53,7 @@ class JarSet:
             (self.listed_in or CHECKSUMS) / f"{self.name}.sha256"
         )
         if verification.missing(directory, expected):
-            report = _Steps(len(expected), progress or _no_progress)
+            report = _Progress(len(expected), progress or _no_progress)
             try:
                 with locked(home / HomeFolder.JARS / f"{self.name}.lock", _LOCK_TIMEOUT_SECONDS):
                     if verification.missing(directory, expected):  # nobody else brought them
@@ -74,7 +74,7 @@ class JarSet:
         expected: dict[str, str],
         java: Java,
         ivy_settings: Path | None,
-        report: _Steps,
+        report: _Progress,
     ) -> None:
         # Ivy's cache is kept after a failure, so that a second try continues, and removed when
         # the jars are there or when one of them is wrong.
@@ -106,7 +106,7 @@ class JarSet:
             shutil.rmtree(work)
 
 
-class _Steps:
+class _Progress:
     """Turns Ivy's lines into progress: each jar is first found, then downloaded."""
 
     def __init__(self, jars: int, progress: Progress) -> None:

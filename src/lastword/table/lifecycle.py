@@ -29,7 +29,7 @@ from lastword.table.watch import Watch
 from lastword.table.writing.owned_writes import OwnedWrites, required_owners
 from lastword.table.writing.safe_writes import SafeWrites
 from lastword.table.writing.writes import Writes
-from lastword.writer.owned.operations import ValueOperations
+from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.sole_writer import SoleWriter
 
 _ON_THE_WAY = frozenset((TableState.RESTORING, TableState.REBALANCING))

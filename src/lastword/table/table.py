@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.cluster.peers.settings import PeerSettings
+from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.durations import Duration
 from lastword.expiry import ttl_ms_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from lastword.clock import Clock
-from lastword.cluster.peers.settings import PeerSettings
+from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory

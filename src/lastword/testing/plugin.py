@@ -28,7 +28,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.home import default_home
-from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.registry_server.runtime import RegistryRuntime
 
 if TYPE_CHECKING:

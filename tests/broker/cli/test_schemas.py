@@ -6,7 +6,7 @@ import pytest
 
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
-from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from tests.broker.cli.conftest import Lastword
 
 pytestmark = pytest.mark.broker

@@ -13,7 +13,7 @@ from lastword.kafka.groups import Committed
 from lastword.kafka.write.transaction_writer import Output
 from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.graph.part import stores_of, topics_of
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.records import TopicPartition
 from tests.support.offline_pipeline import OfflinePipeline
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.graph.node import StatefulNode
-from lastword.pipelines.graph.plan import BatchOrder
+from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import StoreSize, from_row

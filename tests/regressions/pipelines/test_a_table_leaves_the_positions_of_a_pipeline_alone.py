@@ -17,7 +17,7 @@ from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.groups.names import pipeline_group, table_group
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines.graph.node import SourcePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.run.continuity import check_continuity
 from lastword.records import TopicPartition
 from lastword.table.table import Table

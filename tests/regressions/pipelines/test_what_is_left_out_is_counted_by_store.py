@@ -20,7 +20,7 @@ from lastword.pipelines.api.folds import Count
 from lastword.pipelines.api.state import PipelineLife
 from lastword.pipelines.graph.node import Node, SourceNode, StatefulNode, StorePlan
 from lastword.pipelines.graph.own_topics import ensure_topic
-from lastword.pipelines.graph.plan import BatchOrder
+from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.operators.make_fold import MakeFold

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.broker.handshake import ask
+from lastword.broker.cluster_probe import ask
 
 
 @contextmanager

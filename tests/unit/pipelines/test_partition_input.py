@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.node import SourceNode, SourcePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput

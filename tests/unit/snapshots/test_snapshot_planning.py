@@ -11,13 +11,13 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.snapshot import (
     Snapshot,
     SnapshotMetadata,
     decode_metadata,
     encode_metadata,
 )
+from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.snapshots.catalog.snapshot_planning import SnapshotPlan, plan_snapshot
 from lastword.snapshots.travel.truncation import why_torn
 

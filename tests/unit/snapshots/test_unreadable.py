@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.snapshots.catalog.catalog import unreadable
+from lastword.snapshots.catalog.snapshot_catalog import unreadable
 
 
 def test_a_tree_of_causes_is_told_in_one_line() -> None:

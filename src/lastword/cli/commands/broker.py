@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import click
 
-from lastword.broker import handshake
+from lastword.broker import cluster_probe
 from lastword.broker.info import BrokerInfo, NodeInfo, find_running, read_info
 from lastword.broker.login import BrokerLogin
 from lastword.cli.settings.local_broker import kafka_runtime, local_broker, running_broker
@@ -178,7 +178,7 @@ def _state(node: NodeInfo, login: BrokerLogin | None) -> str:
     if not node.process.is_running():
         return "stopped"
     try:
-        view = handshake.ask(LOOPBACK, node.port, _ANSWER_SECONDS, login)
+        view = cluster_probe.ask(LOOPBACK, node.port, _ANSWER_SECONDS, login)
     except OSError:
         return "silent"
     return "answers" if node.id in view.broker_ids else "fenced"

@@ -21,9 +21,9 @@ from lastword.errors import SnapshotError
 from lastword.records import Position
 
 if TYPE_CHECKING:
-    from lastword.snapshots.catalog.catalog import Catalog
     from lastword.snapshots.catalog.location import Location
     from lastword.snapshots.catalog.snapshot import Snapshot
+    from lastword.snapshots.catalog.snapshot_catalog import Catalog
     from lastword.snapshots.jobs.history_job import HistoryReport
     from lastword.snapshots.jobs.snapshot_job import SnapshotReport
 
@@ -190,7 +190,7 @@ def _history(where: Location) -> dict[str, object]:
 
 def _catalog(app: AppContext, spec: TableSpec, location: str | None) -> Catalog:
     require_deltalake()
-    from lastword.snapshots.catalog.catalog import Catalog
+    from lastword.snapshots.catalog.snapshot_catalog import Catalog
 
     return Catalog(snapshot_location(app, spec, location).snapshots)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lastword.catalog.catalog import write_entries
-from lastword.catalog.entry import CatalogEntry
+from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.sizes import as_size
 from lastword.cli.support.table_options import TableSpec, table_spec, with_table

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from lastword.catalog.entry import CatalogEntry
+from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.subcommands.topic_compaction import compaction
 from lastword.cli.subcommands.topic_partition import partition
 from lastword.cli.support.app_context import (

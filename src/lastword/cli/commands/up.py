@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import click
 
-from lastword.catalog.entry import CatalogEntry
+from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.commands.data.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.cli.support.app_context import AppContext
-from lastword.cluster.peers.settings import PeerSettings, PeerTls
+from lastword.cluster.peers.peer_settings import PeerSettings, PeerTls
 from lastword.errors import ConfigError
 from lastword.table.table_config import InstanceConfig
 

@@ -9,7 +9,7 @@ from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.errors import ConfigError
 from lastword.home import HomeFolder
-from lastword.registry_server.embedded import EmbeddedRegistry
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.registry_server.runtime import RegistryRuntime
 
 

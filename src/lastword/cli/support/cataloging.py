@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.catalog.catalog import write_entries
-from lastword.catalog.entry import CatalogEntry
+from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.support.app_context import AppContext
 from lastword.errors import LastwordError
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from lastword.cluster.peers.failures import pack_failure
 from lastword.cluster.peers.frames import (
     ANSWER,
     FAILURE,
@@ -17,7 +16,7 @@ from lastword.cluster.peers.frames import (
     PONG,
     REQUEST,
     FrameProtocol,
-    Request,
+    PeerRequest,
     pack_message,
     unpack_message,
     unpack_request,
@@ -29,7 +28,8 @@ from lastword.cluster.peers.handshake import (
     refusal,
     welcome,
 )
-from lastword.cluster.peers.settings import PeerSettings
+from lastword.cluster.peers.peer_errors import pack_failure
+from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.errors import (
     ClusterError,
     ConfigError,
@@ -64,7 +64,7 @@ class Endpoint:
         self.address = ""
         self.refused = 0
         self.handlers: dict[str, Handler] = {}
-        self.callers: set[Caller] = set()
+        self.callers: set[IncomingLink] = set()
         self.requests = 0
         self._settings = settings
         self._server: asyncio.Server | None = None
@@ -76,7 +76,7 @@ class Endpoint:
         host, port = self._settings.host, self._settings.port
         try:
             self._server = await loop.create_server(
-                lambda: Caller(self), host, port, ssl=self._settings.server_context()
+                lambda: IncomingLink(self), host, port, ssl=self._settings.server_context()
             )
         except OSError as error:
             raise ConfigError(
@@ -93,7 +93,7 @@ class Endpoint:
             caller.cut("the instance is closing")
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def answer(self, request: Request, reply: Callable[[int, bytes], None]) -> None:
+    def answer(self, request: PeerRequest, reply: Callable[[int, bytes], None]) -> None:
         """Run the handler; ``reply`` is called on the loop unless the caller stopped waiting."""
         handler = self.handlers.get(request.name)
         if handler is None:
@@ -124,7 +124,7 @@ class Endpoint:
             self._pool.submit(work)
 
 
-def _handle(handler: Handler, request: Request) -> tuple[int, bytes]:
+def _handle(handler: Handler, request: PeerRequest) -> tuple[int, bytes]:
     _THREAD.answering = True
     try:
         answer = handler(request.payload)
@@ -146,7 +146,7 @@ def _handle(handler: Handler, request: Request) -> tuple[int, bytes]:
         _THREAD.answering = False
 
 
-class Caller(FrameProtocol):
+class IncomingLink(FrameProtocol):
     """A connection from a peer: the handshake, then requests in any number and order."""
 
     def __init__(self, endpoint: Endpoint) -> None:

@@ -27,7 +27,7 @@ class Message(NamedTuple):
     body: bytes
 
 
-class Request(NamedTuple):
+class PeerRequest(NamedTuple):
     """A request; the caller stops waiting for the answer after ``timeout_ms``."""
 
     timeout_ms: int
@@ -48,19 +48,19 @@ def unpack_message(frame: bytes) -> Message:
     return Message(kind, number, frame[_HEAD.size :])
 
 
-def pack_request(request: Request) -> bytes:
+def pack_request(request: PeerRequest) -> bytes:
     """Pack a request into the body of a message."""
     name = request.name.encode()
     return _REQUEST.pack(request.timeout_ms, len(name)) + name + request.payload
 
 
-def unpack_request(body: bytes) -> Request:
+def unpack_request(body: bytes) -> PeerRequest:
     """Unpack the request of a body; raises ValueError."""
     if len(body) < _REQUEST.size:
         raise ValueError(f"a request of {len(body)} bytes is too short")
     timeout_ms, length = _REQUEST.unpack_from(body)
     rest = body[_REQUEST.size :]
-    return Request(timeout_ms, rest[:length].decode(), rest[length:])
+    return PeerRequest(timeout_ms, rest[:length].decode(), rest[length:])
 
 
 class FrameProtocol(asyncio.Protocol):

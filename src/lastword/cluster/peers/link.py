@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
 
-from lastword.cluster.peers.failures import unpack_failure
 from lastword.cluster.peers.frames import (
     ANSWER,
     FAILURE,
@@ -14,12 +13,13 @@ from lastword.cluster.peers.frames import (
     PONG,
     REQUEST,
     FrameProtocol,
-    Request,
+    PeerRequest,
     pack_message,
     pack_request,
     unpack_message,
 )
 from lastword.cluster.peers.handshake import hello, is_challenge, judge_welcome
+from lastword.cluster.peers.peer_errors import unpack_failure
 from lastword.errors import ClusterError, IndeterminateError, LastwordError, PeerUnreachableError
 
 
@@ -32,7 +32,7 @@ class Question:
 
     __slots__ = ("abandoned", "answer", "request", "sent")
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: PeerRequest) -> None:
         self.request = request
         self.answer: Future[bytes] = Future()
         self.sent = False

@@ -9,10 +9,10 @@ from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from lastword.cluster.peers.endpoint import Endpoint, Handler, answers_a_peer
-from lastword.cluster.peers.frames import FRAME_BYTES_MAX, Request
+from lastword.cluster.peers.frames import FRAME_BYTES_MAX, PeerRequest
 from lastword.cluster.peers.link import Question
 from lastword.cluster.peers.peer import Health, Identity, Peer
-from lastword.cluster.peers.settings import PeerSettings
+from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.errors import (
     ConfigError,
     IndeterminateError,
@@ -175,7 +175,7 @@ class Peers:
             peer.ask(question)
 
     def _put(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> Question:
-        question = Question(Request(int(timeout_s * 1000), name, payload))
+        question = Question(PeerRequest(int(timeout_s * 1000), name, payload))
         self._call(self._ask, instance_id, question)
         return question
 

@@ -15,7 +15,7 @@ from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
-from lastword.codecs.registry.wire import HEADER_BYTES, schema_id_of, with_id
+from lastword.codecs.registry.wire_format import HEADER_BYTES, schema_id_of, with_id
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lastword.catalog.entry import CatalogEntry, entry_of
+from lastword.catalog.catalog_entry import CatalogEntry, entry_of
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.pipelines.graph.node import (

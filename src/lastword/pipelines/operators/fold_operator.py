@@ -10,10 +10,10 @@ from lastword.codecs.base import KeyCodec
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.errors import DecodeError
 from lastword.pipelines.api.folds import BEFORE, Fold, Folded
-from lastword.pipelines.api.values import Values
+from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.api.windows import TimeWindows
 from lastword.pipelines.operators.events import Events
-from lastword.pipelines.operators.grouping import Groups, by_key, by_window
+from lastword.pipelines.operators.grouping import RecordGroups, by_key, by_window
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import NOT_KEPT, Kept, StateView
 
@@ -51,12 +51,12 @@ class FoldOperator(Operator):
         folding.run(groups, keys, olds, every_update=self._every_update)
         return Events.none()
 
-    def _group(self, events: Events, context: BatchContext) -> Groups:
+    def _group(self, events: Events, context: BatchContext) -> RecordGroups:
         if self._windows is None:
             return by_key(events, context, takes_nulls=self._fold.takes_nulls)
         return by_window(events, context, self._windows)
 
-    def _olds(self, groups: Groups, state: StateView, before_ms: int) -> list[Kept]:
+    def _olds(self, groups: RecordGroups, state: StateView, before_ms: int) -> list[Kept]:
         """The current values. A window that starts after stream time is new: no lookup."""
         if self._windows is None:
             return state.get_with_times(groups.rows)
@@ -65,7 +65,9 @@ class FoldOperator(Operator):
         known = dict(zip(seen, state.get_with_times(seen), strict=True))
         return [known.get(row, NOT_KEPT) for row in groups.rows]
 
-    def _decode_keys(self, groups: Groups, events: Events, context: BatchContext) -> list[Any]:
+    def _decode_keys(
+        self, groups: RecordGroups, events: Events, context: BatchContext
+    ) -> list[Any]:
         """The decoded keys; _UNREADABLE for those whose records are quarantined."""
         decode, end = self._keys.decode, -self._suffix or None
         try:
@@ -105,7 +107,9 @@ class _Folding:
     state: StateView
     context: BatchContext
 
-    def run(self, groups: Groups, keys: list[Any], olds: list[Kept], *, every_update: bool) -> None:
+    def run(
+        self, groups: RecordGroups, keys: list[Any], olds: list[Kept], *, every_update: bool
+    ) -> None:
         """Fold all groups at once if possible; after a failure, record by record."""
         given = groups.split(self.events.values)
         news = None if every_update else self._fold_all(keys, olds, given)
@@ -167,7 +171,7 @@ class _Folding:
             self._put(row, old, encoded, at_ms)
             old = (encoded, at_ms)
 
-    def _time(self, groups: Groups, group: int, old: Kept, new: Folded) -> int:
+    def _time(self, groups: RecordGroups, group: int, old: Kept, new: Folded) -> int:
         value, since = new
         if since == BEFORE:
             return max(groups.latest_ms[group], old[1])
@@ -180,7 +184,7 @@ class _Folding:
             self.state.put(row, new, at_ms)
             self.context.tally.updates += 1
 
-    def _put_all(self, groups: Groups, olds: list[Kept], news: list[Folded]) -> None:
+    def _put_all(self, groups: RecordGroups, olds: list[Kept], news: list[Folded]) -> None:
         values = [value for value, _ in news]
         if None not in values and all(since <= 0 for _, since in news):
             # No key was deleted, which is true of almost all batches.

@@ -23,7 +23,7 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class RecordGroups:
     """The records of a batch, group by group; each group is folded into one row.
 
     ``rows`` are the keys of the groups in the store, in the order in which they first appear.
@@ -48,7 +48,7 @@ class Groups:
         return [ordered[start:end] for start, end in pairwise(self.starts)]
 
 
-def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> Groups:
+def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> RecordGroups:
     """One group per key. Records without a key, or without a value, are counted and dropped."""
     chosen = _with_key(events, context)
     if not takes_nulls:
@@ -65,7 +65,7 @@ def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> Group
     return _sort(keys.dictionary.to_pylist(), keys.indices.to_numpy(), indexes, timestamps)
 
 
-def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> Groups:
+def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> RecordGroups:
     """One group per key and window; stream time advances with every record.
 
     A late record is counted once for each window it misses.
@@ -107,7 +107,7 @@ def by_key_in_stream_time(
     return groups, stream_times
 
 
-_NONE = Groups([], [0], [], [])
+_NONE = RecordGroups([], [0], [], [])
 
 
 def _with_key(events: Events, context: BatchContext) -> list[int]:
@@ -158,10 +158,10 @@ def _rows_of_windows(
     return rows, windows_ms, codes
 
 
-def _sort(rows: list[bytes], codes: Numbers, indexes: Numbers, timestamps: Numbers) -> Groups:
+def _sort(rows: list[bytes], codes: Numbers, indexes: Numbers, timestamps: Numbers) -> RecordGroups:
     """Sort the records by group; within a group they stay in order."""
     sort = np.argsort(codes, kind="stable")
     starts = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=len(rows)), out=starts[1:])
     latest = np.maximum.reduceat(timestamps[sort], starts[:-1])
-    return Groups(rows, starts.tolist(), indexes[sort].tolist(), latest.tolist())
+    return RecordGroups(rows, starts.tolist(), indexes[sort].tolist(), latest.tolist())

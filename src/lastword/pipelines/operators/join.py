@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lastword.codecs.resolve import CodecSpec
-from lastword.pipelines.api.values import Values
+from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView

@@ -9,7 +9,7 @@ from typing import Any
 from lastword.codecs.base import KeyCodec
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.pipelines.api.folds import Fold
-from lastword.pipelines.api.values import Values
+from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.grouping import by_key
 from lastword.pipelines.operators.operator import BatchContext, Operator

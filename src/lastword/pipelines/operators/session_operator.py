@@ -16,7 +16,7 @@ from lastword.codecs.base import KeyCodec
 from lastword.codecs.resolve import CodecSpec, key_codec
 from lastword.errors import DecodeError
 from lastword.pipelines.api.folds import Fold
-from lastword.pipelines.api.values import Values
+from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.api.windows import SessionWindows
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.grouping import by_key_in_stream_time
@@ -24,7 +24,7 @@ from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 
 
-class Session(NamedTuple):
+class SessionRow(NamedTuple):
     """One row: the times of its first and last record, and the folded value."""
 
     start_ms: int
@@ -84,18 +84,20 @@ class SessionOperator(Operator):
 
     def _load(
         self, key: bytes, timestamps: Sequence[int], state: StateView, context: BatchContext
-    ) -> list[Session]:
+    ) -> list[SessionRow]:
         """The sessions of a key that its records can join, sorted by their ends."""
         start = key + max(min(timestamps) - self._windows.gap_ms, 0).to_bytes(8, "big")
         end = key + (context.stream_time_ms + 1).to_bytes(8, "big")
         length = len(key) + self._windows.suffix_bytes
         return [
-            Session(int.from_bytes(row[-8:], "big"), int.from_bytes(row[-16:-8], "big"), value)
+            SessionRow(int.from_bytes(row[-8:], "big"), int.from_bytes(row[-16:-8], "big"), value)
             for row, value in state.scan(start, end)
             if len(row) == length  # longer keys may lie in between
         ]
 
-    def touched(self, sessions: list[Session], at_ms: int, stream_time_ms: int) -> list[Session]:
+    def touched(
+        self, sessions: list[SessionRow], at_ms: int, stream_time_ms: int
+    ) -> list[SessionRow]:
         """The sessions that a record of this time joins; stream time is that before the record."""
         gap_ms = self._windows.gap_ms
         found = [
@@ -107,7 +109,7 @@ class SessionOperator(Operator):
         ]
         return found if len(found) < 2 else sorted(found, key=attrgetter("end_ms"))
 
-    def is_late(self, end_ms: int, stream_time_ms: int, known: Sequence[Session]) -> bool:
+    def is_late(self, end_ms: int, stream_time_ms: int, known: Sequence[SessionRow]) -> bool:
         """Whether a record is too late for the session it would be in.
 
         ``known`` are the sessions with the same times that it does not join. Stream time is that
@@ -117,7 +119,7 @@ class SessionOperator(Operator):
             return True
         return end_ms < stream_time_ms - self._windows.open_ms
 
-    def fold(self, key: Any, joined: list[Session], value: Any) -> bytes | None:
+    def fold(self, key: Any, joined: list[SessionRow], value: Any) -> bytes | None:
         """The value of several sessions merged with one more record."""
         values = [self._values.decode(each.value) for each in joined]
         after = self._fold.join(key, values, value)
@@ -136,10 +138,10 @@ class _SessionsOfKey:
     operator: SessionOperator
     raw_key: bytes
     key: Any
-    sessions: list[Session]
+    sessions: list[SessionRow]
     state: StateView
     context: BatchContext
-    before: tuple[Session, ...] = ()
+    before: tuple[SessionRow, ...] = ()
 
     def __post_init__(self) -> None:
         self.before = tuple(self.sessions)
@@ -160,7 +162,7 @@ class _SessionsOfKey:
         except Exception as error:  # noqa: BLE001 - the user's functions
             self.context.quarantine(events, i, error)
             return
-        after = [] if value is None else [Session(start_ms, end_ms, value)]
+        after = [] if value is None else [SessionRow(start_ms, end_ms, value)]
         replaced = joined + known
         if self.operator.every_update:
             self._replace(replaced, after)
@@ -170,7 +172,7 @@ class _SessionsOfKey:
             after = self.sessions + after
         self.sessions = after
 
-    def _others_at(self, start_ms: int, end_ms: int, joined: list[Session]) -> list[Session]:
+    def _others_at(self, start_ms: int, end_ms: int, joined: list[SessionRow]) -> list[SessionRow]:
         """Sessions with exactly these times that a record does not join; rarely any."""
         if len(joined) == len(self.sessions):
             return []
@@ -188,7 +190,7 @@ class _SessionsOfKey:
                 [each for each in self.sessions if each not in self.before],
             )
 
-    def _replace(self, old: Sequence[Session], new: Sequence[Session]) -> None:
+    def _replace(self, old: Sequence[SessionRow], new: Sequence[SessionRow]) -> None:
         latest_ms = max((each.end_ms for each in (*old, *new)), default=0)
         rows = {self._row(each) for each in new}
         for each in old:
@@ -197,7 +199,7 @@ class _SessionsOfKey:
         for each in new:
             self._put(self._row(each), each.value, each.end_ms)
 
-    def _row(self, each: Session) -> bytes:
+    def _row(self, each: SessionRow) -> bytes:
         """The row's key, in the format of Kafka's SessionWindowedSerializer."""
         return self.raw_key + each.end_ms.to_bytes(8, "big") + each.start_ms.to_bytes(8, "big")
 

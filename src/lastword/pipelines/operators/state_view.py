@@ -23,7 +23,7 @@ A plain tuple, because there is one for every key of a batch.
 """
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     """A key's values before and after a batch; None is no value."""
 
     key: bytes
@@ -130,14 +130,14 @@ class StateView:
         rows.sort(key=lambda each: each[1].offset)
         return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[StateChange]:
         """The keys that this batch put or deleted, with their values before and after."""
         self._look_up_changed()
-        found: list[Change] = []
+        found: list[StateChange] = []
         for key, (_, value, timestamp_ms, _) in self._dirty.items():
             row = self._before.get(key)
             old = None if row is None else value_of(row)
-            found.append(Change(key, old, value, timestamp_ms))
+            found.append(StateChange(key, old, value, timestamp_ms))
         return found
 
     def updates(self) -> list[Update]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from lastword.errors import PipelineError
 from lastword.pipelines.api.windows import Windows
 from lastword.pipelines.operators.operator import BatchContext
-from lastword.pipelines.operators.state_view import Change, StateView, Update
+from lastword.pipelines.operators.state_view import StateChange, StateView, Update
 from lastword.records import NO_HEADERS
 
 _TIME_BYTES = 8
@@ -40,7 +40,7 @@ class OpenWindows:
             held = int.from_bytes(known, "big") + self._follow(state.changes(), before_ms)
         else:
             # The first batch, or the first one with suppress().
-            opened = (Change(row, None, value, 0) for row, value in state.scan(None, None))
+            opened = (StateChange(row, None, value, 0) for row, value in state.scan(None, None))
             held = self._follow(opened, before_ms)
         now_ms = context.stream_time_ms
         due = sorted(entry for entry, _ in self._index.scan(None, _time(now_ms + 1)))
@@ -57,7 +57,7 @@ class OpenWindows:
             for row, (value, at_ms) in zip(rows, state.get_with_times(rows), strict=True)
         ]
 
-    def _follow(self, changes: Iterable[Change], before_ms: int) -> int:
+    def _follow(self, changes: Iterable[StateChange], before_ms: int) -> int:
         """Add windows that were opened and drop those that were deleted; returns the difference.
 
         Windows that closed earlier were already emitted; they change only by expiring. Only a

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lastword.errors import PipelineError
 from lastword.pipelines.graph.node import SourcePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.records import FENCE_KEY
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from lastword.pipelines.real_time.messages import (
     LINE_BYTES_MAX,
     TO_TASK,
     AskMembership,
-    Hello,
-    Membership,
-    Reports,
+    MembershipProof,
     Stop,
+    TaskHello,
+    TaskReports,
     ToDriver,
     as_line,
 )
@@ -46,7 +46,7 @@ class DriverLine:
             raise ConnectionFailedError(f"the driver at {address[0]} does not answer") from error
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._send(Hello(token, task))
+        self._send(TaskHello(token, task))
         threading.Thread(target=self._listen, name="driver-line", daemon=True).start()
         try:
             self._await_answer(1)
@@ -63,7 +63,7 @@ class DriverLine:
 
     def report(self, reports: Sequence[TaskReport]) -> None:
         """Report commits; a lost line only sets ``stopping``."""
-        self._send(Reports(list(reports)))
+        self._send(TaskReports(list(reports)))
 
     def close(self) -> None:
         """Close the connection; idempotent."""
@@ -94,9 +94,9 @@ class DriverLine:
             self.stopping.set()
             self._heard.notify_all()
 
-    def _take(self, message: Membership | Stop) -> None:
+    def _take(self, message: MembershipProof | Stop) -> None:
         with self._heard:
-            if isinstance(message, Membership):
+            if isinstance(message, MembershipProof):
                 self.metadata = message.metadata
                 self._answers += 1
             else:

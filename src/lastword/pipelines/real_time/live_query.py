@@ -15,7 +15,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.real_time.live_task import LiveOrder, run_live
 from lastword.pipelines.real_time.restarts import Restarts
 from lastword.pipelines.real_time.switchboard import Switchboard

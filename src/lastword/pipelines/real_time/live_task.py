@@ -21,13 +21,13 @@ from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.transaction_writer import TransactionWriter
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.real_time.commit_log import UnreportedCommits
 from lastword.pipelines.real_time.driver_line import DriverLine
 from lastword.pipelines.real_time.live_input import LiveInput
 from lastword.pipelines.real_time.live_sources import LiveSources
 from lastword.pipelines.task.partition_run import PartitionRun
-from lastword.pipelines.task.partition_stores import PartitionStores
+from lastword.pipelines.task.task_stores import TaskStores
 from lastword.records import TopicPartition
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class LiveOrder:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldPartition:
     """One partition: its transactional id, committed positions, stores and input."""
 
     writer: TransactionWriter
     committed: Mapping[TopicPartition, Committed]
-    stores: PartitionStores
+    stores: TaskStores
     input: LiveInput
 
 
@@ -97,7 +97,7 @@ class LiveTask:
         self._line = line
         self._log_source = log_source
         self._clock = SYSTEM_CLOCK
-        self._held: dict[int, _Held] = {}
+        self._held: dict[int, _HeldPartition] = {}
         self._commits = UnreportedCommits()
         self._reported_at = SYSTEM_CLOCK.monotonic()
         self._admin: Admin | None = None
@@ -126,7 +126,7 @@ class LiveTask:
         ):
             raise TakenOverError("another attempt runs this task, or its driver is gone")
 
-    def _hold(self, partition: int, groups: Groups) -> _Held:
+    def _hold(self, partition: int, groups: Groups) -> _HeldPartition:
         """Take over the id, then read the positions, which no other process can move any more."""
         writer = TransactionWriter(self._plan.connection, self._plan.transactional_id(partition))
         writer.take_over()
@@ -138,10 +138,10 @@ class LiveTask:
             )
             for place in places
         }
-        return _Held(
+        return _HeldPartition(
             writer,
             committed,
-            PartitionStores(self._plan, partition, self._log_source),
+            TaskStores(self._plan, partition, self._log_source),
             LiveInput(partition, starts, headers=self._plan.wants_headers),
         )
 
@@ -188,7 +188,7 @@ class LiveTask:
                 return
             sources.poll(timeout_s)
 
-    def _commit(self, held: _Held, groups: Groups) -> None:
+    def _commit(self, held: _HeldPartition, groups: Groups) -> None:
         """Commit what was read; retry if only the generation of the driver has changed."""
         metadata = self._line.metadata
         try:
@@ -201,7 +201,7 @@ class LiveTask:
             held.writer, held.committed = again.writer, again.committed
             self._run(held, self._line.metadata)
 
-    def _run(self, held: _Held, metadata: bytes) -> None:
+    def _run(self, held: _HeldPartition, metadata: bytes) -> None:
         partition, spans = held.input.partition, held.input.spans(held.committed)
         order = BatchOrder(held.committed, metadata, self._tables(partition), spans)
         # A commit creates many objects without cycles: reference counting alone frees them.

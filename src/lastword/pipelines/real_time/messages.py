@@ -9,14 +9,14 @@ from lastword.pipelines.task.task_report import TaskReport
 LINE_BYTES_MAX = 4 << 20
 
 
-class Hello(msgspec.Struct, tag=True, frozen=True):
+class TaskHello(msgspec.Struct, tag=True, frozen=True):
     """The first line of a task; the token proves that this driver started it."""
 
     token: str
     task: int
 
 
-class Reports(msgspec.Struct, tag=True, frozen=True):
+class TaskReports(msgspec.Struct, tag=True, frozen=True):
     """The commits of a task since its last report."""
 
     reports: list[TaskReport]
@@ -26,7 +26,7 @@ class AskMembership(msgspec.Struct, tag=True, frozen=True):
     """Asks for the current membership, after a commit was refused."""
 
 
-class Membership(msgspec.Struct, tag=True, frozen=True):
+class MembershipProof(msgspec.Struct, tag=True, frozen=True):
     """The proof of the driver's membership that commits must carry."""
 
     metadata: bytes
@@ -38,8 +38,8 @@ class Stop(msgspec.Struct, tag=True, frozen=True):
     superseded: bool = False
 
 
-ToDriver = Hello | Reports | AskMembership
-ToTask = Membership | Stop
+ToDriver = TaskHello | TaskReports | AskMembership
+ToTask = MembershipProof | Stop
 
 TO_DRIVER = msgspec.json.Decoder(ToDriver)
 TO_TASK = msgspec.json.Decoder(ToTask)

@@ -15,10 +15,10 @@ import msgspec
 from lastword.pipelines.real_time.messages import (
     LINE_BYTES_MAX,
     TO_DRIVER,
-    Hello,
-    Membership,
-    Reports,
+    MembershipProof,
     Stop,
+    TaskHello,
+    TaskReports,
     ToTask,
     as_line,
 )
@@ -97,17 +97,17 @@ class Switchboard:
             line.settimeout(_HELLO_S)
             lines = line.makefile("rb")
             hello = TO_DRIVER.decode(lines.readline(LINE_BYTES_MAX))
-            if not isinstance(hello, Hello) or not hmac.compare_digest(hello.token, self.token):
+            if not isinstance(hello, TaskHello) or not hmac.compare_digest(hello.token, self.token):
                 return
             line.settimeout(None)
             task = hello.task
             self._welcome(task, line)
             while text := lines.readline(LINE_BYTES_MAX):
                 message = TO_DRIVER.decode(text)
-                if isinstance(message, Reports):
+                if isinstance(message, TaskReports):
                     self._on_reports(message.reports)
                 else:
-                    _send(line, Membership(self._metadata()))
+                    _send(line, MembershipProof(self._metadata()))
         except (OSError, ValueError, msgspec.DecodeError) as error:
             log.debug("the line of task %s: %s", task, error)
         finally:
@@ -123,7 +123,7 @@ class Switchboard:
             is_stopping = self._is_stopping
         if older is not None:  # an attempt that Spark has given up must stop
             _send(older, Stop(superseded=True))
-        _send(line, Membership(self._metadata()))
+        _send(line, MembershipProof(self._metadata()))
         if is_stopping:
             _send(line, Stop())
 

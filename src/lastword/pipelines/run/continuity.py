@@ -10,7 +10,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.offset_metadata import decode_metadata, join_metadata
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.records import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from lastword.keyspace import Keyspace
 from lastword.pipelines.api.state import PipelineLife
 from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
 from lastword.pipelines.graph.part import Part, sinks_of, tables_of, topics_of
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
 from lastword.pipelines.real_time.live_query import LiveQuery
 from lastword.pipelines.run.lag import LagMeter

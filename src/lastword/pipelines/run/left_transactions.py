@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from lastword.kafka.admin.transactions import ongoing_transactions
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.transaction_writer import TransactionWriter
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 
 log = logging.getLogger(__name__)
 

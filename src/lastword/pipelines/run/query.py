@@ -14,7 +14,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.operators.transform import with_transforms
 from lastword.pipelines.run.batch_totals import BatchTotals
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets

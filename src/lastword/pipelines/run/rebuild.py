@@ -23,10 +23,10 @@ from lastword.pipelines.graph.node import SourcePlan, StatefulNode
 from lastword.pipelines.graph.offset_metadata import join_metadata
 from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.graph.part import Part, tables_of, topics_of, upstream_of
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.graph.topology import Topology
 from lastword.pipelines.run.source_frame import SOURCE_OPTIONS
-from lastword.pipelines.task.replay import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
+from lastword.pipelines.task.replay_task import COUNTS_SCHEMA, Counts, ReplayPlan, replay_task
 from lastword.pipelines.task.task_input import COLUMNS
 from lastword.records import TopicPartition
 from lastword.spark.kafka_options import kafka_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lastword.errors import ConfigError
 from lastword.kafka.groups.names import reading_group
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.task_input import COLUMNS, HEADERS
 from lastword.records import TopicPartition

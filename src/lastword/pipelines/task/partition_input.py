@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lastword.kafka.groups import Committed
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.operators.operator import BatchContext
 from lastword.pipelines.run.spans import Span

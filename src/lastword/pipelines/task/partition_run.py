@@ -14,15 +14,15 @@ from lastword.pipelines.graph.offset_metadata import (
     encode_metadata,
     join_metadata,
 )
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.operators.events import BadEvent, Events, Tally
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.execution import Execution, Surroundings
 from lastword.pipelines.task.partition_input import PartitionInput
-from lastword.pipelines.task.partition_stores import StoresAtHand, StoreState
 from lastword.pipelines.task.task_input import TaskInput
 from lastword.pipelines.task.task_report import StoreSize
+from lastword.pipelines.task.task_stores import StoresAtHand, StoreState
 from lastword.records import NO_HEADERS, TopicPartition
 
 Positions = Mapping[TopicPartition, Committed]

@@ -14,7 +14,7 @@ from lastword.errors import StoreCorruptedError, StoreLockedError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.node import StorePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.any_key_store import AnyKeyStore

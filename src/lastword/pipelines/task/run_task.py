@@ -17,11 +17,11 @@ from lastword.kafka.groups import Committed, Groups
 from lastword.kafka.log.collector_pause import COLLECTOR_PAUSED
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import TransactionWriter
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.partition_run import PartitionRun
-from lastword.pipelines.task.partition_stores import PartitionStores
 from lastword.pipelines.task.task_input import TaskInput, read_inputs
 from lastword.pipelines.task.task_report import TaskReport, to_arrow
+from lastword.pipelines.task.task_stores import TaskStores
 from lastword.records import TopicPartition
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ TAKE_OVERS_MAX = 3
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldWriter:
     """A writer of this worker, and the positions that cannot move while it is not fenced.
 
     They belong to one driver, identified by its ``group_metadata``: between two drivers a person
@@ -62,7 +62,7 @@ Cached = tuple[str, str]
 """The servers of a cluster, and a transactional id or a group: names are unique only within one
 cluster, and a worker outlives the query that started it."""
 
-_held: dict[Cached, _Held] = {}
+_held: dict[Cached, _HeldWriter] = {}
 _groups: dict[Cached, Groups] = {}
 """Open connections: connecting takes longer than a request."""
 
@@ -101,7 +101,7 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         SYSTEM_CLOCK.sleep(patience_s)
         began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
-        stores = PartitionStores(plan, given.partition, KafkaLog(plan.connection))
+        stores = TaskStores(plan, given.partition, KafkaLog(plan.connection))
         run = PartitionRun(plan, given, held.committed, order, stores)
         # After an error the outcome of the transaction is unknown until the id is taken over.
         del _held[key]
@@ -130,7 +130,7 @@ def partitions_added(plan: TaskPlan) -> PartitionCountError:
     )
 
 
-def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
+def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _HeldWriter:
     key = writer_key(plan, partition)
     held = _held.get(key)
     if held is None or held.is_fenced(order.committed, partition):
@@ -140,7 +140,7 @@ def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _Held:
         writer = held.writer
     else:
         return held
-    held = _held[key] = _Held(writer, order.group_metadata, _positions(plan, partition))
+    held = _held[key] = _HeldWriter(writer, order.group_metadata, _positions(plan, partition))
     return held
 
 

@@ -9,7 +9,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from lastword.pipelines.api.folds import Field, pick
-from lastword.pipelines.api.values import Values
+from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.operators.events import BadEvent, Events
 from lastword.pipelines.operators.operator import BatchContext

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import msgspec
 from deltalake import CommitProperties, DeltaTable
 
-from lastword.snapshots.catalog.catalog import delta_errors
 from lastword.snapshots.catalog.snapshot import Confirmation
+from lastword.snapshots.catalog.snapshot_catalog import delta_errors
 from lastword.snapshots.travel.log_completeness import LogCompleteness
 
 

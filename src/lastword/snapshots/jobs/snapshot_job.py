@@ -75,7 +75,7 @@ class SnapshotJob:
         keep_ms: int = DEFAULT_KEEP_MS,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        from lastword.snapshots.catalog.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+        from lastword.snapshots.catalog.snapshot_catalog import Catalog  # noqa: PLC0415 - loads deltalake
 
         self._spark = spark
         self._connection = connection

@@ -14,9 +14,9 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from lastword.errors import SnapshotError
-from lastword.snapshots.catalog.catalog import delta_errors, unreadable
 from lastword.snapshots.catalog.layout import HEADERS, RAW_COLUMNS, TIMESTAMP
 from lastword.snapshots.catalog.merge import CHANGES
+from lastword.snapshots.catalog.snapshot_catalog import delta_errors, unreadable
 
 _BATCH_ROWS = 64 << 10
 _TYPES: dict[str, pa.DataType] = {

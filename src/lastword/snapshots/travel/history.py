@@ -21,8 +21,8 @@ from lastword.records import Batch, Headers
 from lastword.replicas.sweep.retention import lag_margin_ms
 from lastword.replicas.topic.protection import ObservedProtection
 from lastword.replicas.topic.topic_state import TopicState
-from lastword.snapshots.catalog.catalog import delta_errors
 from lastword.snapshots.catalog.layout import RAW_COLUMNS
+from lastword.snapshots.catalog.snapshot_catalog import delta_errors
 
 HISTORY_FORMAT = 1
 APPLICATION = "lastword-history"

@@ -135,7 +135,7 @@ def read_past_sources(
     """Look up what there is of this very table, however old: each is exact at its position."""
     if location is None or not location.may_hold_any:
         return PastSources(now, (), (), tuple(seen))
-    from lastword.snapshots.catalog.catalog import Catalog  # noqa: PLC0415 - loads deltalake
+    from lastword.snapshots.catalog.snapshot_catalog import Catalog  # noqa: PLC0415 - loads deltalake
     from lastword.snapshots.travel.history import History  # noqa: PLC0415
 
     snapshots = [

@@ -16,9 +16,9 @@ from lastword.records import REQUEST_HEADER
 from lastword.replicas.restore_source import RestorePoint
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.rows import PREFIX_BYTES, encode_row, plain_prefixes
-from lastword.snapshots.catalog.catalog import Catalog
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot, why_unusable
+from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.snapshots.travel.delta_reads import read_batches
 
 log = logging.getLogger(__name__)

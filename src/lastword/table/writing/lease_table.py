@@ -67,7 +67,7 @@ class LeaseTable:
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedTable:
     table: LeaseTable
     users: int = 0
 
@@ -77,7 +77,7 @@ class SharedLeases:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[tuple[str, str], _Shared] = {}
+        self._open: dict[tuple[str, str], _SharedTable] = {}
         track(self)
 
     def open(self, config: TableConfig) -> LeaseTable:
@@ -86,7 +86,7 @@ class SharedLeases:
         with self._lock:
             shared = self._open.get(key)
             if shared is None:
-                shared = self._open[key] = _Shared(LeaseTable(config))
+                shared = self._open[key] = _SharedTable(LeaseTable(config))
             shared.users += 1
             return shared.table
 

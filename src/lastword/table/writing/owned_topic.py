@@ -11,8 +11,8 @@ from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.table.table_config import TableConfig
-from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.owned_path import OwnedTopic
+from lastword.writer.owned.value_operations import ValueOperations
 
 
 class ReplicaRows:

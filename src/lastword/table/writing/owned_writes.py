@@ -25,7 +25,6 @@ from lastword.rows import offset_of, value_of
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.writer.owned.conflicts import conflict_error
 from lastword.writer.owned.decide import Result
-from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.owned_path import OwnedPath
 from lastword.writer.owned.requests import (
     AnyRequest,
@@ -39,6 +38,7 @@ from lastword.writer.owned.requests import (
     Update,
 )
 from lastword.writer.owned.tickets import Sink, Ticket
+from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, WaitFor, unread, unread_here
 
 RawFunction = Callable[[bytes | None], bytes | None]

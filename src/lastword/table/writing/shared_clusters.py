@@ -17,7 +17,7 @@ _Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedCluster:
     cluster: Cluster
     topics: set[str] = field(default_factory=set)
 
@@ -27,7 +27,7 @@ class SharedClusters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._joined: dict[_Key, _Shared] = {}
+        self._joined: dict[_Key, _SharedCluster] = {}
         track(self)
 
     def join(self, config: TableConfig) -> Cluster:
@@ -35,7 +35,7 @@ class SharedClusters:
         with self._lock:
             shared = self._joined.get(_key(config))
             if shared is None:
-                shared = _Shared(_started(config))
+                shared = _SharedCluster(_started(config))
                 self._joined[_key(config)] = shared
             if config.topic in shared.topics:
                 raise ConfigError(

@@ -15,7 +15,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups.names import owner_transactional_id
 from lastword.kafka.write.fenced import Fence, FencedLog, FenceNote, decode_fence
-from lastword.kafka.write.fenced.transactions import Transactions
+from lastword.kafka.write.fenced.transactional_producer import Transactions
 from lastword.records import FENCE_KEY, Record, Write
 from lastword.testing.read_log import read_log
 from lastword.topics.creation import create_topic

@@ -16,7 +16,6 @@ from lastword.kafka.write.validity import why_invalid
 from lastword.records import Version, Write
 from lastword.writer.owned.draft import Cell, Draft, Settle, row_of
 from lastword.writer.owned.leases import Leases
-from lastword.writer.owned.operations import Operations
 from lastword.writer.owned.requests import (
     Acquire,
     AnyAnswer,
@@ -32,6 +31,7 @@ from lastword.writer.owned.requests import (
     Transact,
     Update,
 )
+from lastword.writer.owned.value_operations import Operations
 
 Result = AnyAnswer | LastwordError
 

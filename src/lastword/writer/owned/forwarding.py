@@ -16,7 +16,7 @@ from lastword.writer.owned.decide import Result
 from lastword.writer.owned.leases import lease_of
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.owned_rows import LocalRows
-from lastword.writer.owned.peer_messages import Question, decode_reply, encode_question
+from lastword.writer.owned.peer_messages import ForwardedRequests, decode_reply, encode_question
 from lastword.writer.owned.request_queue import REQUESTS_MAX
 from lastword.writer.owned.requests import (
     Acquire,
@@ -105,7 +105,7 @@ class Forwarder:
         requests = [t.request for t in tickets if not isinstance(t.request, Update)]
         deadline = max(ticket.deadline for ticket in tickets)
         timeout_s = max(0.001, deadline - self._clock.monotonic())
-        payload = encode_question(Question(partition, timeout_s, tuple(requests)))
+        payload = encode_question(ForwardedRequests(partition, timeout_s, tuple(requests)))
         start = self._local(partition).position()  # the peer's records come after this offset
         try:
             reply = self._members.ask(instance_id, question_name(self._topic), payload, timeout_s)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from lastword.clock import Clock
 from lastword.kafka.write.fenced import FencedLog
 from lastword.writer.owned.leases import Leases
-from lastword.writer.owned.operations import Operations
 from lastword.writer.owned.owned_rows import LocalRows
+from lastword.writer.owned.value_operations import Operations
 from lastword.writer.owned.verdict import LogWitness
 
 

@@ -25,7 +25,6 @@ from lastword.writer.owned.decide import Result, refuse_invalid
 from lastword.writer.owned.forwarding import Forwarder, question_name
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.members import Members
-from lastword.writer.owned.operations import Operations
 from lastword.writer.owned.owned_partition import OwnedPartition
 from lastword.writer.owned.owned_rows import LocalRows
 from lastword.writer.owned.owners import Owners
@@ -34,6 +33,7 @@ from lastword.writer.owned.peer_messages import decode_question, encode_reply
 from lastword.writer.owned.requests import AnyRequest, Current, Put, Read, Transact
 from lastword.writer.owned.routing import Router
 from lastword.writer.owned.tickets import Sink, Ticket, Waiting
+from lastword.writer.owned.value_operations import Operations
 from lastword.writer.owned.verdict import LogWitness
 
 WRITE_TIMEOUT_S = 30.0

@@ -12,7 +12,7 @@ from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import AnyAnswer, SentRequest
 
 
-class Question(msgspec.Struct, frozen=True, array_like=True):
+class ForwardedRequests(msgspec.Struct, frozen=True, array_like=True):
     """Requests for one partition; ``timeout_s`` is how long the caller waits."""
 
     partition: int
@@ -31,7 +31,7 @@ class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):
 _Reply = tuple[AnyAnswer | _Problem, ...]
 
 encode_question = msgspec.msgpack.Encoder().encode
-decode_question = msgspec.msgpack.Decoder(Question).decode
+decode_question = msgspec.msgpack.Decoder(ForwardedRequests).decode
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Reply).decode
 

@@ -130,11 +130,11 @@ SentRequest = Put | Operate | Transact | Read | Acquire | Renew | Release
 AnyRequest = SentRequest | Update
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class OwnerAnswer(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The base class of all answers that are not errors."""
 
 
-class Applied(Answer, frozen=True, array_like=True, tag="applied"):
+class Applied(OwnerAnswer, frozen=True, array_like=True, tag="applied"):
     """Written. ``versions`` has one per record; ``row`` is the last key's, None if deleted."""
 
     versions: tuple[Version, ...]
@@ -146,26 +146,26 @@ class Applied(Answer, frozen=True, array_like=True, tag="applied"):
         return self.versions[-1]
 
 
-class Conflicted(Answer, frozen=True, array_like=True, tag="conflict"):
+class Conflicted(OwnerAnswer, frozen=True, array_like=True, tag="conflict"):
     """Not written: ``key`` has another version than expected. ``row`` is its current row."""
 
     key: bytes
     row: bytes | None
 
 
-class Current(Answer, frozen=True, array_like=True, tag="current"):
+class Current(OwnerAnswer, frozen=True, array_like=True, tag="current"):
     """The current row of a key that was read, or that an operation left unchanged."""
 
     row: bytes | None
 
 
-class Leased(Answer, frozen=True, array_like=True, tag="leased"):
+class Leased(OwnerAnswer, frozen=True, array_like=True, tag="leased"):
     """The caller holds the lease, with this token."""
 
     token: int
 
 
-class Denied(Answer, frozen=True, array_like=True, tag="denied"):
+class Denied(OwnerAnswer, frozen=True, array_like=True, tag="denied"):
     """Another holder has the lease for ``remaining_ms`` more; without a holder, it has ended."""
 
     holder: str | None

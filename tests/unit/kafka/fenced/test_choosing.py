@@ -8,9 +8,9 @@ import pytest
 
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.fenced import FenceNote
-from lastword.kafka.write.fenced.failures import FenceNotKeptError
+from lastword.kafka.write.fenced.append_errors import FenceNotKeptError
+from lastword.kafka.write.fenced.first_that_holds import FirstThatHolds
 from lastword.kafka.write.fenced.idempotent_log import IdempotentLog
-from lastword.kafka.write.fenced.opening import FirstThatHolds
 from lastword.records import Write
 from tests.support.scripted_wire import ScriptedWire, epoch_of
 

@@ -14,7 +14,7 @@ from lastword.errors import (
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.fenced import FenceNote
 from lastword.kafka.write.fenced.idempotent_log import IdempotentLog
-from lastword.kafka.write.fenced.sending import Answer, NoAnswerError, NotSentError
+from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 from lastword.records import Write
 from lastword.testing.fake_clock import FakeClock
 from tests.support.scripted_wire import ScriptedWire, epoch_of, sequence_of
@@ -22,7 +22,7 @@ from tests.support.scripted_wire import ScriptedWire, epoch_of, sequence_of
 HOUR_S = 3600.0
 CONNECTION = Connection(bootstrap_servers="localhost:9092")
 LOST, UNSENT = NoAnswerError("cut"), NotSentError("no leader")
-FENCED, OUT_OF_ORDER, NOT_LEADER = Answer(47, -1), Answer(45, -1), Answer(6, -1)
+FENCED, OUT_OF_ORDER, NOT_LEADER = LeaderAnswer(47, -1), LeaderAnswer(45, -1), LeaderAnswer(6, -1)
 
 
 class Lab:
@@ -51,11 +51,13 @@ def test_batches_follow_each_other_in_sequence(lab: Lab) -> None:
     assert [sequence_of(batch) for batch in lab.wire.batches] == [1, 4]  # 0 is the fence record
 
 
-@pytest.mark.parametrize("first", [LOST, UNSENT, NOT_LEADER, Answer(7, -1), Answer(19, -1)])
+@pytest.mark.parametrize(
+    "first", [LOST, UNSENT, NOT_LEADER, LeaderAnswer(7, -1), LeaderAnswer(19, -1)]
+)
 def test_a_batch_without_a_definite_answer_is_sent_again_as_it_is(
-    lab: Lab, first: Answer | Exception
+    lab: Lab, first: LeaderAnswer | Exception
 ) -> None:
-    lab.wire.answers = [first, first, Answer(0, 41)]
+    lab.wire.answers = [first, first, LeaderAnswer(0, 41)]
     assert lab.append(b"1") == [41]
     assert len(lab.wire.batches) == 3
     assert len(set(lab.wire.batches)) == 1
@@ -65,24 +67,24 @@ def test_a_batch_without_a_definite_answer_is_sent_again_as_it_is(
     ("answers", "error", "holds"),
     [
         ([FENCED], FencedError, False),
-        ([Answer(90, -1)], FencedError, False),
+        ([LeaderAnswer(90, -1)], FencedError, False),
         ([UNSENT, FENCED], FencedError, False),
-        ([Answer(19, -1), FENCED], FencedError, False),
+        ([LeaderAnswer(19, -1), FENCED], FencedError, False),
         ([LOST, FENCED], IndeterminateError, False),
         ([NOT_LEADER, FENCED], IndeterminateError, False),
         ([OUT_OF_ORDER], WriteFailedError, False),
         ([LOST, OUT_OF_ORDER], IndeterminateError, False),
-        ([Answer(46, -1)], IndeterminateError, False),
-        ([Answer(-1, -1)], IndeterminateError, False),
-        ([Answer(0, -1)], IndeterminateError, False),
-        ([Answer(10, -1)], InvalidRecordError, True),
-        ([Answer(87, -1)], InvalidRecordError, True),
-        ([LOST, Answer(10, -1)], IndeterminateError, False),
-        ([Answer(29, -1)], WriteFailedError, True),
+        ([LeaderAnswer(46, -1)], IndeterminateError, False),
+        ([LeaderAnswer(-1, -1)], IndeterminateError, False),
+        ([LeaderAnswer(0, -1)], IndeterminateError, False),
+        ([LeaderAnswer(10, -1)], InvalidRecordError, True),
+        ([LeaderAnswer(87, -1)], InvalidRecordError, True),
+        ([LOST, LeaderAnswer(10, -1)], IndeterminateError, False),
+        ([LeaderAnswer(29, -1)], WriteFailedError, True),
     ],
 )
 def test_an_answer_says_what_became_of_the_batch(
-    lab: Lab, answers: list[Answer | Exception], error: type[LastwordError], holds: bool
+    lab: Lab, answers: list[LeaderAnswer | Exception], error: type[LastwordError], holds: bool
 ) -> None:
     lab.wire.answers = answers
     with pytest.raises(error) as raised:

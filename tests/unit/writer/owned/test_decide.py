@@ -17,7 +17,6 @@ from lastword.records import ABSENT, REQUEST_HEADER, Version
 from lastword.rows import decode_row, encode_row, offset_of, value_of
 from lastword.writer.owned.decide import Decided, decide
 from lastword.writer.owned.draft import Draft
-from lastword.writer.owned.operations import ValueOperations
 from lastword.writer.owned.requests import (
     AnyRequest,
     Applied,
@@ -31,6 +30,7 @@ from lastword.writer.owned.requests import (
     Transact,
     Update,
 )
+from lastword.writer.owned.value_operations import ValueOperations
 
 PARTITION = 3
 BASE = 100

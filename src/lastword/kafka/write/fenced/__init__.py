@@ -8,7 +8,7 @@ from lastword.kafka.write.fenced.fence import (
     encode_fence,
 )
 from lastword.kafka.write.fenced.fenced_log import FencedLog
-from lastword.kafka.write.fenced.opening import open_fenced_log
+from lastword.kafka.write.fenced.first_that_holds import open_fenced_log
 
 __all__ = [
     "Fence",

@@ -13,7 +13,7 @@ from lastword.clock import Clock
 from lastword.errors import ConnectionFailedError, IndeterminateError, WriteFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import track
-from lastword.kafka.write.fenced.failures import check_records, not_held
+from lastword.kafka.write.fenced.append_errors import check_records, not_held
 from lastword.kafka.write.fenced.fence import (
     Fence,
     FenceNote,

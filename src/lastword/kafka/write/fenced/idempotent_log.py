@@ -26,8 +26,7 @@ from lastword.errors import (
 )
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free
-from lastword.kafka.write.fenced.answers import Meaning
-from lastword.kafka.write.fenced.failures import (
+from lastword.kafka.write.fenced.append_errors import (
     FenceNotKeptError,
     fenced,
     not_held,
@@ -35,12 +34,13 @@ from lastword.kafka.write.fenced.failures import (
     too_large,
     unknown,
 )
+from lastword.kafka.write.fenced.error_codes import Meaning
 from lastword.kafka.write.fenced.fence import Fence, Holder, fence_write
 from lastword.kafka.write.fenced.held_log import TIMEOUT_S, HeldLog, Taken
 from lastword.kafka.write.fenced.partition_wire import NO_HOLDER, PartitionWire
 from lastword.kafka.write.fenced.predecessor import TRUSTED_S
 from lastword.kafka.write.fenced.record_batch import encode_batch
-from lastword.kafka.write.fenced.sending import Verdict, send_until_settled
+from lastword.kafka.write.fenced.sending import SendResult, send_until_settled
 from lastword.records import Write
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class IdempotentLog(HeldLog):
         self._sequence = (self._sequence + len(records)) & _SEQUENCE_MASK
         return list(range(verdict.offset, verdict.offset + len(records)))
 
-    def _failure(self, verdict: Verdict) -> WriteError:
+    def _failure(self, verdict: SendResult) -> WriteError:
         """The error to raise; one that leaves the sequence number unknown drops the fence."""
         meaning, reason = verdict.meaning, verdict.reason
         if verdict.may_be_written:

@@ -23,7 +23,7 @@ from lastword.kafka.connection.connection import (
     SOCKET_TIMEOUT_MS,
 )
 from lastword.kafka.write.fenced.fence import Holder
-from lastword.kafka.write.fenced.sending import Answer, NoAnswerError, NotSentError
+from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 
 with kafka_python_imported():
     from kafka import TopicPartition, errors
@@ -123,7 +123,7 @@ class PartitionWire:
             else:
                 return any(each.producer_id == producer_id for each in found.active_producers)
 
-    def produce(self, batch: bytes, deadline: float) -> Answer:
+    def produce(self, batch: bytes, deadline: float) -> LeaderAnswer:
         """Send an encoded batch to the leader, with acks from all in-sync replicas.
 
         Raises NotSentError or NoAnswerError.
@@ -146,7 +146,7 @@ class PartitionWire:
         if answer.exception is not None:
             raise NoAnswerError(str(answer.exception) or type(answer.exception).__name__)
         found = answer.value.responses[0].partition_responses[0]
-        return Answer(found.error_code, found.base_offset)
+        return LeaderAnswer(found.error_code, found.base_offset)
 
     def find_leader(self, deadline: float) -> None:
         """Look up the leader of the partition, after a short pause; errors are ignored."""

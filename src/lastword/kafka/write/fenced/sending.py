@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from lastword.clock import Clock
-from lastword.kafka.write.fenced.answers import Meaning, describe, meaning_of
+from lastword.kafka.write.fenced.error_codes import Meaning, describe, meaning_of
 
 
-class Answer(NamedTuple):
+class LeaderAnswer(NamedTuple):
     """The leader's answer to a batch: 0 and the offset of its first record, or an error code."""
 
     code: int
@@ -30,14 +30,14 @@ class NoAnswerError(Exception):
 class Wire(Protocol):
     """Sends batches to the leader."""
 
-    def produce(self, batch: bytes, deadline: float) -> Answer:
+    def produce(self, batch: bytes, deadline: float) -> LeaderAnswer:
         """Send the batch to the leader. Raises NotSentError or NoAnswerError."""
 
     def find_leader(self, deadline: float) -> None:
         """Look up the leader again, after a short pause."""
 
 
-class Verdict(NamedTuple):
+class SendResult(NamedTuple):
     """The outcome of a batch. A rejection is definite only if no earlier try may have worked."""
 
     meaning: Meaning
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
     offset: int = -1
 
 
-def send_until_settled(wire: Wire, batch: bytes, deadline: float, clock: Clock) -> Verdict:
+def send_until_settled(wire: Wire, batch: bytes, deadline: float, clock: Clock) -> SendResult:
     """Send a batch; NOT_YET or UNSURE only if time ran out."""
     unsure = False
     while True:
@@ -59,11 +59,11 @@ def send_until_settled(wire: Wire, batch: bytes, deadline: float, clock: Clock) 
         else:
             meaning, reason = meaning_of(code), describe(code)
             if meaning is Meaning.WRITTEN and offset >= 0:
-                return Verdict(meaning, reason, offset=offset)
+                return SendResult(meaning, reason, offset=offset)
             if meaning is Meaning.WRITTEN:
                 meaning, reason = Meaning.STRANGE, "acknowledged without an offset"
         unsure = unsure or meaning in (Meaning.UNSURE, Meaning.STRANGE)
         again = meaning in (Meaning.UNSURE, Meaning.NOT_YET)
         if not again or clock.monotonic() >= deadline:
-            return Verdict(meaning, reason, may_be_written=unsure)
+            return SendResult(meaning, reason, may_be_written=unsure)
         wire.find_leader(deadline)

@@ -17,10 +17,16 @@ from lastword.kafka.admin.client_failures import failure
 from lastword.kafka.admin.transactions import holder_of
 from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free
-from lastword.kafka.write.fenced.failures import fenced, not_held, not_written, too_large, unknown
+from lastword.kafka.write.fenced.append_errors import (
+    fenced,
+    not_held,
+    not_written,
+    too_large,
+    unknown,
+)
 from lastword.kafka.write.fenced.fence import Holder
 from lastword.kafka.write.fenced.held_log import TIMEOUT_S, HeldLog, Taken
-from lastword.kafka.write.fenced.transactions import CallError, Transactions
+from lastword.kafka.write.fenced.transactional_producer import CallError, Transactions
 from lastword.records import Write
 
 _FENCED = frozenset(

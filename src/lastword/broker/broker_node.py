@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from lastword.broker import handshake
+from lastword.broker import cluster_probe
 from lastword.broker.info import BROKER, NodeInfo
 from lastword.broker.login import BrokerLogin
 from lastword.broker.metrics_agent import agent_option
@@ -148,7 +148,7 @@ class BrokerNode:
 
     def _sees(self, broker_ids: frozenset[int]) -> bool:
         try:
-            view = handshake.ask(LOOPBACK, self.info.port, _ANSWER_SECONDS, self._login)
+            view = cluster_probe.ask(LOOPBACK, self.info.port, _ANSWER_SECONDS, self._login)
         except OSError:
             return False  # not yet
         return view.broker_ids >= broker_ids

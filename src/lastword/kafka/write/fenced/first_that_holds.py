@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.kafka.connection import Connection
-from lastword.kafka.write.fenced.failures import FenceNotKeptError
+from lastword.kafka.write.fenced.append_errors import FenceNotKeptError
 from lastword.kafka.write.fenced.fence import Fence, FenceNote
 from lastword.kafka.write.fenced.fenced_log import FencedLog
 from lastword.kafka.write.fenced.held_log import TIMEOUT_S

@@ -16,11 +16,11 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import LogSource
 from lastword.kafka.write.transaction_writer import Output, PositionsAt
 from lastword.pipelines.graph.node import StorePlan
-from lastword.pipelines.graph.plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.any_key_store import AnyKeyStore
 from lastword.pipelines.task.partition_run import PartitionRun, Positions
-from lastword.pipelines.task.partition_stores import ScratchState
 from lastword.pipelines.task.task_input import read_inputs
+from lastword.pipelines.task.task_stores import ScratchState
 from lastword.records import TopicPartition
 from lastword.replicas.catch_up import catch_up
 from lastword.replicas.topic.topic_state import read_topic_state

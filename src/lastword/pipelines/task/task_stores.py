@@ -6,7 +6,7 @@ from typing import Protocol
 
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.node import StorePlan
-from lastword.pipelines.graph.plan import TaskPlan
+from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.any_key_store import AnyKeyStore
@@ -43,7 +43,7 @@ class StoresAtHand(Protocol):
         """The store of this plan; the same one each time."""
 
 
-class PartitionStores:
+class TaskStores:
     """The stores of one partition on this machine, from the first use until ``close``.
 
     The creator decides how long they stay open: a task for one batch, a long task for its life.
@@ -68,7 +68,7 @@ class PartitionStores:
         while self._states:
             self._states.popitem()[1].close()
 
-    def __enter__(self) -> PartitionStores:
+    def __enter__(self) -> TaskStores:
         return self
 
     def __exit__(self, *_: object) -> None:
