@@ -48,7 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),
     frozenset({"table"}),
-    frozenset({"lastword", "testing", "service", "patterns"}),
+    frozenset({"lastword", "testing", "service", "client", "patterns"}),
     frozenset({"cli"}),
 )
 
@@ -87,6 +87,7 @@ ENVIRONMENT_READERS: dict[str, str] = {
 
 FOLDER_FILES_MAX = 20
 
+KAFKA_CLIENTS = ("confluent_kafka", "kafka", "rocksdict")
 HEAVY_LIBRARIES = ("pyspark", "deltalake", "pyarrow", "starlette", "granian", "click", "rich")
 
 
@@ -254,10 +255,14 @@ def test_the_environment_is_read_at_the_edge_only() -> None:
     )
 
 
-@pytest.mark.parametrize("module", ["lastword", "lastword.table.table"])
+@pytest.mark.parametrize("module", ["lastword", "lastword.table.table", "lastword.client"])
 def test_importing_lastword_loads_no_heavy_library(module: str) -> None:
-    """Nor does a table: the libraries of snapshots and of the service are optional."""
+    """Nor does a table: the libraries of snapshots and of the service are optional.
+
+    A client needs no Kafka either: the service has it.
+    """
     script = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    loaded = set(json.loads(answer.stdout)) & set(HEAVY_LIBRARIES)
+    unwanted = {*HEAVY_LIBRARIES, *(KAFKA_CLIENTS if module == "lastword.client" else ())}
+    loaded = set(json.loads(answer.stdout)) & unwanted
     assert not loaded, f"`import {module}` loads {sorted(loaded)}: import them where they are used"

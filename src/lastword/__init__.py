@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lastword import errors
+    from lastword.client.connecting import connect, connect_async
     from lastword.errors import LastwordError
     from lastword.kafka.admin import Admin
     from lastword.kafka.connection import Connection
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from lastword.table.entry import Answer, Change, Entry
     from lastword.table.table import Table
     from lastword.table.table_state import TableState
+    from lastword.table.writing.conditions import TOMBSTONE
     from lastword.table.writing.election import election
-    from lastword.table.writing.writes import TOMBSTONE
     from lastword.topics.creation import create_topic
     from lastword.writer.event_log import EventLog
     from lastword.writer.outcome import Outcome
@@ -41,10 +42,12 @@ _HOMES = {
     "Position": "lastword.records",
     "Record": "lastword.records",
     "Store": "lastword.stores.base",
-    "TOMBSTONE": "lastword.table.writing.writes",
+    "TOMBSTONE": "lastword.table.writing.conditions",
     "Table": "lastword.table.table",
     "TableState": "lastword.table.table_state",
     "Version": "lastword.records",
+    "connect": "lastword.client.connecting",
+    "connect_async": "lastword.client.connecting",
     "create_topic": "lastword.topics.creation",
     "election": "lastword.table.writing.election",
 }
@@ -67,6 +70,8 @@ __all__ = [
     "Table",
     "TableState",
     "Version",
+    "connect",
+    "connect_async",
     "create_topic",
     "election",
     "errors",

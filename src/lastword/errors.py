@@ -46,6 +46,7 @@ LastwordError                      .retriable  .hint
   PipelineError                    a pipeline cannot go on
   SnapshotError                    a snapshot cannot be made, or one that is there cannot be read
   ServiceError                     the HTTP service does not start, or something has its port
+  RequestRefusedError              a service refuses what a client asks: no right, no such table
 
                                    * retriable: the same call may succeed later
 """
@@ -329,3 +330,17 @@ class SnapshotError(LastwordError):
 
 class ServiceError(LastwordError):
     """The HTTP service does not start, or something else has its port."""
+
+
+class RequestRefusedError(LastwordError):
+    """A service refuses the request of a client: no right, no such table, too many watchers.
+
+    ``status`` is that of HTTP, and ``name`` the service's own name of the problem.
+    """
+
+    def __init__(
+        self, message: str, *, status: int = 0, name: str = "", hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.name = name

@@ -15,7 +15,7 @@ from lastword.kafka.connection import Connection
 from lastword.records import Position, Record, Version
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from tests.support.tables import Tables, read_raw
 
 WITHIN_S = 60.0

@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from lastword.records import Version
 from lastword.table.table import Table
 from lastword.table.watch import Watch
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from tests.support.tables import Tables
 
 SHORT = st.text("ab", min_size=1, max_size=3)

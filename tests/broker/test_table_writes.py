@@ -13,7 +13,7 @@ from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.table.table import Table
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from lastword.topics.creation import create_topic
 from tests.support.tables import Tables, read_raw
 

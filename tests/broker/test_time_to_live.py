@@ -10,7 +10,7 @@ from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.records import EXPIRES_HEADER
 from lastword.snapshots.catalog.location import Location
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from lastword.testing import wait_until
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.snapshots import keep_history_without_spark, take_without_spark

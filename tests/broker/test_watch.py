@@ -15,7 +15,7 @@ from lastword.records import Position, Version
 from lastword.table.entry import Change
 from lastword.table.table import Table
 from lastword.table.watch import Watch
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from tests.support.tables import Tables, read_raw, write_raw
 
 WITHIN_S = 60.0

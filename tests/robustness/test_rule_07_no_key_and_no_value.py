@@ -6,7 +6,7 @@ import pytest
 
 from lastword.errors import EncodeError, InvalidRecordError
 from lastword.table.table import Table
-from lastword.table.writing.writes import TOMBSTONE
+from lastword.table.writing.conditions import TOMBSTONE
 from lastword.testing import wait_until
 from tests.support.real_topic import RAW, MakeTopic, RealTopic
 from tests.support.tables import Tables

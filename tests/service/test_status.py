@@ -29,6 +29,8 @@ def test_all_tables_are_listed(http: httpx.Client) -> None:
         "state": "RUNNING",
         "ready": True,
         "windowed": False,
+        "key": "string",
+        "value": "json",
     }
     assert tables["visits"]["windowed"] is True
 

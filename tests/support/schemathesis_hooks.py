@@ -53,6 +53,9 @@ def before_call(_context: Any, case: Any, _arguments: Any) -> None:
             for name in _KEYS:
                 if isinstance(place.get(name), str):
                     place[name] = to_base64url(place[name].encode("utf-8", "replace"))
+        keys = case.body.get("keys") if isinstance(case.body, dict) else None
+        if isinstance(keys, list) and all(isinstance(key, str) for key in keys):
+            case.body["keys"] = [to_base64url(key.encode("utf-8", "replace")) for key in keys]
 
 
 def _drop_conditions(case: Any) -> None:

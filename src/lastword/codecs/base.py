@@ -128,6 +128,24 @@ def prefix_bounds(raw_prefix: bytes) -> tuple[bytes, bytes | None]:
     return raw_prefix, kept[:-1] + bytes([kept[-1] + 1])
 
 
+def key_bounds(
+    codec: KeyCodec[Any], start: Any, end: Any, prefix: Any
+) -> tuple[bytes | None, bytes | None]:
+    """The raw keys between which a scan walks: a range, or what begins with a prefix."""
+    if prefix is not None and (start is not None or end is not None):
+        raise ConfigError("prefix= excludes a start and an end", hint="give one or the other")
+    if prefix is not None:
+        return prefix_bounds(codec.prefix(prefix))
+    first = None if start is None else codec.encode(start)
+    last = None if end is None else codec.encode(end)
+    if first is not None and last is not None and first > last:
+        raise ConfigError(
+            f"the range from {start!r} to {end!r} runs backwards in the order of its keys",
+            hint="keys are ordered by their bytes; reverse=True walks a range from its end",
+        )
+    return first, last
+
+
 def no_prefix(name: str, value: object) -> ConfigError:
     """The error for a prefix on keys whose first bytes mean nothing to a user."""
     return ConfigError(

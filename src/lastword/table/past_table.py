@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+from lastword.codecs.base import key_bounds
 from lastword.errors import ConfigError
 from lastword.keyspace import Keyspace
 from lastword.records import Position
@@ -14,7 +15,7 @@ from lastword.snapshots.travel.time_travel import Past
 from lastword.stores.memory import MemoryStore
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry, RawEntry, raw_entry
-from lastword.table.scan import Scan, Shape, key_bounds
+from lastword.table.scan import Scan, Shape
 
 T = TypeVar("T")
 

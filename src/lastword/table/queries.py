@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from lastword.codecs.base import key_bounds
 from lastword.errors import ConfigError
 from lastword.records import Position
 from lastword.snapshots.travel.moments import Moment
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Change, Entry
 from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
-from lastword.table.scan import Scan, key_bounds
+from lastword.table.scan import Scan
 from lastword.table.version_reads import VersionReads
 
 

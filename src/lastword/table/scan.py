@@ -6,10 +6,9 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from lastword.codecs.base import KeyCodec, prefix_bounds
-from lastword.errors import ConfigError, LastwordError, StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import Freshness
 from lastword.rows import is_due
@@ -101,21 +100,3 @@ class Scan(Generic[T]):
                 yield key, row, partition
         except StoreError as error:
             raise self._explain(partition, error) from error
-
-
-def key_bounds(
-    codec: KeyCodec[Any], start: Any, end: Any, prefix: Any
-) -> tuple[bytes | None, bytes | None]:
-    """The raw keys between which a scan walks: a range, or what begins with a prefix."""
-    if prefix is not None and (start is not None or end is not None):
-        raise ConfigError("prefix= excludes a start and an end", hint="give one or the other")
-    if prefix is not None:
-        return prefix_bounds(codec.prefix(prefix))
-    first = None if start is None else codec.encode(start)
-    last = None if end is None else codec.encode(end)
-    if first is not None and last is not None and first > last:
-        raise ConfigError(
-            f"the range from {start!r} to {end!r} runs backwards in the order of its keys",
-            hint="keys are ordered by their bytes; reverse=True walks a range from its end",
-        )
-    return first, last

@@ -41,8 +41,9 @@ from lastword.table.table_config import (
 )
 from lastword.table.table_state import StateListener, TableState
 from lastword.table.watch import Watch
+from lastword.table.writing.conditions import Consistency, check_consistency
 from lastword.table.writing.locks import Locks
-from lastword.table.writing.safe_writes import Consistency, SafeWrites, check_consistency
+from lastword.table.writing.safe_writes import SafeWrites
 from lastword.table.writing.table_writes import TableWrites
 from lastword.table.writing.writes import Writes
 from lastword.writer.write_mode import WriteMode

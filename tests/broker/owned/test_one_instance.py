@@ -11,8 +11,8 @@ from lastword.errors import ConfigError, ConflictError, InvalidRecordError
 from lastword.records import ABSENT, Position, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
+from lastword.table.writing.conditions import TOMBSTONE
 from lastword.table.writing.loop_answers import LoopAnswers
-from lastword.table.writing.writes import TOMBSTONE
 from lastword.testing import wait_until
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import Applied

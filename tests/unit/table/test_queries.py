@@ -14,7 +14,8 @@ from lastword.replicas.versions.versions import VersionLimit
 from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.queries import Queries
 from lastword.table.watch import Watch
-from lastword.table.writing.writes import TOMBSTONE, Writes
+from lastword.table.writing.conditions import TOMBSTONE
+from lastword.table.writing.writes import Writes
 from lastword.testing.fake_clock import FakeClock
 from tests.support.offline_table import TOPIC, OfflineTable
 

@@ -14,7 +14,7 @@ from lastword.service.api import (
     shapes,
     shapes_status,
 )
-from lastword.service.api.interface_owned import NAMED_OPERATIONS
+from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
 from lastword.service.http.auth import Access
 from lastword.service.watch import routes_watch
@@ -27,7 +27,13 @@ _WINDOW = "/tables/{table}/windows/{key}/{window}"
 _VALUE = Content(
     "the value, as JSON",
     Raw,
-    headers=("ETag", "Lastword-Timestamp", "Lastword-Contact-Age", "Lastword-TTL"),
+    headers=(
+        "ETag",
+        "Lastword-Timestamp",
+        "Lastword-Contact-Age",
+        "Lastword-TTL",
+        "Lastword-Expires-At",
+    ),
 )
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
 _VALUE_BODY = Content(
@@ -113,6 +119,19 @@ _MANY_KEYS = (
         body=Content("the writes", shapes.WriteBatch),
         answer=Content("what became of each", shapes.BatchAnswer),
         problems=_WRITE_PROBLEMS,
+    ),
+    Operation(
+        id="lookup_keys",
+        method="POST",
+        path="/tables/{table}/lookup",
+        serves="every table",
+        summary="The values of many keys, as of one moment",
+        access=Access.READ,
+        handler=routes_pages.lookup_keys,
+        query=shapes.LookupQuery,
+        body=Content("the keys", shapes.Lookup),
+        answer=Content("those that exist", shapes.FoundItems),
+        problems=(*_READ_PROBLEMS, 408, 413, 415),
     ),
     Operation(
         id="count_keys",
@@ -229,8 +248,8 @@ _ABOUT_TABLES = (
         summary="The records of one key that are still in the log, tombstones included",
         access=Access.READ,
         handler=routes_tables.get_history,
-        query=shapes.HistoryQuery,
-        answer=Content("the records, oldest first", shapes.LoggedHistory),
+        query=shapes_status.HistoryQuery,
+        answer=Content("the records, oldest first", shapes_status.LoggedHistory),
         problems=(404, 503),
     ),
     Operation(
@@ -325,7 +344,7 @@ _ABOUT_THE_SERVICE = (
 )
 
 OPERATIONS: tuple[Operation, ...] = (
-    *NAMED_OPERATIONS,
+    *OWNED_OPERATIONS,
     *_ONE_KEY,
     *_MANY_KEYS,
     *_WINDOWED,

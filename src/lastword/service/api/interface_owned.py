@@ -31,7 +31,22 @@ def _named(name: str, summary: str, handler: OperationHandler, argument: Content
     )
 
 
-NAMED_OPERATIONS = (
+_TRANSACT = Operation(
+    id="transact",
+    method="POST",
+    path="/tables/{table}/transact",
+    serves="plain tables",
+    summary="Write several keys of one partition, all or none",
+    access=Access.WRITE,
+    handler=routes_owned.transact,
+    query=shapes.WriteQuery,
+    body=Content("the writes and conditions", shapes.Transaction),
+    answer=Content("written, all of them", shapes.TransactionAnswer),
+    problems=(*_PROBLEMS, 412, 428),
+)
+
+OWNED_OPERATIONS = (
+    _TRANSACT,
     _named(
         "increment",
         "Add a number to the value; a key that is not there counts as 0",

@@ -20,6 +20,7 @@ _JSON_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", JSON), *_ALWAYS)
 _OCTETS_HEADERS: tuple[HttpHeader, ...] = ((b"content-type", OCTETS), *_ALWAYS)
 _STALE: HttpHeader = (b"lastword-stale", b"true")
 _TTL = b"lastword-ttl"
+_EXPIRES_AT = b"lastword-expires-at"
 _CONTACT_AGE = b"lastword-contact-age"
 
 
@@ -45,6 +46,8 @@ def entry_answer(
         (b"etag", etag),
         (b"lastword-timestamp", b"%d" % entry.timestamp_ms),
     )
+    if entry.expires_at_ms is not None:
+        answered = (*answered, (_EXPIRES_AT, b"%d" % entry.expires_at_ms))
     if found is not None:
         if entry.expires_at_ms is not None:
             left_ms = max(0, entry.expires_at_ms - served.raw.clock.now_ms())

@@ -34,6 +34,10 @@ _HEADERS: dict[str, Document] = {
         "description": "how much longer the value lives, if it expires",
         "schema": {"type": "string", "pattern": "^[0-9]+ms$"},
     },
+    "Lastword-Expires-At": {
+        "description": "when the value expires, in milliseconds since 1970, if it does",
+        "schema": {"type": "string", "pattern": "^[0-9]+$"},
+    },
     "Lastword-Timestamp": {
         "description": "the record's time, in milliseconds since 1970",
         "schema": {"type": "string", "pattern": "^-?[0-9]+$"},

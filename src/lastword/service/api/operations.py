@@ -133,6 +133,19 @@ def parse_position(text: str) -> Position:
         ) from error
 
 
+def read_document(body: bytes, kind: type[Q], name: str) -> Q:
+    """The body as ``kind``; a body that does not fit is refused under that name."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(
+            400,
+            name,
+            f"the body is not valid: {error}",
+            hint=f"see {kind.__name__} in /openapi.json",
+        ) from error
+
+
 def parse_query(query_string: bytes, kind: type[Q]) -> Q:
     """The parameters as ``kind``: unknown, repeated and malformed ones are refused."""
     try:

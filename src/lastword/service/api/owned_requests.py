@@ -80,13 +80,13 @@ async def written_entry(
         case Current(row=row):
             return None, None if row is None else raw_entry(partition, key, row)
         case Conflicted(key=other, row=row):
-            raise _conflict(partition, other, row)
+            raise _conflict(served, partition, other, row)
     raise RuntimeError(f"a write cannot be answered with {answer!r}")
 
 
-def _conflict(partition: int, key: bytes, row: bytes | None) -> ConflictError:
+def _conflict(served: ServedTable, partition: int, key: bytes, row: bytes | None) -> ConflictError:
     error = conflict_error(row, partition)
     if row is not None:
-        error.current = raw_entry(partition, key, row)
+        error.current = served.shown_current(raw_entry(partition, key, row))
         error.version = Version(partition, offset_of(row))
     return error

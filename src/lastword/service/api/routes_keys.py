@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
-import msgspec
 from msgspec import UNSET
 
 from lastword.errors import (
+    ConflictError,
     DecodeError,
     EncodeError,
     LastwordError,
@@ -19,7 +19,7 @@ from lastword.expiry import ttl_ms_of
 from lastword.records import Version, Write
 from lastword.service.api.conditions import condition_in, condition_of
 from lastword.service.api.key_reads import entry_answer, read_key
-from lastword.service.api.operations import RequestCall
+from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.position_wait import wait_for_versions
 from lastword.service.api.routes_owned import get_from_owner, write_by_owner
 from lastword.service.api.served import ServedTable
@@ -41,8 +41,6 @@ from lastword.snapshots.travel.moments import parse_moment
 from lastword.table.entry import RawEntry
 from lastword.table.past_table import PastTable
 from lastword.writer.outcome import Outcome, write_each
-
-_read_batch = msgspec.json.Decoder(WriteBatch).decode
 
 
 async def get_key(call: RequestCall) -> HttpAnswer:
@@ -77,19 +75,11 @@ async def put_batch(call: RequestCall) -> HttpAnswer:
     query: WriteQuery = call.query
     if call.media_type() == OCTETS:
         raise RefusedError(415, "UnsupportedMediaType", "a batch is sent as application/json")
-    try:
-        batch = _read_batch(await call.body())
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(
-            400,
-            "BadBatch",
-            f"the batch is not valid: {error}",
-            hint="see WriteBatch in /openapi.json",
-        ) from error
+    batch = read_document(await call.body(), WriteBatch, "BadBatch")
     served = call.served
     prepared = [(record.key, _prepared(served, record, query)) for record in batch.records]
     written = await call.context.writes.run(write_each, served.raw.put_many, prepared)
-    outcomes = [_batch_outcome(outcome) for outcome in written]
+    outcomes = [_batch_outcome(outcome, served) for outcome in written]
     return document(BatchAnswer(outcomes, sum(each.status != "ok" for each in outcomes)))
 
 
@@ -212,7 +202,9 @@ def _prepared(
         return error
 
 
-def _batch_outcome(outcome: Outcome) -> BatchOutcome:
+def _batch_outcome(outcome: Outcome, served: ServedTable) -> BatchOutcome:
+    if isinstance(error := outcome.error, ConflictError):
+        error.current = served.shown_current(error.current)
     return BatchOutcome(
         key=outcome.key,
         status=outcome.status,

@@ -6,17 +6,27 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
-from lastword.records import Absent, Version
+from lastword.records import ABSENT, Absent, Version
+from lastword.service.api.conditions import condition_in
 from lastword.service.api.key_reads import entry_answer
-from lastword.service.api.operations import RequestCall
+from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.owned_requests import owners_of, written_entry
-from lastword.service.api.shapes import OperationAnswer, WriteAnswer, WriteQuery
+from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes import (
+    DeleteRecord,
+    OperationAnswer,
+    PutRecord,
+    Transaction,
+    TransactionAnswer,
+    WriteAnswer,
+    WriteQuery,
+)
 from lastword.service.http.answers import HttpAnswer, document
 from lastword.service.http.problems import RefusedError
 from lastword.table.entry import RawEntry, raw_entry
-from lastword.writer.owned.requests import Current, Read
+from lastword.writer.owned.requests import Applied, Current, Read
 
 _read_json = msgspec.json.Decoder().decode
 _ONE = b"1"
@@ -84,10 +94,56 @@ async def _operate(call: RequestCall, operation: str, argument: Any) -> HttpAnsw
     return _operated(call, entry)
 
 
+async def transact(call: RequestCall) -> HttpAnswer:
+    """Write several keys, all or none."""
+    context, served = call.context, call.served
+    query: WriteQuery = call.query
+    asked = read_document(await call.body(), Transaction, "BadTransaction")
+    owned = owners_of(served)
+    required = served.conditions_required
+    writes: dict[bytes, bytes | None] = {}
+    expected: dict[bytes, Version | Absent] = {}
+    for record in asked.records:
+        key = served.raw_key(record.key.encode(), query.encoding)
+        writes[key] = _value_to_write(served, key, record)
+        condition = condition_in(record.if_version, required=required)
+        if condition is not None:
+            expected[key] = condition
+    for check in asked.checks:
+        key = served.raw_key(check.key.encode(), query.encoding)
+        condition = condition_in(check.if_version, required=True)
+        expected[key] = ABSENT if condition is None else condition
+    if len(writes) != len(asked.records):
+        raise RefusedError(400, "BadTransaction", "a key is written twice", hint="name it once")
+    answer = await context.owned_requests.ask(owned, owned.transaction(writes, expected))
+    await written_entry(served, next(iter(writes)), answer, context.limits)
+    if not isinstance(answer, Applied):
+        raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
+    return document(TransactionAnswer([str(version) for version in answer.versions]))
+
+
+def _value_to_write(
+    served: ServedTable, key: bytes, record: PutRecord | DeleteRecord
+) -> bytes | None:
+    if isinstance(record, DeleteRecord):
+        return None
+    if record.ttl is not UNSET:
+        raise RefusedError(
+            400,
+            "BadTransaction",
+            "a record of a transaction has no time to live of its own",
+            hint="leave ttl out; the table's own applies",
+        )
+    served.require_readable(key)
+    return served.values.from_json(bytes(record.value))
+
+
 def _operated(call: RequestCall, entry: RawEntry) -> HttpAnswer:
     version = str(entry.version)
     value = Raw(call.served.values.to_json(entry.value))
-    return document(OperationAnswer(version, value), (b"etag", f'"{version}"'.encode()))
+    expires_at = UNSET if entry.expires_at_ms is None else entry.expires_at_ms
+    answer = OperationAnswer(version, value, entry.timestamp_ms, expires_at)
+    return document(answer, (b"etag", f'"{version}"'.encode()))
 
 
 def _argument(body: bytes) -> Any:

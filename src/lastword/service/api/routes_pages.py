@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from urllib.parse import unquote_to_bytes
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from lastword.service.api.key_reads import read_key
 from lastword.service.api.keys import Encoding, from_base64url, to_base64url
-from lastword.service.api.operations import RequestCall
+from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.routes_keys import (
     past_state,
     settle,
@@ -19,7 +19,16 @@ from lastword.service.api.routes_keys import (
     write,
 )
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import Item, Page, PageQuery, ReadQuery, WindowsQuery
+from lastword.service.api.shapes import (
+    FoundItems,
+    Item,
+    Lookup,
+    LookupQuery,
+    Page,
+    PageQuery,
+    ReadQuery,
+    WindowsQuery,
+)
 from lastword.service.http.answers import HttpAnswer, document
 from lastword.table.entry import RawEntry
 from lastword.table.past_table import PastTable
@@ -38,6 +47,18 @@ async def get_page(call: RequestCall) -> HttpAnswer:
     page_bytes = call.context.limits.page_bytes
     page = await call.context.reads.run(_keys, call.served, past, query, page_bytes)
     return document(page)
+
+
+async def lookup_keys(call: RequestCall) -> HttpAnswer:
+    """The values of many keys."""
+    query: LookupQuery = call.query
+    wanted = read_document(await call.body(), Lookup, "BadLookup")
+    await settle(call, query)
+    served = call.served
+    raws = [served.raw_key(key.encode(), query.encoding) for key in wanted.keys]
+    page_bytes = call.context.limits.page_bytes
+    found = await call.context.reads.run(_found, served, raws, query, page_bytes)
+    return document(found)
 
 
 async def get_windows(call: RequestCall) -> HttpAnswer:
@@ -89,6 +110,27 @@ def _keys(served: ServedTable, past: PastTable | None, query: PageQuery, page_by
         scan = served.raw.scan(low, high, reverse=reverse, allow_stale=query.stale == "true")
     with scan:
         return _page(served, scan, islice(scan, query.limit), query.encoding, page_bytes)
+
+
+def _found(
+    served: ServedTable, raws: Sequence[bytes], query: LookupQuery, page_bytes: int
+) -> FoundItems:
+    """As many of the keys as fit into one answer, and how many were left out."""
+    answer = served.raw.get_many(raws, allow_stale=query.stale == "true")
+    entries = {entry.key: entry for entry in answer.value}
+    items: list[Item] = []
+    size = done = 0
+    for raw in raws:
+        if size >= page_bytes:
+            break
+        done += 1
+        entry = entries.pop(raw, None)
+        item = None if entry is None else served.item(entry, query.encoding)
+        if entry is not None and item is not None:
+            items.append(item)
+            size += len(entry.value) + len(raw)
+    age_s = round(answer.contact_age_s, 3)
+    return FoundItems(items, len(raws) - done, str(answer.position), answer.stale, age_s)
 
 
 def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: int) -> Page:

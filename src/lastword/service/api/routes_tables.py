@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from lastword.service.api.operations import RequestCall
-from lastword.service.api.shapes import HistoryQuery, LoggedHistory
-from lastword.service.api.shapes_status import SeriesQuery, Tables
+from lastword.service.api.shapes_status import HistoryQuery, LoggedHistory, SeriesQuery, Tables
 from lastword.service.http.answers import HttpAnswer, document
 from lastword.service.http.auth import Access
 from lastword.service.http.leaving import Stopping

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 from msgspec import UNSET, Raw
 
 from lastword.codecs.base import prefix_bounds
@@ -177,6 +178,11 @@ class ServedTable:
             self.decoder.handle_bad(DecodeError(shown[2]), version.partition, version.offset)
             return None, None, None
         return shown
+
+    def shown_current(self, entry: RawEntry | None) -> Raw | None:
+        """The current record of a key whose condition does not hold, as the problem shows it."""
+        item = None if entry is None else self.item(entry, "base64url")
+        return None if item is None else Raw(msgspec.json.encode(item))
 
     def item(self, entry: RawEntry, encoding: Encoding = "text") -> Item | None:
         """The entry as an item of a page; None when it is bad and the policy says to skip it."""

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from lastword.service.api.keys import Encoding
 from lastword.service.http.limits import (
     BATCH_RECORDS_MAX,
-    HISTORY_RECORDS_MAX,
+    LOOKUP_KEYS_MAX,
     PAGE_ITEMS_DEFAULT,
     PAGE_ITEMS_MAX,
 )
@@ -59,6 +59,7 @@ IfVersion = Annotated[
         examples=["2:17"],
     ),
 ]
+ExpiresAt = Annotated[int, Meta(description="when it expires, in milliseconds since 1970")]
 VersionText = Annotated[str, Meta(description="PARTITION:OFFSET of the record")]
 
 
@@ -106,6 +107,12 @@ class KeyQuery(ReadQuery):
         Literal["local", "linearizable"],
         Meta(description="whether this instance answers, or the owner of the key's partition"),
     ] = "local"
+
+
+class LookupQuery(ReadQuery):
+    """How to read many keys."""
+
+    encoding: KeyEncoding = "text"
 
 
 class WriteQuery(Struct, forbid_unknown_fields=True):
@@ -185,16 +192,6 @@ class WatchQuery(Struct, forbid_unknown_fields=True):
     ) = UNSET
 
 
-class HistoryQuery(Struct, forbid_unknown_fields=True):
-    """Whose history."""
-
-    key: Annotated[str, Meta(min_length=1)]
-    encoding: KeyEncoding = "text"
-    limit: Annotated[int, Meta(ge=1, le=HISTORY_RECORDS_MAX, description="the newest so many")] = (
-        100
-    )
-
-
 class Window(Struct):
     """The time of a window or a session."""
 
@@ -209,9 +206,7 @@ class Item(Struct, omit_defaults=True):
     value: Raw
     version: VersionText
     timestamp: int
-    expires_at: (
-        Annotated[int, Meta(description="when it expires, in milliseconds since 1970")] | UnsetType
-    ) = UNSET
+    expires_at: ExpiresAt | UnsetType = UNSET
     raw_key: Annotated[str, Meta(description="base64url")] | UnsetType = UNSET
     window: Window | UnsetType = UNSET
     raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
@@ -224,6 +219,27 @@ class Page(Struct):
     items: list[Item]
     next: Annotated[str | None, Meta(description="the cursor of the next page, if there is one")]
     position: Annotated[str, Meta(description="what the page reflects; `since` of a watch")]
+    stale: bool
+    contact_age_seconds: ContactAge
+
+
+class Lookup(Struct, forbid_unknown_fields=True):
+    """Keys to read together."""
+
+    keys: Annotated[
+        list[Annotated[str, Meta(min_length=1)]],
+        Meta(min_length=1, max_length=LOOKUP_KEYS_MAX),
+    ]
+
+
+class FoundItems(Struct):
+    """The records of those keys that exist, as of one moment."""
+
+    items: list[Item]
+    remaining: Annotated[
+        int, Meta(description="how many of the last keys were left out, for the values are large")
+    ]
+    position: str
     stale: bool
     contact_age_seconds: ContactAge
 
@@ -243,11 +259,13 @@ class WriteAnswer(Struct):
     version: VersionText
 
 
-class OperationAnswer(Struct):
+class OperationAnswer(Struct, omit_defaults=True):
     """What an operation made of a key, acknowledged by the cluster and readable here."""
 
     version: VersionText
     value: Raw
+    timestamp: int
+    expires_at: ExpiresAt | UnsetType = UNSET
 
 
 class PutRecord(Struct, tag_field="op", tag="put", forbid_unknown_fields=True):
@@ -274,6 +292,28 @@ class WriteBatch(Struct, forbid_unknown_fields=True):
     ]
 
 
+class KeyCheck(Struct, forbid_unknown_fields=True):
+    """A condition on a key that is not written."""
+
+    key: Annotated[str, Meta(min_length=1)]
+    if_version: IfVersion
+
+
+class Transaction(Struct, forbid_unknown_fields=True):
+    """Writes to keys of one partition: all of them happen, or none."""
+
+    records: Annotated[
+        list[PutRecord | DeleteRecord], Meta(min_length=1, max_length=BATCH_RECORDS_MAX)
+    ]
+    checks: Annotated[list[KeyCheck], Meta(max_length=BATCH_RECORDS_MAX)] = []
+
+
+class TransactionAnswer(Struct):
+    """Every record is acknowledged by the cluster and readable here."""
+
+    versions: Annotated[list[VersionText], Meta(description="one per record, in order")]
+
+
 _CASES = (Acknowledged, Unread, Failed, Indeterminate, Conflict, NotOwner)
 _STATUSES = [case.status for case in _CASES]
 
@@ -297,27 +337,6 @@ class BatchAnswer(Struct):
 
     outcomes: list[BatchOutcome]
     failed: Annotated[int, Meta(description="how many are not `ok`")]
-
-
-class LoggedRecord(Struct, omit_defaults=True):
-    """A record that is still in the log."""
-
-    version: VersionText
-    timestamp: int
-    tombstone: bool
-    value: Raw
-    raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-
-
-class LoggedHistory(Struct):
-    """Records of one key in the log, oldest first; the last one is the current one."""
-
-    records: list[LoggedRecord]
-    complete: Annotated[bool, Meta(description="false when time ran out before the end")]
-    partition: int
-    searched_from: int
-    searched_to: int
 
 
 class WatchStart(Struct):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from lastword.service.api.shapes import KeyEncoding, VersionText
+from lastword.service.http.limits import HISTORY_RECORDS_MAX
 from lastword.service.http.problems import Problem
 
 Rights = Literal["read", "write", "admin"]
@@ -64,14 +66,14 @@ class TableSummary(Struct):
     state: str
     ready: bool
     windowed: bool
+    key: Annotated[str, Meta(description="the codec of keys")]
+    value: Annotated[str, Meta(description="the codec of values")]
     access: Annotated[Rights, Meta(description="what the caller may do with it")]
 
 
 class TableStatus(TableSummary):
     """Everything about a table at one moment."""
 
-    key: Annotated[str, Meta(description="the codec of keys")]
-    value: Annotated[str, Meta(description="the codec of values")]
     on_bad: str
     stale: bool
     contact_age_seconds: Annotated[float, Meta(description="that of the oldest partition")]
@@ -229,3 +231,34 @@ class Series(Struct):
     interval_seconds: float
     times: Annotated[list[int], Meta(description="milliseconds since 1970")]
     series: dict[str, list[float | None]]
+
+
+class HistoryQuery(Struct, forbid_unknown_fields=True):
+    """Whose history."""
+
+    key: Annotated[str, Meta(min_length=1)]
+    encoding: KeyEncoding = "text"
+    limit: Annotated[int, Meta(ge=1, le=HISTORY_RECORDS_MAX, description="the newest so many")] = (
+        100
+    )
+
+
+class LoggedRecord(Struct, omit_defaults=True):
+    """A record that is still in the log."""
+
+    version: VersionText
+    timestamp: int
+    tombstone: bool
+    value: Raw
+    raw_value: Annotated[str, Meta(description="base64")] | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class LoggedHistory(Struct):
+    """Records of one key in the log, oldest first; the last one is the current one."""
+
+    records: list[LoggedRecord]
+    complete: Annotated[bool, Meta(description="false when time ran out before the end")]
+    partition: int
+    searched_from: int
+    searched_to: int

@@ -67,6 +67,13 @@ class Problem(msgspec.Struct, omit_defaults=True):
     retriable: Annotated[
         bool, Meta(description="whether the same request may succeed a moment later")
     ] = False
+    current: (
+        Annotated[
+            msgspec.Raw,
+            Meta(description="the key's current record, an item, if a condition does not hold"),
+        ]
+        | msgspec.UnsetType
+    ) = msgspec.UNSET
 
 
 def status_of(error: LastwordError) -> int:
@@ -79,6 +86,7 @@ def status_of(error: LastwordError) -> int:
 def problem_of(error: LastwordError) -> Problem:
     """The answer to a request that ended with ``error``."""
     status = status_of(error)
+    current = error.current if isinstance(error, errors.ConflictError) else None
     return Problem(
         title=HTTPStatus(status).phrase,
         status=status,
@@ -86,4 +94,5 @@ def problem_of(error: LastwordError) -> Problem:
         message=str(error),
         hint=_HINTS.get(type(error), error.hint),
         retriable=error.retriable,
+        current=current if isinstance(current, msgspec.Raw) else msgspec.UNSET,
     )

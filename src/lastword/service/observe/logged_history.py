@@ -9,7 +9,8 @@ from msgspec import UNSET, Raw
 from lastword.clock import Clock
 from lastword.records import Record, Version
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import JSON_NULL, LoggedHistory, LoggedRecord
+from lastword.service.api.shapes import JSON_NULL
+from lastword.service.api.shapes_status import LoggedHistory, LoggedRecord
 from lastword.service.http.leaving import Stopping
 
 _CONNECT_S = 5.0

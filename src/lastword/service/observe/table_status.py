@@ -40,6 +40,8 @@ def summary(served: ServedTable, access: Access) -> TableSummary:
         state=served.table.state.value,
         ready=is_ready(served),
         windowed=served.windows is not None,
+        key=served.decoder.key.name,
+        value=served.decoder.value.name,
         access=_RIGHTS[access],
     )
 
@@ -74,8 +76,8 @@ def table_status(
         ready=short.ready,
         windowed=short.windowed,
         access=short.access,
-        key=served.decoder.key.name,
-        value=served.decoder.value.name,
+        key=short.key,
+        value=short.value,
         on_bad=served.decoder.policy,
         stale=any(each.stale for each in partitions),
         contact_age_seconds=max(each.contact_age_seconds for each in partitions),

@@ -1,7 +1,7 @@
-"""Writes that depend on the current row, in bytes: conditions, operations, functions, leases.
+"""Writes that depend on what is there, in bytes: conditions, operations, functions, leases.
 
-The owner of a key's partition decides them. As with every write of a table, the result is readable
-in this process when the call returns.
+The owner of a key's partition decides them. What is written is readable here when a call returns,
+as with every write of a table.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, WaitFor, unread, unread_here
 
 RawFunction = Callable[[bytes | None], bytes | None]
-"""A key's raw value, None if absent -> its next value, None to delete the key."""
+"""A key's raw value, None if it is absent -> its next one, None to delete it."""
 
 UPDATE_TRIES = 100
 UPDATE_TIMEOUT_S = 30.0
@@ -51,10 +51,10 @@ _LONGEST_PAUSE_S = 0.2
 
 
 def required_owners(owned: OwnedWrites | None, topic: str) -> OwnedWrites:
-    """The table's owned writes; raises ConfigError if it has none."""
+    """The writes that owners decide; raises ConfigError where there are none."""
     if owned is None:
         raise ConfigError(
-            f"the table of {topic} is open for direct writes only",
+            f"the table of {topic} is written without owners",
             hint="open it with writes='owned', or with writes='conditional'",
         )
     return owned
@@ -63,9 +63,9 @@ def required_owners(owned: OwnedWrites | None, topic: str) -> OwnedWrites:
 class OwnedWrites:
     """The conditional writes of one table. Safe to use from any thread.
 
-    ``submit`` is for callers that cannot wait: one call delivers the answers of a batch. ``ttl_ms``
-    is the table's default time to live. ``decides_all`` says whether plain writes of the table go
-    through the owners, too.
+    ``submit`` is for callers that cannot wait: the answers of a batch come in one call. ``ttl_ms``
+    is the time to live that the table gives to what is written without one. ``decides_all`` says
+    whether plain writes of the table take this way, too.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class OwnedWrites:
 
     @property
     def owned_partitions(self) -> set[int]:
-        """The partitions that this process owns and has taken over."""
+        """The partitions that this process owns, and has taken over, at the moment."""
         return {p for p, owner in self._path.owners.items() if owner.serving}
 
     @property
@@ -100,46 +100,54 @@ class OwnedWrites:
         return sum(owner.waiting for owner in self._path.owners.values())
 
     def ask_all(self, requests: Sequence[AnyRequest], timeout_s: float) -> list[Result]:
-        """Send all requests; returns an answer or an error for each, within the timeout."""
+        """An answer or an error for each request, within that time."""
         return self._path.ask(requests, timeout_s)
 
     def submit(self, request: AnyRequest, sink: Sink, number: int, timeout_s: float) -> Ticket:
-        """Send a request without waiting; the sink gets the answer under ``number``.
+        """Have a request decided without waiting; the sink gets the answer under ``number``.
 
-        An answer that is later than ``timeout_s`` plus a short grace may never come;
-        ``given_up(ticket)`` then says what is known. ``LoopAnswers`` does this for coroutines.
+        An answer that has not come a moment after ``timeout_s`` may never come; what is known then
+        says ``given_up(ticket)``. ``LoopAnswers`` does all of this for coroutines.
         """
         return self._path.submit(request, sink, number, timeout_s)
 
     def request(self, key: bytes, operation: str, argument: Any) -> Operate:
-        """The request for a named operation, to pass to ``submit``."""
+        """The request that applies a named operation, for ``submit``."""
         packed = self._operations.argument(operation, argument)
         return Operate(key=key, operation=operation, argument=packed, ttl_ms=self._ttl_ms)
 
     def put_request(
         self, key: bytes, value: bytes | None, ttl_ms: int | None, expected: Expected
     ) -> Put:
-        """The request for a put, or for a delete if the value is None, to pass to ``submit``."""
+        """The request that writes a value, or a tombstone for None, for ``submit``."""
         given_ms = ttl_ms if ttl_ms is not None or value is None else self._ttl_ms
         return Put(key=key, value=value, expected=expected, ttl_ms=given_ms)
 
+    def transaction(
+        self, writes: Mapping[bytes, bytes | None], expected: Mapping[bytes, Version | Absent]
+    ) -> Transact:
+        """The request that writes several keys, all or none, for ``submit``."""
+        return Transact(
+            writes=tuple(writes.items()), expected=tuple(expected.items()), ttl_ms=self._ttl_ms
+        )
+
     def get(self, key: bytes) -> RawEntry | None:
-        """The key's entry from the owner of its partition, with every acknowledged write."""
+        """The key's entry as the owner of its partition knows it: no write is missing."""
         return self._entry(key, self._path.read(key))
 
     def operate(self, key: bytes, operation: str, argument: Any) -> RawEntry:
-        """Apply a named operation and return the resulting entry."""
+        """Apply a named operation; the entry that it leads to."""
         answer = self.ask(self.request(key, operation, argument))
         entry = self._entry(key, self._written(answer))
         if entry is None:
-            raise RuntimeError(f"{operation} returned no row")
+            raise RuntimeError(f"{operation} deletes no key")
         return entry
 
     def update(self, key: bytes, function: RawFunction) -> RawEntry | None:
-        """Replace the value by the result of ``function``; returns the entry, None if deleted.
+        """Replace the key's value by what ``function`` makes of it; the entry, None if deleted.
 
-        If this process owns the partition, the function runs once, on the owner's thread. Otherwise
-        it runs on the local value, and again on the current one after each conflict.
+        Where the partition is owned here, the function runs in the owner's queue, once. Else it is
+        tried on the value known here, and again on the current one after each conflict.
         """
         deadline = self._clock.monotonic() + UPDATE_TIMEOUT_S
         row: bytes | None = None
@@ -163,14 +171,11 @@ class OwnedWrites:
     def transact(
         self, writes: Mapping[bytes, bytes | None], expected: Mapping[bytes, Version | Absent]
     ) -> dict[bytes, Version]:
-        """Write all keys atomically if every key has its expected version; returns new versions."""
-        request = Transact(
-            writes=tuple(writes.items()), expected=tuple(expected.items()), ttl_ms=self._ttl_ms
-        )
-        answer = self.ask(request)
+        """Write all keys or none, if every key has its expected version; their new versions."""
+        answer = self.ask(self.transaction(writes, expected))
         self._written(answer)
         if not isinstance(answer, Applied):
-            raise RuntimeError(f"unexpected answer to a transaction: {answer!r}")
+            raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
         return dict(zip(writes, answer.versions, strict=True))
 
     def _try(self, key: bytes, row: bytes | None, function: RawFunction) -> Result:
@@ -186,14 +191,14 @@ class OwnedWrites:
         return answer
 
     def ask(self, request: AnyRequest) -> Result:
-        """The answer to a request; raises its error, except for a conflict."""
+        """The answer to a request; raises its error, but for a conflict, which is an answer."""
         (answer,) = self._path.ask([request])
         if isinstance(answer, LastwordError):
             raise answer
         return answer
 
     def _written(self, answer: Result) -> bytes | None:
-        """The row of an answer, once it is readable here; raises the error of the request."""
+        """The row of an answer, once it is readable here; raises what went wrong."""
         match answer:
             case Applied(version=version, row=row):
                 self._wait_until_readable(version)
@@ -204,7 +209,7 @@ class OwnedWrites:
                 raise self._conflict(key, row)
             case LastwordError():
                 raise answer
-        raise RuntimeError(f"unexpected answer to a write: {answer!r}")
+        raise RuntimeError(f"a write cannot be answered with {answer!r}")
 
     def _wait_until_readable(self, version: Version) -> None:
         try:
@@ -224,6 +229,6 @@ class OwnedWrites:
 
 
 def _pause_s(attempt: int) -> float:
-    """Longer with each attempt, and random, so that two callers do not collide again."""
+    """Longer with each attempt, and never the same for two callers that collided."""
     longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt)
     return random.uniform(0.0, longest_s)  # noqa: S311 - nobody has to guess it

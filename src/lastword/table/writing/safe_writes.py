@@ -1,36 +1,19 @@
-"""Reads and writes that owners decide, in the table's own types."""
+"""Reads and writes of a table that owners decide, in the table's own types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal, get_args
+from typing import Any
 
-from lastword.errors import ConfigError, ConflictError
+from lastword.errors import ConflictError
 from lastword.records import Absent, Version
-from lastword.snapshots.travel.moments import Moment
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry
+from lastword.table.writing.conditions import TOMBSTONE
 from lastword.table.writing.owned_writes import OwnedWrites
-from lastword.table.writing.writes import TOMBSTONE
 
 Function = Callable[[Any], Any]
-
-Consistency = Literal["local", "linearizable"]
-"""Whether a read is answered by this process or by the owner of the partition."""
-
-
-def check_consistency(consistency: Consistency, at: Moment | None) -> None:
-    """Raise ConfigError if the consistency does not exist or cannot be used for that moment."""
-    if consistency not in get_args(Consistency):
-        raise ConfigError(
-            f"consistency={consistency!r} does not exist",
-            hint=f"use one of {', '.join(get_args(Consistency))}",
-        )
-    if at is not None and consistency != "local":
-        raise ConfigError(
-            "a read of the past is always local", hint="omit consistency, or omit at="
-        )
 
 
 class SafeWrites:
@@ -43,7 +26,7 @@ class SafeWrites:
         self._value = decoder.value
 
     def get(self, key: Any) -> Entry | None:
-        """The key's entry from the owner of its partition."""
+        """The key's entry as its owner knows it."""
         raw = self._owned.get(self._key.encode(key))
         return None if raw is None else self._decoder.entry_of(raw)
 
@@ -52,11 +35,11 @@ class SafeWrites:
         raw = self._owned.operate(self._key.encode(key), operation, argument)
         entry = self._decoder.entry_of(raw)
         if entry is None:
-            raise RuntimeError("the value written by an operation cannot be decoded")
+            raise RuntimeError("a value that an operation wrote can be read")
         return entry
 
     def update(self, key: Any, function: Function, default: Any) -> Entry | None:
-        """Replace the value by the result of the function."""
+        """Replace the value by what the function makes of it."""
 
         def on_bytes(raw: bytes | None) -> bytes | None:
             after = function(default if raw is None else self._value.decode(raw))
@@ -69,7 +52,7 @@ class SafeWrites:
     def transact(
         self, items: Mapping[Any, Any], if_version: Mapping[Any, Version | Absent]
     ) -> dict[Any, Version]:
-        """Write all keys atomically."""
+        """Write all or none."""
         raw_keys = {key: self._key.encode(key) for key in items}
         writes = {
             raw_keys[key]: None if value is TOMBSTONE else self._value.encode(value)

@@ -9,9 +9,10 @@ from typing import Any
 from lastword.durations import Duration
 from lastword.records import NO_HEADERS, Absent, Headers, Version
 from lastword.table.entry import Entry
+from lastword.table.writing.conditions import TOMBSTONE, Conditions, IfVersion
 from lastword.table.writing.locks import DEFAULT_TTL, DEFAULT_WAIT, Lock, Locks
 from lastword.table.writing.safe_writes import SafeWrites
-from lastword.table.writing.writes import TOMBSTONE, Conditions, IfVersion, Writes
+from lastword.table.writing.writes import Writes
 from lastword.writer.outcome import Outcome
 
 

@@ -1,34 +1,19 @@
-"""The writing half of a table: encodes records, writes them, reports an outcome per key."""
+"""The writing half of a table: encodes, hands over the bytes, reports an outcome per key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from lastword.durations import Duration
 from lastword.errors import ConflictError, LastwordError
 from lastword.expiry import ttl_ms_of
-from lastword.records import NO_HEADERS, Absent, Headers, Version, Write
+from lastword.records import NO_HEADERS, Headers, Version, Write
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry, RawEntry
 from lastword.table.raw import RawTable
+from lastword.table.writing.conditions import TOMBSTONE, Conditions, IfVersion
 from lastword.writer.outcome import Outcome, write_each
-
-
-class Tombstone(Enum):
-    """The type of TOMBSTONE, the value that means delete in ``put_many``."""
-
-    TOMBSTONE = "TOMBSTONE"
-
-
-TOMBSTONE: Final = Tombstone.TOMBSTONE
-
-IfVersion = Version | Absent | None
-"""A condition: the version that a key must have, ABSENT if it must not exist, or None."""
-
-Conditions = Mapping[Any, Version | Absent] | Absent | None
-"""The conditions by key, or ABSENT for all keys."""
 
 
 class Writes:
@@ -85,7 +70,7 @@ class Writes:
         return outcomes
 
     def decoded(self, entry: RawEntry | None) -> Entry | None:
-        """The entry in the table's own types; None if its bytes cannot be decoded."""
+        """The entry in the table's own types; None if its bytes cannot be read."""
         return None if entry is None else self._decoder.entry_of(entry)
 
     def _record_or_error(

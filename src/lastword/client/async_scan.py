@@ -1,0 +1,52 @@
+"""A scan of coroutines: pages are read as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Generic, TypeVar
+
+from lastword.client.calls.walking import PageWalk
+from lastword.client.forms import Item
+from lastword.client.steps import Steps
+from lastword.records import Position
+
+T = TypeVar("T")
+
+
+class AsyncScan(Generic[T]):
+    """Iterates in key order, with ``async for``; the first page is read at the first step.
+
+    A page is as of one moment; the next one may reflect writes that came since.
+    """
+
+    def __init__(
+        self,
+        walk: PageWalk,
+        run: Callable[[Steps[list[Item]]], Awaitable[list[Item]]],
+        decode: Callable[[list[Item]], Iterator[T]],
+    ) -> None:
+        self._walk = walk
+        self._run = run
+        self._decode = decode
+        self._page: Iterator[T] = iter(())
+
+    @property
+    def position(self) -> Position:
+        """What the page that is being walked through reflects; empty before the first."""
+        return self._walk.position
+
+    @property
+    def stale(self) -> bool:
+        """Whether the table was behind its topic, or might have been."""
+        return self._walk.stale
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while True:
+            for each in self._page:
+                return each
+            if self._walk.ended:
+                raise StopAsyncIteration
+            self._page = self._decode(await self._run(self._walk.more()))

@@ -1,0 +1,49 @@
+"""Requests and answers, and the bytes of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from lastword.errors import ConfigError
+
+
+class Repeat(Enum):
+    """What it would mean to send a request again whose answer was lost."""
+
+    FREELY = "a read, or a write that leads to the same value however often it is done"
+    CONDITIONAL = "done at most once, for its condition no longer holds afterwards"
+    NEVER = "a second one might undo what others wrote meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request; ``target`` is the escaped path with its query."""
+
+    method: str
+    target: str
+    body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    repeat: Repeat = Repeat.FREELY
+
+
+@dataclass(slots=True)
+class HttpResponse:
+    """One answer; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[bytes, bytes]
+    body: bytes = b""
+
+
+def rendered(request: HttpRequest, fixed_headers: bytes) -> bytes:
+    """The bytes of the request; ``fixed_headers`` are those of every request to that server."""
+    own = "".join(f"{name}: {value}\r\n" for name, value in request.headers)
+    if "\n" in request.target or "\r" in request.target or own.count("\n") != len(request.headers):
+        raise ConfigError("a header or a path contains a line break", hint="remove it")
+    head = f"{request.method} {request.target} HTTP/1.1\r\n{own}".encode("latin-1")
+    if request.body is None:
+        return head + fixed_headers + b"\r\n"
+    length = b"content-length: %d\r\ncontent-type: application/json\r\n" % len(request.body)
+    return b"".join((head, length, fixed_headers, b"\r\n", request.body))

@@ -1,0 +1,75 @@
+"""A scan of threads: pages are read as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from lastword.client.calls.walking import PageWalk
+from lastword.client.forms import Item
+from lastword.client.steps import Steps
+from lastword.records import Position
+
+T = TypeVar("T")
+
+Run = Callable[[Steps[list[Item]]], list[Item]]
+Decode = Callable[[list[Item]], Iterator[T]]
+
+
+class RemoteScan(Generic[T]):
+    """Iterates in key order. The first page is there when it is made.
+
+    A page is as of one moment, and ``position``, ``stale`` and ``contact_age_s`` are its own; the
+    next page may reflect writes that came since. A scan of the past is of one moment as a whole.
+    """
+
+    def __init__(self, walk: PageWalk, run: Run, decode: Decode[T]) -> None:
+        self._walk = walk
+        self._run = run
+        self._decode = decode
+        self._closed = False
+        self._page = decode(run(walk.more()))
+
+    @property
+    def position(self) -> Position:
+        """What the page that is being walked through reflects."""
+        return self._walk.position
+
+    @property
+    def stale(self) -> bool:
+        """Whether the table was behind its topic, or might have been."""
+        return self._walk.stale
+
+    @property
+    def contact_age_s(self) -> float:
+        """How long before the answer the cluster had last answered the service."""
+        return self._walk.contact_age_s
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        while not self._closed:
+            for each in self._page:
+                return each
+            if self._walk.ended:
+                self._closed = True
+            else:
+                self._page = self._decode(self._run(self._walk.more()))
+        raise StopIteration
+
+    def __enter__(self) -> RemoteScan[T]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the iteration; idempotent."""
+        self._closed = True

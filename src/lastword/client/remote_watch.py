@@ -1,0 +1,119 @@
+"""A watch of threads: an iterator of changes that resumes by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+from lastword.client.calls.watching import SILENCE_S, ChangeReader
+from lastword.client.http.failures import AnswerLostError
+from lastword.client.http.pool import BlockingStream
+from lastword.clock import Clock
+from lastword.records import Position
+from lastword.table.entry import Change
+
+WAIT_S = 0.5
+
+OpenStream = Callable[[ChangeReader], BlockingStream]
+
+
+class RemoteWatch:
+    """Every change from a moment on; ends only when closed and never skips one silently.
+
+    ``position`` is where to start again to see what comes after the last change taken. A broken
+    connection is replaced, and the watch resumes where it was. One thread takes changes; any
+    thread may close.
+    """
+
+    def __init__(self, changes: ChangeReader, open_stream: OpenStream, clock: Clock) -> None:
+        self._changes = changes
+        self._open = open_stream
+        self._clock = clock
+        self._closed = False
+        self._heard_at = 0.0
+        self._stream: BlockingStream | None = None
+        self._begin()
+
+    @property
+    def position(self) -> Position:
+        """Just after the last change that was taken."""
+        return self._changes.position
+
+    def __iter__(self) -> Iterator[Change]:
+        return self
+
+    def __next__(self) -> Change:
+        while not self._closed:
+            change = self.take(WAIT_S)
+            if change is not None:
+                return change
+        raise StopIteration
+
+    def take(self, timeout_s: float) -> Change | None:
+        """The next change, or None when there is none within ``timeout_s``."""
+        deadline = self._clock.monotonic() + timeout_s
+        while not self._closed:
+            change = self._changes.take()
+            if change is not None:
+                return change
+            left_s = deadline - self._clock.monotonic()
+            if left_s <= 0:
+                return None
+            self._read(left_s)
+        return None
+
+    def close(self) -> None:
+        """Stop watching, which ends the iteration; idempotent."""
+        self._closed = True
+        if self._stream is not None:
+            self._stream.close()
+
+    def __enter__(self) -> RemoteWatch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        self._connect()
+        while not self._changes.begun and not self._closed:
+            if self._clock.monotonic() - self._heard_at > SILENCE_S:
+                self.close()
+                raise AnswerLostError("the service accepted a watch and sent nothing")
+            self._read(WAIT_S)
+
+    def _connect(self) -> BlockingStream:
+        stream = self._stream = self._open(self._changes)
+        self._heard_at = self._clock.monotonic()
+        if self._closed:
+            stream.close()
+        self._feed(stream.body)
+        return stream
+
+    def _read(self, timeout_s: float) -> None:
+        stream = self._stream or self._connect()
+        try:
+            data = stream.read(timeout_s)
+        except AnswerLostError:
+            data = b""
+        now = self._clock.monotonic()
+        if data:
+            self._heard_at = now
+            self._feed(data)
+        elif data is not None or now - self._heard_at > SILENCE_S:
+            self._drop()
+
+    def _feed(self, data: bytes) -> None:
+        if self._changes.feed(data):
+            self._drop()
+
+    def _drop(self) -> None:
+        """Close a connection that brings nothing more; the next read opens another."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None

@@ -1,0 +1,81 @@
+"""A call as a sequence of steps, so that threads and coroutines share everything but the waiting.
+
+Each call is a generator: it yields what is to be done, gets the answer back, and returns the
+result. Paging, retries and compare-and-set loops are written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import NamedTuple, TypeVar
+
+from lastword.client.http.messages import HttpRequest, HttpResponse
+from lastword.errors import LastwordError
+
+T = TypeVar("T")
+
+
+class Exchange(NamedTuple):
+    """Send this request and bring its answer, by that moment of the monotonic clock."""
+
+    request: HttpRequest
+    deadline: float
+
+
+class Pause(NamedTuple):
+    """Wait."""
+
+    seconds: float
+
+
+Step = Exchange | Pause
+Steps = Generator[Step, HttpResponse | None, T]
+"""``HttpResponse`` for an exchange, None for a pause."""
+
+
+def run(
+    steps: Steps[T],
+    exchange: Callable[[HttpRequest, float], HttpResponse],
+    sleep: Callable[[float], None],
+) -> T:
+    """Do the steps on this thread."""
+    answer: HttpResponse | None = None
+    failure: LastwordError | None = None
+    try:
+        while True:
+            step = steps.send(answer) if failure is None else steps.throw(failure)
+            answer, failure = None, None
+            if isinstance(step, Pause):
+                sleep(step.seconds)
+                continue
+            try:
+                answer = exchange(step.request, step.deadline)
+            except LastwordError as error:
+                failure = error
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+async def run_async(
+    steps: Steps[T],
+    exchange: Callable[[HttpRequest, float], Awaitable[HttpResponse]],
+    sleep: Callable[[float], Awaitable[None]],
+) -> T:
+    """Do the steps in this task."""
+    answer: HttpResponse | None = None
+    failure: LastwordError | None = None
+    try:
+        while True:
+            step = steps.send(answer) if failure is None else steps.throw(failure)
+            answer, failure = None, None
+            if isinstance(step, Pause):
+                await sleep(step.seconds)
+                continue
+            try:
+                answer = await exchange(step.request, step.deadline)
+            except LastwordError as error:
+                failure = error
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
