@@ -17,7 +17,7 @@ from lastword.service.api import (
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
 from lastword.service.http.auth import Access
-from lastword.service.watch import routes_watch
+from lastword.service.watch.interface_watch import WATCH
 
 _KEYS = "/tables/{table}/keys"
 _KEY = "/tables/{table}/keys/{key:path}"
@@ -146,18 +146,7 @@ _MANY_KEYS = (
         answer=Content("the number", shapes.KeyCount),
         problems=_READ_PROBLEMS,
     ),
-    Operation(
-        id="watch",
-        method="GET",
-        path="/tables/{table}/watch",
-        serves="every table",
-        summary="Changes as server-sent events: start, put, delete, and lost when cut off",
-        access=Access.READ,
-        handler=routes_watch.watch,
-        query=shapes.WatchQuery,
-        answer=Content("events", str, "text/event-stream"),
-        problems=(*_READ_PROBLEMS, 410),
-    ),
+    WATCH,
 )
 
 _WINDOWED = (

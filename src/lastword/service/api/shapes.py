@@ -175,23 +175,6 @@ class WindowsQuery(ReadQuery, rename={"from_": "from"}):
     cursor: PageCursor | UnsetType = UNSET
 
 
-class WatchQuery(Struct, forbid_unknown_fields=True):
-    """Where to begin."""
-
-    since: (
-        Annotated[
-            str,
-            Meta(
-                pattern=r"^([0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,999}"
-                r"@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?$",
-                description="a position as pages and events have it: changes after it; the header "
-                "Last-Event-ID wins",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-
-
 class Window(Struct):
     """The time of a window or a session."""
 
@@ -337,28 +320,6 @@ class BatchAnswer(Struct):
 
     outcomes: list[BatchOutcome]
     failed: Annotated[int, Meta(description="how many are not `ok`")]
-
-
-class WatchStart(Struct):
-    """The first event of a watch."""
-
-    position: str
-
-
-class ChangeEvent(Struct, omit_defaults=True):
-    """The data of the events `put` and `delete`; their id is the position after the change.
-
-    A delete that a sweep found has neither version nor timestamp.
-    """
-
-    key: str | None
-    value: Raw | UnsetType = UNSET
-    version: VersionText | UnsetType = UNSET
-    timestamp: int | UnsetType = UNSET
-    raw_key: str | UnsetType = UNSET
-    window: Window | UnsetType = UNSET
-    raw_value: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
 
 
 JSON_NULL = Raw(b"null")

@@ -18,9 +18,10 @@ from lastword.replicas.watch.feed import (
     partition_left,
 )
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import JSON_NULL, ChangeEvent, WatchStart
+from lastword.service.api.shapes import JSON_NULL
 from lastword.service.api.values import on_one_line
 from lastword.service.http.answers import encoded_problem
+from lastword.service.watch.shapes_watch import ChangeEvent, WatchStart
 
 CHUNK_BYTES = 64 << 10
 HEARTBEAT = b": still here\n\n"

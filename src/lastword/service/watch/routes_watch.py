@@ -13,8 +13,8 @@ from lastword.replicas.watch.missed import MissedChanges
 from lastword.service.api.operations import RequestCall, parse_position
 from lastword.service.api.position_wait import require_partitions, wait_for_position
 from lastword.service.api.served import ServedTable
-from lastword.service.api.shapes import WatchQuery
 from lastword.service.watch.change_events import Chunk, EventEncoder
+from lastword.service.watch.shapes_watch import WatchQuery
 from lastword.service.watch.watch_stream import WatchStream
 from lastword.service.watch.watcher import Watcher
 
