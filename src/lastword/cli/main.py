@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tables": ("tables", "List the tables that the catalog and lastword.toml know."),
     "describe": ("tables", "Describe a table: codecs, who writes it, settings, sizes."),
+    "schema": ("schema", "List, show and register schemas; check and rewrite old versions."),
     "lock": ("lock", "Run a command while holding a lock that all instances share."),
     "history": ("data.history", "Print every known change of a key, from its history and the log."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),

@@ -13,8 +13,10 @@ import msgspec
 
 from lastword.codecs.base import Column
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED, WholeKey
+from lastword.codecs.evolution import split_version
 from lastword.codecs.null import encode_null
-from lastword.errors import DecodeError, EncodeError
+from lastword.codecs.versions import ValueVersion
+from lastword.errors import ConfigError, DecodeError, EncodeError
 
 Format = Literal["json", "msgpack"]
 
@@ -82,6 +84,16 @@ class DocumentCodec(WholeKey):
         """The document's text, for Spark's ``from_json``."""
         return data.decode() if self._is_json else super().column_value(data)
 
+    def written_with(self, data: bytes) -> ValueVersion:
+        """The version that the document states; raises DecodeError for what is no document."""
+        try:
+            plain = msgspec.json.decode(data) if self._is_json else msgspec.msgpack.decode(data)
+        except DECODING_FAILED as error:
+            raise DecodeError(
+                f"not {self.name}: {error}", hint="the bytes codec shows what is there"
+            ) from error
+        return ValueVersion(split_version(plain)[1])
+
     def _encoded(self, document: bytes) -> bytes:
         try:
             value = self._read_json(document)
@@ -129,3 +141,14 @@ class StructuredCodec(DocumentCodec):
             raise DecodeError(
                 f"not {self.name}: {error}", hint="the bytes codec shows what is there"
             ) from error
+
+    def newest(self) -> ValueVersion:
+        """Unknown: a document without a class has no newest version."""
+        return ValueVersion(None)
+
+    def renewed(self, data: bytes) -> bytes | None:
+        """Refuse: only a class knows how its versions follow each other."""
+        raise ConfigError(
+            f"{self.name} values without a class cannot be upgraded",
+            hint="name the class: lastword schema rewrite TABLE --type MODULE:CLASS",
+        )

@@ -11,6 +11,7 @@ from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import VERSION_MEMBER, Evolution, split_version
 from lastword.codecs.structured import DocumentCodec, Format
 from lastword.codecs.value_types import value_type
+from lastword.codecs.versions import ValueVersion
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 S = TypeVar("S")
@@ -124,13 +125,21 @@ class TypedCodec(DocumentCodec, Generic[S]):
         document, version = split_version(plain)
         return self._values.from_document(self.evolution.upgraded(document, version))
 
+    def newest(self) -> ValueVersion:
+        """The version of the class."""
+        return ValueVersion(self.evolution.version)
+
+    def renewed(self, data: bytes) -> bytes | None:
+        """The value as this version of the class writes it; None if it, or a newer one, did."""
+        number = self.written_with(data).number or 1
+        return None if number >= self.evolution.version else self.encode(self.decode(data))
+
     def _unfit(self, data: bytes, error: Exception) -> DecodeError:
         known = self.evolution.version
-        version = _version_of(data, self._is_json)
-        if version is None:
-            return DecodeError(
-                f"not {self.name}: {error}", hint="the bytes codec shows what is there"
-            )
+        try:
+            version = self.written_with(data).number or 1
+        except DecodeError as unreadable:
+            return unreadable
         if version > known:
             return DecodeError(
                 f"does not fit {self.type.__name__}: {error}; the record has version {version}, "
@@ -142,12 +151,3 @@ class TypedCodec(DocumentCodec, Generic[S]):
             hint="give the field a default or a wider type, upgrade the old version with "
             "@upgrade, or repair the record's writer",
         )
-
-
-def _version_of(data: bytes, is_json: bool) -> int | None:
-    """The version that a document states; None for bytes that are no document."""
-    try:
-        plain = msgspec.json.decode(data) if is_json else msgspec.msgpack.decode(data)
-        return split_version(plain)[1]
-    except (*DECODING_FAILED, DecodeError):
-        return None

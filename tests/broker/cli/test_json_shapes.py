@@ -25,6 +25,7 @@ COMMANDS = {
     "lastword history": "history {topic} key",
     "lastword tables": "tables",
     "lastword describe": "describe {topic} --save",
+    "lastword schema check": "schema check {topic}",
     "lastword topic list": "topic list",
     "lastword topic create": "topic create {topic}-new",
     "lastword topic delete": "topic delete {topic} --yes",

@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 
 
 def load_pipeline(target: str) -> Pipeline:
-    """The object that ``MODULE:NAME`` names; its module is imported."""
+    """The pipeline that ``MODULE:NAME`` names; its module is imported."""
     from lastword.pipelines import Pipeline
 
+    found = load_named(target, "pipeline", "monitoring:app")
+    module_name, _, name = target.partition(":")
+    if not isinstance(found, Pipeline):
+        raise ConfigError(
+            f"{name!r} of {module_name} is not a Pipeline",
+            hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
+        )
+    return found
+
+
+def load_named(target: str, what: str, example: str) -> object:
+    """The object that ``MODULE:NAME`` names, or None; its module is imported."""
     module_name, _, name = target.partition(":")
     if not module_name or not name:
-        raise ConfigError(f"{target!r} names no pipeline", hint="MODULE:NAME, as in monitoring:app")
+        raise ConfigError(f"{target!r} names no {what}", hint=f"MODULE:NAME, as in {example}")
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
@@ -33,13 +45,7 @@ def load_pipeline(target: str) -> Pipeline:
             f"there is no module {module_name!r} here",
             hint="run the command where its file is, or install its package",
         ) from error
-    found = getattr(module, name, None)
-    if not isinstance(found, Pipeline):
-        raise ConfigError(
-            f"{name!r} of {module_name} is not a Pipeline",
-            hint=f"{name} = lastword.pipelines.Pipeline('my-application')",
-        )
-    return found
+    return getattr(module, name, None)
 
 
 def connection_of(app: AppContext, found: Pipeline) -> Connection:

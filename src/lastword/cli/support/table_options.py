@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, get_args
 
 import click
 
@@ -13,6 +13,8 @@ from lastword.cli.support.app_context import AppContext, SharedOption, with_clus
 from lastword.cli.support.window_keys import windowed_codec
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codecs_for, key_codec
+from lastword.codecs.structured import Format
+from lastword.codecs.typed import TypedCodec
 from lastword.errors import ConfigError, DecodeError, EncodeError, LastwordError
 
 if TYPE_CHECKING:
@@ -53,12 +55,28 @@ class TableSpec:
     registry: Callable[[], Registry] | None = None
     writes: WriteMode = "direct"
     conditions_required: bool = False
+    value_class: type[Any] | None = None
 
     @property
     def key_codec(self) -> CodecSpec:
         """The codec of whole keys, their windows included."""
         key = self._resolved(self.key)
         return key if self.window is None else windowed_codec(key, self.window)
+
+    @property
+    def _value_codec(self) -> CodecSpec:
+        """That of the values; of their class, if one was named."""
+        kind = self.value_class
+        if kind is None:
+            return self._resolved(self.value)
+        if self.value == "json-schema" and self.registry is not None:
+            return self.registry().json_schema(kind)
+        if self.value in get_args(Format):
+            return TypedCodec(cast("Format", self.value), kind)
+        raise ConfigError(
+            f"{self.value} values have no class",
+            hint="a class describes json, msgpack and json-schema values",
+        )
 
     def _resolved(self, name: str) -> CodecSpec:
         if name in WITH_SCHEMA and self.registry is not None:
@@ -69,7 +87,7 @@ class TableSpec:
     def codecs(self) -> tuple[KeyCodec[Any], Codec[Any]]:
         """Those of whole keys and of values; raises ConfigError for a codec unknown here."""
         try:
-            return codecs_for(self.topic, self.key_codec, self._resolved(self.value))
+            return codecs_for(self.topic, self.key_codec, self._value_codec)
         except ConfigError as error:
             raise self.explained(error) from error
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
-from lastword.codecs.registry.client import Schema
+from lastword.codecs.base import Context
+from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.proto_path import read_path
+from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -33,6 +37,10 @@ class ProtobufCodec(RegistryCodec):
 
     name = wire = "protobuf"
     kind = "PROTOBUF"
+
+    def __init__(self, settings: RegistrySettings, schema: Any, rules: WriteRules) -> None:
+        super().__init__(settings, schema, rules)
+        self._by_message: dict[str, ProtobufCodec] = {}
 
     def encode(self, value: Any) -> bytes:
         """The record; raises EncodeError for a value that does not fit the message."""
@@ -64,6 +72,25 @@ class ProtobufCodec(RegistryCodec):
         except _UNFIT as error:
             raise self._unfit(error) from error
         return self.encode(value)
+
+    def _reading_newest(self, data: bytes) -> ProtobufCodec:
+        """The same message of the newest schema: a topic may hold several."""
+        if self._schema is not None:
+            return self
+        writer, rest = self._document(data)
+        name = str(writer.at(read_path(rest)[0]).type.DESCRIPTOR.full_name)
+        if name not in self._by_message:
+            newest = super()._reading_newest(data)
+            made = copy(newest)
+            made._rules = replace(self._rules, message=name)
+            self._by_message[name] = made
+        return self._by_message[name]
+
+    def bound(self, context: Context) -> ProtobufCodec:
+        """The codec that writes under the subject of this topic."""
+        bound = super().bound(context)
+        bound._by_message = {}
+        return bound
 
     def _message(self) -> ProtoMessage:
         writing = self.writing()

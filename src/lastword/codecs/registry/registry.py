@@ -55,6 +55,11 @@ class Registry:
         )
         self._rules = WriteRules(subject, auto_register)
 
+    @property
+    def client(self) -> RegistryClient:
+        """The requests to the registry: subjects, versions, registration."""
+        return known_schemas(self.settings).client
+
     def avro(self, schema: Any = None, **rules: Any) -> AvroCodec:
         """An Avro codec. Without a ``schema`` (text or a dict) it writes with the subject's newest.
 

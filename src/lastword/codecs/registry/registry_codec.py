@@ -16,6 +16,7 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
 from lastword.codecs.registry.wire_format import HEADER_BYTES, schema_id_of, with_id
+from lastword.codecs.versions import ValueVersion
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ class RegistryCodec(WholeKey):
         self._context: Context | None = None
         self._known: KnownSchemas = known_schemas(settings)
         self._writing: WriteSchema | None = None
+        self._newest: RegistryCodec | None = None
+        self._by_id: dict[int, int | None] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -56,6 +59,7 @@ class RegistryCodec(WholeKey):
         """The codec for this topic: it writes under the topic's subject."""
         bound = copy(self)
         bound._context, bound._writing, bound._lock = context, None, threading.Lock()
+        bound._newest, bound._by_id = None, {}
         return bound
 
     def parse(self, text: bytes) -> bytes:
@@ -92,6 +96,50 @@ class RegistryCodec(WholeKey):
                 if self._writing is None:
                     self._writing = self._find_writing()
         return self._writing
+
+    def written_with(self, data: bytes) -> ValueVersion:
+        """The version of the subject that wrote ``data``, and the id of its schema."""
+        schema_id = schema_id_of(data)
+        return ValueVersion(self._number(schema_id), schema_id)
+
+    def newest(self) -> ValueVersion:
+        """The version that writes."""
+        schema_id = self.writing().schema_id
+        return ValueVersion(self._number(schema_id), schema_id)
+
+    def renewed(self, data: bytes) -> bytes | None:
+        """The value as the schema that writes sees it; None if that schema wrote it."""
+        if schema_id_of(data) == self.writing().schema_id:
+            return None
+        newest = self._reading_newest(data)
+        return newest.encode(newest.decode(data))
+
+    def _reading_newest(self: R, data: bytes) -> R:
+        """The codec that reads ``data`` as the schema that writes sees it."""
+        if self._schema is not None:
+            return self
+        if self._newest is None:
+            found = self._known.client.version(self.subject)
+            if found is None:
+                raise _no_subject(self.subject)
+            self._newest = self._given_schema(found.content, self._rules)
+        return self._newest  # type: ignore[return-value]
+
+    def _given_schema(self: R, schema: Schema, rules: WriteRules) -> R:
+        made = again(type(self), self._settings, schema, rules, self._context)
+        made._writing = WriteSchema(self.writing().schema_id, made._own_parsed())
+        return made
+
+    def _number(self, schema_id: int) -> int | None:
+        """The version of the subject that has this schema; asked for once per id."""
+        if schema_id not in self._by_id:
+            client, subject = self._known.client, self.subject
+            for number in client.versions(subject):
+                found = client.version(subject, number)
+                if found is not None:
+                    self._by_id[found.id] = number
+            self._by_id.setdefault(schema_id, None)
+        return self._by_id[schema_id]
 
     def _document(self, data: bytes) -> tuple[Any, bytes]:
         """The parsed schema that wrote ``data``, and the document."""
