@@ -25,6 +25,7 @@ LastwordError                      .retriable  .hint
     NotReadyError*                 the table has not reached the end of the topic
     NotUpToPositionError*          the table has not reached the position asked for
     PartitionNotHereError*         this process does not hold the partition asked for
+    TooStaleError*                 every copy is staler than the read allows
     WatchLostError                 a watcher fell behind, or what it asks for is gone
     MomentGoneError                a past state that can no longer be answered exactly
   WriteError
@@ -201,15 +202,30 @@ class NotUpToPositionError(QueryError):
 
 
 class PartitionNotHereError(QueryError):
-    """This process does not hold the partition that was asked for, or has just lost it."""
+    """This process does not hold the partition that was asked for, or has just lost it.
+
+    ``address`` is that of the instance that owns it, if it is known.
+    """
 
     retriable = True
 
     def __init__(
-        self, message: str, *, partition: int | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        partition: int | None = None,
+        address: str | None = None,
+        hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.partition = partition
+        self.address = address
+
+
+class TooStaleError(QueryError):
+    """Every copy that could answer is staler than the read allows."""
+
+    retriable = True
 
 
 class WatchLostError(QueryError):

@@ -16,7 +16,8 @@ HELP: dict[str, str] = {
     "watching": "Open watches.",
     "calls_under_way": "Calls that are worked on or wait for a thread, by pool.",
     # a table's operations
-    "operation_seconds": "How long operations on a table took; watch: the age of a change.",
+    "operation_seconds": "How long operations on a table took; watch: the age of a change; "
+    "staleness: that of an answer.",
     "watchers": "Open watches of a table.",
     "watch_backlog_bytes": "Bytes of changes that wait for watchers, each change once.",
     "watch_changes_total": "Changes sent, counted once for each watcher.",
@@ -84,6 +85,8 @@ HELP: dict[str, str] = {
     "cluster_leads": "1 for the instance that writes the plans.",
     "cluster_evictions_total": "Members that this instance evicted from the group.",
     "cluster_moved_partitions_total": "Partitions that a plan of this instance gave another owner.",
+    "routed_reads_total": "Reads of a partitioned table that another instance was asked for.",
+    "standby_reads_total": "Reads that an instance did not answer, so that the next was asked.",
     # the log
     "log_bytes": "Bytes of the partition's log on its leader.",
     "log_records": "Records in the log, superseded ones included.",

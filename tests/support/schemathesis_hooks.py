@@ -4,7 +4,7 @@ Some parameters have a meaning beyond their form. Versions in ``at_least`` must 
 table has or will have, or the answer is 503 after a long wait; a moment in ``as_of`` must be past,
 and is not of now, as other parameters are; and with ``encoding=base64url`` whatever names a key
 must be written in it. Conditions and linearizable reads need a table with owners, and versions that
-its keys have.
+its keys have. Where a read is answered can be chosen of a partitioned table only.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ _CONDITIONS = {
     "If-None-Match": re.compile("[*]"),
 }
 _KEYS = ("key", "from", "to", "prefix")
+_ROUTED = {
+    "route": re.compile(r"true|false"),
+    "max_stale": re.compile(r"[0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d)"),
+    "max_lag": re.compile(r"[0-9]{1,16}"),
+}
 
 
 @schemathesis.hook
@@ -41,6 +46,7 @@ def before_call(_context: Any, case: Any, _arguments: Any) -> None:
         query["as_of"] = "0:1,1:1,2:1"
         for name in ("at_least", "stale"):
             query.pop(name, None)
+    _drop_routing(query)
     if query.get("consistency") == "linearizable":
         query["consistency"] = "local"
     if case.method in ("PUT", "DELETE"):
@@ -64,6 +70,12 @@ def _drop_conditions(case: Any) -> None:
     for name, form in _CONDITIONS.items():
         if name in headers and (meant_well or form.fullmatch(headers[name])):
             del headers[name]
+
+
+def _drop_routing(query: dict[str, Any]) -> None:
+    for name, form in _ROUTED.items():
+        if form.fullmatch(str(query.get(name))):
+            del query[name]
 
 
 def _records(body: Any) -> list[dict[str, Any]]:

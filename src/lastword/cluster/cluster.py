@@ -171,6 +171,11 @@ class Cluster:
         plan = self.plan
         return None if plan is None else self._offers.assignment(plan, topic, partition)
 
+    def is_planned(self, topic: str) -> bool:
+        """Whether the last plan knows this process, and that it offers the topic."""
+        me = None if self.plan is None else self.plan.members.get(self.instance_id)
+        return me is not None and me.address == self.address and topic in me.offers
+
     # -- offers and requests ------------------------------------------------------------------
 
     def offer(

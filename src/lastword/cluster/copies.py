@@ -50,8 +50,7 @@ class Copies:
 
     def target_before(self, place: Place) -> str:
         """Who was warming up to own the partition."""
-        moves = {} if self._previous is None else self._previous.moves.get(place[0], {})
-        return moves.get(place[1], NO_OWNER)
+        return NO_OWNER if self._previous is None else self._previous.next_owner(*place)
 
     def standbys_before(self, place: Place) -> list[str]:
         """Those who kept a copy beside the owner, and still offer the topic."""

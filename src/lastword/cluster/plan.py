@@ -44,9 +44,10 @@ class Plan(msgspec.Struct, frozen=True):
 
     ``leader`` is the member that wrote it. ``owners`` lists, for each topic, the instance id of the
     owner of each partition, in order of partitions. ``standbys`` lists, in the same order, the
-    members that keep a copy beside the owner. ``moves`` maps partitions that are about to move to
-    their next owner, which is warming up. Unknown fields of later versions are ignored, so a member
-    of an earlier version still reads the owners.
+    members that keep a copy beside the owner. ``moves`` has the topics of which partitions are
+    about to move, and lists the next owner of each partition, which is warming up; NO_OWNER for
+    those that stay. Unknown fields of later versions are ignored, so a member of an earlier version
+    still reads the owners.
     """
 
     number: int
@@ -54,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
     members: dict[str, PlanMember] = {}
     owners: dict[str, list[str]] = {}
     standbys: dict[str, list[list[str]]] = {}
-    moves: dict[str, dict[int, str]] = {}
+    moves: dict[str, list[str]] = {}
     format: int = FORMAT
 
     def owner(self, topic: str, partition: int) -> Owner | None:
@@ -70,12 +71,17 @@ class Plan(msgspec.Struct, frozen=True):
         named = self.standbys.get(topic, ())
         return named[partition] if 0 <= partition < len(named) else []
 
+    def next_owner(self, topic: str, partition: int) -> str:
+        """The member that warms up to own the partition; NO_OWNER if it is not about to move."""
+        named = self.moves.get(topic, ())
+        return named[partition] if 0 <= partition < len(named) else NO_OWNER
+
     def copies(self, topic: str, partition: int) -> list[Owner]:
         """The members that keep the partition: its owner, its standbys, and its next owner."""
         owner = self.owner(topic, partition)
         names = [] if owner is None else [owner.instance_id]
         names += self.standbys_of(topic, partition)
-        names += [name for name in (self.moves.get(topic, {}).get(partition),) if name is not None]
+        names.append(self.next_owner(topic, partition))
         return [
             Owner(name, self.members[name].address, self.number)
             for name in dict.fromkeys(names)

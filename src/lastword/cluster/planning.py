@@ -48,7 +48,7 @@ def make_plan(
         members={name: members[name] for name in sorted(members)},
         owners=_by_topic(shares.partitions, owners),
         standbys=_by_topic({t: shares.partitions[t] for t in copies.wanted}, kept),
-        moves=steps.moves,
+        moves=dict(sorted(steps.moves.items())),
     )
 
 
@@ -79,7 +79,7 @@ class _Steps:
         self._copies = copies
         self._shares = shares
         self._free = max_warmups
-        self.moves: dict[str, dict[int, str]] = {}
+        self.moves: dict[str, list[str]] = {}
 
     def by_age(self, aims: Mapping[Place, str]) -> list[tuple[Place, str]]:
         """The aims; those whose move has begun come first, so that they keep their warm-up."""
@@ -93,7 +93,8 @@ class _Steps:
             return aim
         if self._free > 0:
             self._free -= 1
-            self.moves.setdefault(topic, {})[partition] = aim
+            nobody = [NO_OWNER] * self._shares.partitions[topic]
+            self.moves.setdefault(topic, nobody)[partition] = aim
         return holder
 
     def standbys(self, place: Place, owner: str, aims: list[str]) -> list[str]:

@@ -29,7 +29,7 @@ class StandbyPlanner:
     ) -> None:
         self._members, self._copies = members, copies
         self._takers, self._owners = takers, owners
-        self._load: Counter[str] = Counter()
+        self._load = Counter(name for place, name in owners.items() if place[0] in copies.wanted)
         self._chosen: Chosen = {}
 
     def choose(self) -> Chosen:

@@ -9,6 +9,7 @@ from lastword.records import Headers, Position, Version
 from lastword.rows import decode_row
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,28 @@ class Answer(Generic[T]):
     ``stale`` is True when the table has not reached the end of its topic or follows it no longer,
     when deletes may have been missed and a sweep has not finished yet, or when the cluster has not
     answered for ten seconds. ``contact_age_s`` is how long ago it last did.
+
+    Of a partitioned table, ``answered_by`` has the instances that answered, and everything that was
+    acknowledged more than ``staleness_s`` seconds ago is reflected. Other tables leave both out.
     """
 
     value: T
     position: Position
     stale: bool
     contact_age_s: float
+    staleness_s: float | None = None
+    answered_by: tuple[str, ...] = ()
+
+    def with_value(self, value: U) -> Answer[U]:
+        """Another result that is as current."""
+        return Answer(
+            value,
+            self.position,
+            self.stale,
+            self.contact_age_s,
+            self.staleness_s,
+            self.answered_by,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class Lifecycle:
         self._raw: RawTable | None = None
         self._writes: Writes | None = None
         self._failure: Exception | None = None
+        self._readiness = (False, False)
         self._lock = threading.Lock()
         track(self)
 
@@ -213,7 +214,10 @@ class Lifecycle:
 
     def _core(self, parts: Parts) -> RawTable:
         config, keyspace = self._config, parts.record_filter.keyspace
-        serving = Serving(config.name, parts.replicas, keyspace, self.ensure_open)
+        shared = parts.shared
+        serving = Serving(
+            config.name, parts.replicas, keyspace, self.ensure_open, routes=shared is not None
+        )
         past = None
         if config.keep is not None:
             past = VersionReads(parts.replicas, keyspace, parts.admin, serving, config.clock)
@@ -226,10 +230,11 @@ class Lifecycle:
                 operations=ValueOperations(config.decoder.value),
                 ttl_ms=config.ttl_ms,
                 decides_all=config.writes == "owned",
-                wait_for=parts.replicas.wait_for,
+                wait_for=parts.replicas.wait_for if shared is None else shared.written.note,
                 clock=config.clock,
             )
-        return RawTable(
+        core = RawTable if shared is None else shared.routed(serving, self._on_placed)
+        return core(
             parts.replicas,
             parts.record_filter,
             parts.writers.path,
@@ -258,8 +263,18 @@ class Lifecycle:
         return TableClosedError(f"{table} is closed", hint=_OPEN_AGAIN)
 
     def _on_readiness(self, ready: bool, gaining: bool) -> None:
+        self._readiness = ready, gaining
+        shared = None if self._parts is None else self._parts.shared
+        if shared is not None and not shared.placed:
+            return  # what the first plan gives to this instance is still to come
         unready = TableState.REBALANCING if gaining else TableState.RESTORING
         self.machine.move(TableState.RUNNING if ready else unready)
+
+    def _on_placed(self) -> None:
+        """Everything that the first plan gives to this instance is here, though not ready."""
+        ready, _ = self._readiness
+        if ready:
+            self.machine.move(TableState.RUNNING)
 
     def _on_failure(self, error: Exception) -> None:
         self._failure = error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from lastword.stores.base import Store
 from lastword.stores.versioned import VersionedStore
 from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
+from lastword.table.partitioned.shared_partitions import SharedPartitions
 from lastword.table.table_config import TableConfig
 from lastword.table.writing.writers import Writers, make_writers
 from lastword.topics.check import Finding, check_topic, require_fit
@@ -44,15 +45,20 @@ class Parts:
     record_filter: RecordFilter
     replicas: ReplicaSet
     writers: Writers
+    shared: SharedPartitions | None = None
 
     def start(self) -> None:
-        """Follow the topic, and offer to own its partitions where owners decide writes."""
+        """Follow the topic, and offer to own its partitions where instances share them."""
         self.replicas.start()
         self.writers.open()
+        if self.shared is not None:
+            self.shared.open()
 
     def close(self) -> None:
         """Stop writing, following and storing; idempotent."""
         self.writers.close()
+        if self.shared is not None:
+            self.shared.close()
         self.replicas.close()
         self.admin.close()
 
@@ -68,7 +74,7 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         _warn(config.topic, findings)
         batch_bytes = int(admin.settings(config.topic)["max.message.bytes"])
         stores = TableStores(config)
-        held = range(partitions) if config.partitions is None else sorted(config.partitions)
+        held = _held_at_first(config, partitions)
         opened = {}
         for partition in held:
             opened[partition] = store = stores.open(partition)
@@ -96,15 +102,42 @@ def assemble(config: TableConfig, metrics: Metrics, hooks: Hooks) -> Parts:
         return Replica(config.topic, _follower(partition, store, record_filter, config))
 
     replicas = ReplicaSet(following, stores, replica, opened)
+    shared = None
     try:
+        if config.layout == "partitioned":
+            _refuse_eviction(config, evicts=evicts)
+            shared = SharedPartitions(config, replicas, admin, partitions, metrics)
         writers = make_writers(
-            config, replicas, keyspace, source=log_source, batch_bytes=batch_bytes, mark=mark
+            config,
+            replicas,
+            keyspace,
+            source=log_source,
+            batch_bytes=batch_bytes,
+            mark=mark,
+            shared=shared,
         )
     except BaseException:
+        if shared is not None:
+            shared.close()
         replicas.close()
         admin.close()
         raise
-    return Parts(admin, log_source, decoder, record_filter, replicas, writers)
+    return Parts(admin, log_source, decoder, record_filter, replicas, writers, shared)
+
+
+def _held_at_first(config: TableConfig, partitions: int) -> Collection[int]:
+    """The partitions to hold from the beginning; the plan names those of a partitioned table."""
+    if config.layout == "partitioned":
+        return ()
+    return range(partitions) if config.partitions is None else sorted(config.partitions)
+
+
+def _refuse_eviction(config: TableConfig, *, evicts: bool) -> None:
+    if evicts:
+        raise ConfigError(
+            f"{config.topic}: a store that evicts keys cannot be shared by instances",
+            hint="use store='memory' or store='rocksdb' with layout='partitioned'",
+        )
 
 
 def _follower(

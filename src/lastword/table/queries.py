@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from lastword.codecs.base import key_bounds
+from lastword.durations import Duration
 from lastword.errors import ConfigError
 from lastword.records import Position
 from lastword.snapshots.travel.moments import Moment
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Answer, Change, Entry
+from lastword.table.partitioned.routing import make_routing
 from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
 from lastword.table.scan import Scan
 from lastword.table.version_reads import VersionReads
@@ -28,6 +30,23 @@ class Queries:
     def __init__(self, raw: RawTable, decoder: Decoder) -> None:
         self._raw = raw
         self._decoder = decoder
+
+    def within(
+        self,
+        *,
+        route: bool = True,
+        max_stale: Duration | None = None,
+        max_lag: int | None = None,
+    ) -> Queries:
+        """The reads of a partitioned table, with other limits than those of the table.
+
+        A copy that is staler than ``max_stale``, or more than ``max_lag`` offsets behind, does not
+        answer; if none answers in time, the read raises TooStaleError. Without ``route``
+        only this instance is asked: a partition that it does not keep raises PartitionNotHereError
+        with the address of the owner.
+        """
+        routing = make_routing(route=route, max_stale=max_stale, max_lag=max_lag)
+        return Queries(self._raw.within(routing), self._decoder)
 
     def get(
         self,
@@ -62,7 +81,7 @@ class Queries:
     ) -> Answer[bool]:
         """Whether there is such a key."""
         answer = self.get(key, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale)
-        return Answer(answer.value is not None, answer.position, answer.stale, answer.contact_age_s)
+        return answer.with_value(answer.value is not None)
 
     def get_many(
         self,
@@ -78,8 +97,7 @@ class Queries:
         answer = self._raw.read_many(
             raws, shape, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
         )
-        found = {entry.key: entry for entry in answer.value}
-        return Answer(found, answer.position, answer.stale, answer.contact_age_s)
+        return answer.with_value({entry.key: entry for entry in answer.value})
 
     def values(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """Only the values of those keys that exist, all as of one moment."""

@@ -22,6 +22,7 @@ from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.rows import HAS_EXPIRY, is_due, offset_of
 from lastword.table.entry import Answer, RawEntry, raw_entry
+from lastword.table.partitioned.routing import LocalTable
 from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
 from lastword.table.serving import Serving
@@ -36,7 +37,7 @@ T = TypeVar("T")
 AT_LEAST_TIMEOUT_S = 10.0
 
 
-class RawTable:
+class RawTable(LocalTable):
     """A table in bytes, for whoever passes keys and values on. Safe to use from any thread.
 
     A read of one key needs only the partition of that key; a read of several partitions needs all

@@ -36,7 +36,7 @@ class Scan(Generic[T]):
     ``position``, ``stale`` and ``contact_age_s`` say what the scan sees, whatever is written
     meanwhile. It covers the partitions that the position names. When one of them leaves this
     process, the scan raises PartitionNotHereError. Rows that have expired by ``now_ms`` are left
-    out.
+    out. ``staleness_s`` and ``answered_by`` are as in an Answer, of the first pages.
     """
 
     def __init__(
@@ -49,8 +49,11 @@ class Scan(Generic[T]):
         freshness: Freshness,
         now_ms: int,
         explain: Explain = _as_it_is,
+        staleness_s: float | None = None,
+        answered_by: tuple[str, ...] = (),
     ) -> None:
         self.position = position
+        self.staleness_s, self.answered_by = staleness_s, answered_by
         self.stale, self.contact_age_s = freshness
         self._scans = scans
         self._shape = shape

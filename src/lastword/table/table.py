@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.cluster.copies import PlanLimits
 from lastword.cluster.peers.peer_settings import PeerSettings
+from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.codecs.resolve import CodecSpec, codecs_for
 from lastword.durations import Duration
 from lastword.expiry import ttl_ms_of
@@ -29,6 +31,7 @@ from lastword.table.decoder import BadRecordPolicy, Decoder
 from lastword.table.entry import Change, Entry
 from lastword.table.lifecycle import Lifecycle
 from lastword.table.partition_view import PartitionView
+from lastword.table.partitioned.routing import Layout, make_routing
 from lastword.table.past_table import PastTable
 from lastword.table.queries import Queries
 from lastword.table.raw import RawTable
@@ -61,6 +64,10 @@ class Table(TableWrites):
     decides: none ("direct"), those with a condition ("conditional"), or all ("owned"). A process
     that lives for a moment joins the other instances as a ``guest`` and moves no partition.
 
+    With ``layout="partitioned"`` the instances of one application share the partitions: each has an
+    owner and ``standbys`` warm copies, and any instance answers for any key, by asking another one
+    where it must. A copy that is staler than ``max_stale`` answers no reads.
+
     >>> with Table("user-profiles", bootstrap_servers="localhost:9092") as users:  # doctest: +SKIP
     ...     users.put("user-1", {"name": "Alice"})
     ...     users["user-1"]
@@ -87,6 +94,12 @@ class Table(TableWrites):
         on_state: StateListener | None = None,
         restore_listener: RestoreListener | None = None,
         writes: WriteMode = "direct",
+        layout: Layout = "replicated",
+        standbys: int = 1,
+        max_stale: Duration = "10s",
+        rack: str = "",
+        weight: int = 1,
+        plan_limits: PlanLimits = DEFAULT_LIMITS,
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
         guest: bool = False,
@@ -98,6 +111,7 @@ class Table(TableWrites):
         self.metrics = Metrics(table=self.name)
         root = default_state_dir() if state_dir is None else Path(state_dir)
         skipped = self.metrics.counter("skipped_records_total")
+        instance = InstanceConfig(instance_id, peer, guest, rack, weight, plan_limits)
         config = TableConfig(
             topic=topic,
             name=self.name,
@@ -112,7 +126,10 @@ class Table(TableWrites):
             ttl_ms=None if ttl is None else ttl_ms_of(ttl),
             clock=clock,
             writes=writes,
-            instance=InstanceConfig(instance_id=instance_id, peer=peer, guest=guest),
+            layout=layout,
+            standbys=standbys,
+            routing=make_routing(max_stale=max_stale),
+            instance=instance,
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
         self._table_locks = Locks(config)

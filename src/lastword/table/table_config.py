@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import get_args
 
 from lastword.clock import Clock
+from lastword.cluster.copies import PlanLimits
 from lastword.cluster.peers.peer_settings import PeerSettings
+from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory
@@ -15,9 +17,11 @@ from lastword.replicas.versions.versions import VersionLimit
 from lastword.snapshots.catalog.location import Location
 from lastword.stores.factory import StoreFactory
 from lastword.table.decoder import Decoder
+from lastword.table.partitioned.routing import DEFAULT_ROUTING, Layout, Routing, check_layout
 from lastword.writer.write_mode import WriteMode
 
 DEFAULT_APPLICATION_ID = "lastword"
+WEIGHT_MAX = 1_000
 
 
 def check_write_mode(mode: WriteMode) -> None:
@@ -29,16 +33,27 @@ def check_write_mode(mode: WriteMode) -> None:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class InstanceConfig:
     """How this process appears to the other instances of its application.
 
-    A ``guest`` comes and goes: it owns a partition only while no other instance can.
+    A ``guest`` comes and goes: it owns a partition only while no other instance can. Copies of a
+    partition go to different racks if possible; an instance of ``weight`` 2 gets twice the share of
+    one of weight 1. The limits of moves count while this instance is the leader.
     """
 
     instance_id: str | None = None
     peer: PeerSettings | None = None
     guest: bool = False
+    rack: str = ""
+    weight: int = 1
+    limits: PlanLimits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.weight <= WEIGHT_MAX:
+            raise ConfigError(
+                f"an instance cannot have the weight {self.weight}", hint=f"use 1 to {WEIGHT_MAX}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +73,14 @@ class TableConfig:
     ttl_ms: int | None
     clock: Clock
     writes: WriteMode = "direct"
+    layout: Layout = "replicated"
+    standbys: int = 1
+    routing: Routing = DEFAULT_ROUTING
     instance: InstanceConfig = InstanceConfig()
     keeps_leases: bool = False
     """Whether the rows are leases, whose time the owner counts."""
     partitions: Collection[int] | None = None
     """Those to hold from the beginning; None for all. The set gains and loses others later."""
+
+    def __post_init__(self) -> None:
+        check_layout(self.layout, self.standbys)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.cluster.copies import PlanLimits
-from lastword.cluster.plan import Lags, Plan, PlanMember
+from lastword.cluster.plan import Lags, Plan, PlanMember, decode_plan, encode_plan
 from lastword.cluster.planning import make_plan
 
 TOPIC, PARTITIONS = "carts", 8
@@ -101,9 +101,10 @@ def test_at_rest_every_partition_has_its_copies_and_the_owners_are_balanced(
 
 @few
 @given(st.lists(some_names, min_size=1, max_size=4))
-def test_at_rest_no_standby_could_go_to_a_member_with_two_fewer(histories: list[set[str]]) -> None:
+def test_at_rest_no_copy_could_go_to_a_member_with_two_fewer(histories: list[set[str]]) -> None:
     plan = settled(*map(members_of, histories))
     load = loads(histories[-1], (name for kept in standbys(plan) for name in kept))
+    load.update(plan.owners[TOPIC])
     for owner, (name,) in (
         zip(plan.owners[TOPIC], standbys(plan), strict=True) if any(standbys(plan)) else ()
     ):
@@ -132,7 +133,10 @@ def test_no_more_copies_warm_up_at_a_time_than_allowed(first: set[str], second: 
     before = settled(members_of(first))
     for plan in steps(members_of(second), before):
         extra = sum(max(0, len(kept) - 1) for kept in standbys(plan))
-        assert sum(map(len, plan.moves.values())) + extra <= LIMITS.max_warmups
+        assert (
+            sum(name != "" for named in plan.moves.values() for name in named) + extra
+            <= LIMITS.max_warmups
+        )
 
 
 @few
@@ -165,10 +169,8 @@ def test_a_standby_takes_over_when_the_owner_dies(names: set[str], data: st.Data
     dead = data.draw(st.sampled_from(sorted(names)))
     after = planned(members_of(names - {dead}), before)
     for partition, owner in enumerate(before.owners[TOPIC]):
-        if owner == dead:
-            assert after.owners[TOPIC][partition] in standbys(before)[partition]
-        else:
-            assert after.owners[TOPIC][partition] == owner
+        allowed = {owner, *standbys(before)[partition]} - {dead}
+        assert after.owners[TOPIC][partition] in allowed
 
 
 @few
@@ -254,7 +256,7 @@ def test_a_newcomer_warms_up_for_its_share_and_gets_nothing_else() -> None:
     before = settled(members_of("abc"))
     seen = list(steps(members_of("abcd"), before))
     assert seen[0].owners == before.owners
-    assert set(seen[0].moves[TOPIC].values()) == {"d"}
+    assert set(seen[0].moves[TOPIC]) == {"", "d"}
     after = seen[-1]
     changed = {
         new
@@ -307,9 +309,15 @@ class EarlierPlan(msgspec.Struct, frozen=True):
     format: int = 1
 
 
+def test_a_plan_with_moves_survives_its_encoding() -> None:
+    plan = planned(members_of("abcd"), settled(members_of("abc")))
+    assert plan.moves
+    assert decode_plan(encode_plan(plan)) == plan
+
+
 def test_members_of_the_version_before_standbys_read_the_owners() -> None:
     plan = settled(members_of("abc"), members_of("abcd"))
-    read = msgspec.json.decode(msgspec.json.encode(plan), type=EarlierPlan)
+    read = msgspec.json.decode(encode_plan(plan), type=EarlierPlan)
     assert (read.format, read.owners) == (1, plan.owners)
     assert {name: each.address for name, each in read.members.items()} == {
         name: each.address for name, each in plan.members.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.cli.support.app_context import AppContext
+from lastword.cluster.copies import PlanLimits
 from lastword.cluster.peers.peer_settings import PeerSettings, PeerTls
 from lastword.errors import ConfigError
 from lastword.table.table_config import InstanceConfig
@@ -23,6 +24,9 @@ def instance_settings(app: AppContext, *, guest: bool) -> InstanceConfig:
             tls=_tls(app),
         ),
         guest=guest,
+        rack=str(given["rack"]),
+        weight=int(str(given["weight"])),
+        limits=PlanLimits(int(str(given["acceptable_lag"])), int(str(given["max_warmups"]))),
     )
 
 

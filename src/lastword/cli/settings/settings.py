@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from lastword.cluster.copies import PlanLimits
 from lastword.kafka.connection import SaslMechanism, SecurityProtocol
+from lastword.table.partitioned.routing import Layout
 from lastword.writer.write_mode import WriteMode
 
 SettingValue = str | int | bool | Path | None
@@ -139,6 +141,20 @@ SETTINGS: tuple[Setting, ...] = (
         "what instances know each other by; default: a file below HOME, for one machine",
         secret=True,
     ),
+    Setting("cluster.rack", str, "", "where this instance runs; copies go to different racks"),
+    Setting("cluster.weight", int, 1, "the share of this instance; 2 gets twice as much as 1"),
+    Setting(
+        "cluster.acceptable_lag",
+        int,
+        PlanLimits.acceptable_lag,
+        "how many offsets behind a copy may be when a partition moves to it",
+    ),
+    Setting(
+        "cluster.max_warmups",
+        int,
+        PlanLimits.max_warmups,
+        "how many copies warm up for a move at a time",
+    ),
     Setting("cluster.tls_certificate", Path, None, "PEM file of the certificate for instances"),
     Setting("cluster.tls_key", Path, None, "PEM file of the certificate's key"),
     Setting("cluster.tls_key_password", str, None, "opens tls_key", secret=True),
@@ -210,6 +226,15 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         "which writes the owner of a partition decides: none, those with a condition, or all",
         choices=get_args(WriteMode),
     ),
+    Setting(
+        "layout",
+        str,
+        "replicated",
+        "whether every instance holds the whole table, or the instances share its partitions",
+        choices=get_args(Layout),
+    ),
+    Setting("standbys", int, 1, "partitioned: how many warm copies each partition has"),
+    Setting("max_stale", str, "10s", "partitioned: how old the answer to a read may be"),
     Setting(
         "conditions_required",
         bool,

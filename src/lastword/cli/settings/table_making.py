@@ -15,7 +15,8 @@ def make_table(
 ) -> Table:
     """The table of ``spec``, not started yet; ``store`` says where its rows live.
 
-    A command that lives for a moment writes as a ``guest``: it moves no partition.
+    A command that lives for a moment writes as a ``guest``: it moves no partition, and reads the
+    whole topic by itself.
     """
     instance = instance_settings(app, guest=guest)
     key, value = spec.codecs
@@ -34,7 +35,13 @@ def make_table(
         versions=spec.versions,
         ttl=spec.ttl,
         writes=writes,
+        layout="replicated" if guest else spec.layout,
+        standbys=spec.standbys,
+        max_stale=spec.max_stale,
         instance_id=instance.instance_id,
         peer=instance.peer,
         guest=instance.guest,
+        rack=instance.rack,
+        weight=instance.weight,
+        plan_limits=instance.limits,
     )

@@ -20,7 +20,8 @@ from lastword.errors import ConfigError, DecodeError, EncodeError, LastwordError
 if TYPE_CHECKING:
     from lastword.codecs.registry import Registry
     from lastword.table.decoder import BadRecordPolicy
-    from lastword.writer.write_mode import WriteMode
+    from lastword.table.partitioned.routing import Layout
+from lastword.writer.write_mode import WriteMode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,6 +55,9 @@ class TableSpec:
     by_catalog: frozenset[str] = frozenset()
     registry: Callable[[], Registry] | None = None
     writes: WriteMode = "direct"
+    layout: Layout = "replicated"
+    standbys: int = 1
+    max_stale: str = "10s"
     conditions_required: bool = False
     value_class: type[Any] | None = None
 
@@ -152,6 +156,9 @@ def table_spec(
         by_catalog=frozenset(known),
         registry=lambda: app.registry,
         writes=cast("WriteMode", values["writes"]),
+        layout=cast("Layout", values["layout"]),
+        standbys=int(str(values["standbys"])),
+        max_stale=str(values["max_stale"]),
         conditions_required=bool(values["conditions_required"]),
     )
 

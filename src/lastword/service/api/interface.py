@@ -33,6 +33,8 @@ _VALUE = Content(
         "Lastword-Contact-Age",
         "Lastword-TTL",
         "Lastword-Expires-At",
+        "Lastword-Staleness",
+        "Lastword-Answered-By",
     ),
 )
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))

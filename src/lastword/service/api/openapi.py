@@ -38,6 +38,15 @@ _HEADERS: dict[str, Document] = {
         "description": "when the value expires, in milliseconds since 1970, if it does",
         "schema": {"type": "string", "pattern": "^[0-9]+$"},
     },
+    "Lastword-Staleness": {
+        "description": "of a partitioned table: everything acknowledged that many seconds ago "
+        "is reflected",
+        "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]{3}$"},
+    },
+    "Lastword-Answered-By": {
+        "description": "of a partitioned table: the instances that answered, with commas between",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._,-]+$"},
+    },
     "Lastword-Timestamp": {
         "description": "the record's time, in milliseconds since 1970",
         "schema": {"type": "string", "pattern": "^-?[0-9]+$"},

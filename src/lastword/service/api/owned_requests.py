@@ -73,6 +73,7 @@ async def written_entry(
     partition = served.raw.keyspace.partition_of(key)
     match answer:
         case Applied(version=version, row=row):
+            served.raw.reflect(Position.after(version))
             await wait_for_position(
                 served, Position.after(version), limits.at_least_s, served.raw.clock
             )

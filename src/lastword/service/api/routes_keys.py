@@ -18,7 +18,13 @@ from lastword.errors import (
 from lastword.expiry import ttl_ms_of
 from lastword.records import Version, Write
 from lastword.service.api.conditions import condition_in, condition_of
-from lastword.service.api.key_reads import entry_answer, read_key
+from lastword.service.api.key_reads import (
+    ReadOptions,
+    entry_answer,
+    origin_headers,
+    read_key,
+    read_options,
+)
 from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.position_wait import wait_for_versions
 from lastword.service.api.routes_owned import get_from_owner, write_by_owner
@@ -52,8 +58,7 @@ async def get_key(call: RequestCall) -> HttpAnswer:
         return entry_answer(call.served, entry, None, call.headers)
     if query.consistency == "linearizable":
         return await get_from_owner(call, key)
-    await settle(call, query)
-    return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
+    return await current_entry(call, query, key)
 
 
 async def put_key(call: RequestCall) -> HttpAnswer:
@@ -86,11 +91,13 @@ async def put_batch(call: RequestCall) -> HttpAnswer:
 async def count_keys(call: RequestCall) -> HttpAnswer:
     """The number of keys."""
     query: ReadQuery = call.query
-    await settle(call, query)
+    options = await settle(call, query)
+    raw = options.of(call.served.raw)
     # The first count of a RocksDB store walks through it.
-    answer = await call.context.reads.run(call.served.raw.count, allow_stale=query.stale == "true")
+    answer = await call.context.reads.run(raw.count, **options.arguments)
     return document(
-        KeyCount(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3))
+        KeyCount(answer.value, str(answer.position), answer.stale, round(answer.contact_age_s, 3)),
+        *origin_headers(answer),
     )
 
 
@@ -126,13 +133,22 @@ async def past_state(call: RequestCall, query: KeyQuery) -> PastTable | None:
     return await call.context.past_states.at(call.served, query.as_of, call.receive)
 
 
-async def settle(call: RequestCall, query: ReadQuery) -> None:
-    """Wait for what the read asks to be visible."""
+async def current_entry(call: RequestCall, query: ReadQuery, key: bytes) -> HttpAnswer:
+    """The value of one key as it is now."""
+    options = await settle(call, query)
+    if call.served.raw.routes:  # it may have to wait for another instance
+        return await call.context.reads.run(read_key, call.served, key, call.headers, options)
+    return read_key(call.served, key, call.headers, options)
+
+
+async def settle(call: RequestCall, query: ReadQuery) -> ReadOptions:
+    """Wait for what the read asks to be visible; how to read it then."""
+    context = call.context
     if query.at_least is not UNSET:
-        context = call.context
         await wait_for_versions(
             call.served, query.at_least, context.limits.at_least_s, context.clock
         )
+    return read_options(query, call.served.raw, context.limits.at_least_s)
 
 
 async def write(

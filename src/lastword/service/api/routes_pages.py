@@ -8,10 +8,11 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import UNSET, UnsetType
 
-from lastword.service.api.key_reads import read_key
+from lastword.service.api.key_reads import PLAIN_READ, ReadOptions, origin_headers
 from lastword.service.api.keys import Encoding, from_base64url, to_base64url
 from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.routes_keys import (
+    current_entry,
     past_state,
     settle,
     ttl_in_headers,
@@ -29,7 +30,7 @@ from lastword.service.api.shapes import (
     ReadQuery,
     WindowsQuery,
 )
-from lastword.service.http.answers import HttpAnswer, document
+from lastword.service.http.answers import HttpAnswer, HttpHeader, document
 from lastword.table.entry import RawEntry
 from lastword.table.past_table import PastTable
 from lastword.table.scan import Scan
@@ -42,42 +43,41 @@ async def get_page(call: RequestCall) -> HttpAnswer:
     """Some of the keys, from one on."""
     query: PageQuery = call.query
     past = await past_state(call, query)
-    if past is None:
-        await settle(call, query)
+    options = PLAIN_READ if past is not None else await settle(call, query)
     page_bytes = call.context.limits.page_bytes
-    page = await call.context.reads.run(_keys, call.served, past, query, page_bytes)
-    return document(page)
+    page, headers = await call.context.reads.run(
+        _keys, call.served, past, query, options, page_bytes
+    )
+    return document(page, *headers)
 
 
 async def lookup_keys(call: RequestCall) -> HttpAnswer:
     """The values of many keys."""
     query: LookupQuery = call.query
     wanted = read_document(await call.body(), Lookup, "BadLookup")
-    await settle(call, query)
+    options = await settle(call, query)
     served = call.served
     raws = [served.raw_key(key.encode(), query.encoding) for key in wanted.keys]
     page_bytes = call.context.limits.page_bytes
-    found = await call.context.reads.run(_found, served, raws, query, page_bytes)
-    return document(found)
+    found, headers = await call.context.reads.run(_found, served, raws, query, options, page_bytes)
+    return document(found, *headers)
 
 
 async def get_windows(call: RequestCall) -> HttpAnswer:
     """The windows of one key in a range of time."""
     query: WindowsQuery = call.query
-    await settle(call, query)
+    options = await settle(call, query)
     key = call.served.keys.parse(unquote_to_bytes(call.path_parameters["key"]))
-    page = await call.context.reads.run(
-        _windows, call.served, key, query, call.context.limits.page_bytes
+    page, headers = await call.context.reads.run(
+        _windows, call.served, key, query, options, call.context.limits.page_bytes
     )
-    return document(page)
+    return document(page, *headers)
 
 
 async def get_window(call: RequestCall) -> HttpAnswer:
     """The value of one key in one window."""
     query: ReadQuery = call.query
-    await settle(call, query)
-    key = _window_in_path(call)
-    return read_key(call.served, key, call.headers, allow_stale=query.stale == "true")
+    return await current_entry(call, query, _window_in_path(call))
 
 
 async def put_window(call: RequestCall) -> HttpAnswer:
@@ -91,7 +91,16 @@ async def delete_window(call: RequestCall) -> HttpAnswer:
     return await write(call, _window_in_path(call), None)
 
 
-def _keys(served: ServedTable, past: PastTable | None, query: PageQuery, page_bytes: int) -> Page:
+PageAnswer = tuple[Page, tuple[HttpHeader, ...]]
+
+
+def _keys(
+    served: ServedTable,
+    past: PastTable | None,
+    query: PageQuery,
+    options: ReadOptions,
+    page_bytes: int,
+) -> PageAnswer:
     reverse = query.reverse == "true"
     low, high = served.bounds(
         _given(query.prefix), _given(query.from_), _given(query.to), query.encoding
@@ -107,16 +116,20 @@ def _keys(served: ServedTable, past: PastTable | None, query: PageQuery, page_by
     if past is not None:
         scan = past.raw_scan(low, high, reverse=reverse)
     else:
-        scan = served.raw.scan(low, high, reverse=reverse, allow_stale=query.stale == "true")
+        scan = options.of(served.raw).scan(low, high, reverse=reverse, **options.arguments)
     with scan:
         return _page(served, scan, islice(scan, query.limit), query.encoding, page_bytes)
 
 
 def _found(
-    served: ServedTable, raws: Sequence[bytes], query: LookupQuery, page_bytes: int
-) -> FoundItems:
+    served: ServedTable,
+    raws: Sequence[bytes],
+    query: LookupQuery,
+    options: ReadOptions,
+    page_bytes: int,
+) -> tuple[FoundItems, tuple[HttpHeader, ...]]:
     """As many of the keys as fit into one answer, and how many were left out."""
-    answer = served.raw.get_many(raws, allow_stale=query.stale == "true")
+    answer = options.of(served.raw).get_many(raws, **options.arguments)
     entries = {entry.key: entry for entry in answer.value}
     items: list[Item] = []
     size = done = 0
@@ -130,10 +143,13 @@ def _found(
             items.append(item)
             size += len(entry.value) + len(raw)
     age_s = round(answer.contact_age_s, 3)
-    return FoundItems(items, len(raws) - done, str(answer.position), answer.stale, age_s)
+    found = FoundItems(items, len(raws) - done, str(answer.position), answer.stale, age_s)
+    return found, origin_headers(answer)
 
 
-def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: int) -> Page:
+def _windows(
+    served: ServedTable, key: bytes, query: WindowsQuery, options: ReadOptions, page_bytes: int
+) -> PageAnswer:
     codec = served.windows
     if codec is None:
         raise RuntimeError("only windowed tables have this operation")
@@ -142,12 +158,7 @@ def _windows(served: ServedTable, key: bytes, query: WindowsQuery, page_bytes: i
     length, home = len(low), served.raw.keyspace.partition_of(low)
     if query.cursor is not UNSET:
         low = min(high, max(low, from_base64url(query.cursor.encode()) + b"\0"))
-    scan = served.raw.scan(
-        low,
-        high,
-        partitions=(home,),
-        allow_stale=query.stale == "true",
-    )
+    scan = options.of(served.raw).scan(low, high, partitions=(home,), **options.arguments)
     with scan:
         entries = _at_most(
             scan, query.limit, query.limit * _EXAMINED_PER_ITEM, lambda e: len(e.key) == length
@@ -161,7 +172,7 @@ def _page(
     entries: Iterable[RawEntry | bytes],
     encoding: Encoding,
     page_bytes: int,
-) -> Page:
+) -> PageAnswer:
     """The page of ``entries``, which come from ``scan`` and end before it does or with it.
 
     An entry that is not wanted comes as its key: only to know how far the page has looked.
@@ -181,13 +192,14 @@ def _page(
             if size >= page_bytes:
                 break
     more = next(scan, None) is not None
-    return Page(
+    page = Page(
         items=items,
         next=to_base64url(last) if more and last is not None else None,
         position=str(scan.position),
         stale=scan.stale,
         contact_age_seconds=round(scan.contact_age_s, 3),
     )
+    return page, origin_headers(scan)
 
 
 def _at_most(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from lastword.errors import ConfigError, DecodeError, EncodeError
 from lastword.records import Version
 from lastword.service.api.keys import Encoding, from_base64url, to_base64url
 from lastword.service.api.shapes import JSON_NULL, Item, Window
-from lastword.service.api.values import as_base64
 from lastword.table.entry import RawEntry
 from lastword.table.table import Table
 
@@ -167,7 +167,7 @@ class ServedTable:
         try:
             return self.values.to_json(raw), None, None
         except DecodeError as error:
-            return None, as_base64(raw), error.reason
+            return None, _as_base64(raw), error.reason
 
     def shown_value(
         self, raw: bytes, version: Version
@@ -201,3 +201,8 @@ class ServedTable:
             raw_value=UNSET if raw_value is None else raw_value,
             error=UNSET if error is None else error,
         )
+
+
+def _as_base64(raw: bytes) -> str:
+    """Bytes in a JSON document."""
+    return base64.b64encode(raw).decode()

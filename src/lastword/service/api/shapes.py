@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from lastword.service.api.keys import Encoding
+from lastword.service.api.shapes_routing import MaxLag, MaxStale, Route
 from lastword.service.http.limits import (
     BATCH_RECORDS_MAX,
     LOOKUP_KEYS_MAX,
@@ -96,6 +97,9 @@ class ReadQuery(Struct, forbid_unknown_fields=True):
 
     at_least: Versions | UnsetType = UNSET
     stale: Stale = "false"
+    route: Route | UnsetType = UNSET
+    max_stale: MaxStale | UnsetType = UNSET
+    max_lag: MaxLag | UnsetType = UNSET
 
 
 class KeyQuery(ReadQuery):

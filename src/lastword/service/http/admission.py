@@ -116,7 +116,7 @@ class Admission:
         path: bytes = scope["raw_path"]
         head, _, text = path.rpartition(b"/")
         served = self._tables.get(head)
-        if served is None or not text or path in self._not_keys:
+        if served is None or served.raw.routes or not text or path in self._not_keys:
             return None
         if caller.everywhere < Access.READ and caller.access_to(served.name) < Access.READ:
             return None  # the route knows how to refuse it

@@ -19,7 +19,8 @@ _ALLOWED: tuple[HttpHeader, ...] = (
 )
 _EXPOSED: HttpHeader = (
     b"access-control-expose-headers",
-    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, lastword-ttl, retry-after",
+    b"etag, lastword-timestamp, lastword-stale, lastword-contact-age, lastword-ttl, "
+    b"lastword-staleness, lastword-answered-by, retry-after",
 )
 
 

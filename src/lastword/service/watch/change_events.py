@@ -19,7 +19,6 @@ from lastword.replicas.watch.feed import (
 )
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import JSON_NULL
-from lastword.service.api.values import on_one_line
 from lastword.service.http.answers import encoded_problem
 from lastword.service.watch.shapes_watch import ChangeEvent, WatchStart
 
@@ -160,7 +159,7 @@ class EventEncoder:
             value, raw_value, error = served.shown_value(record.value, version)
             if value is None and raw_value is None:
                 return None
-            event.value = JSON_NULL if value is None else Raw(on_one_line(value))
+            event.value = JSON_NULL if value is None else Raw(_on_one_line(value))
             event.raw_value = UNSET if raw_value is None else raw_value
             event.error = UNSET if error is None else error
         return _encode(event)
@@ -177,3 +176,10 @@ class EventEncoder:
             )
             events.append(b"event: delete\ndata: %b\n\n" % _encode(event))
         return events
+
+
+def _on_one_line(document: bytes) -> bytes:
+    """The same JSON without line breaks, which would end an event or a line."""
+    if b"\n" in document or b"\r" in document:
+        return msgspec.json.format(document, indent=-1)
+    return document

@@ -31,8 +31,14 @@ class ReplicaRows:
         return self._replicas.at(self._partition).scan()
 
     def position(self) -> int:
-        """The offset after the last record applied to the rows."""
-        return self._replicas.at(self._partition).position
+        """The offset after the last record applied to the rows.
+
+        If the partition is not here: an offset that its log had reached a moment ago.
+        """
+        replica = self._replicas.held.get(self._partition)
+        if replica is None:
+            return self._replicas.topic_state.ends[self._partition]
+        return replica.position
 
     def wait_for(self, offset: int, timeout_s: float) -> None:
         """Wait until everything below ``offset`` is applied and the partition can serve reads."""

@@ -13,7 +13,7 @@ from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics, Sample
 from lastword.table.table_config import TableConfig
 
-_Key = tuple[str, str]
+_Key = tuple[str, str, str | None]
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _SharedCluster:
 
 
 class SharedClusters:
-    """The clusters that this process has joined, by their brokers and application."""
+    """The clusters that this process has joined, by brokers, application and instance id."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,8 +39,9 @@ class SharedClusters:
                 self._joined[_key(config)] = shared
             if config.topic in shared.topics:
                 raise ConfigError(
-                    f"{config.topic} is already open for owned writes in this process",
-                    hint="share that table between threads, or open this one with writes='direct'",
+                    f"{config.topic} is already open in this process",
+                    hint="share that table between threads; a second one needs writes='direct' "
+                    "and layout='replicated'",
                 )
             shared.topics.add(config.topic)
             return shared.cluster
@@ -74,7 +75,8 @@ SHARED_CLUSTERS = SharedClusters()
 
 
 def _key(config: TableConfig) -> _Key:
-    return config.connection.bootstrap_servers, config.application_id
+    instance_id = config.instance.instance_id
+    return config.connection.bootstrap_servers, config.application_id, instance_id
 
 
 def _started(config: TableConfig) -> Cluster:
@@ -83,7 +85,8 @@ def _started(config: TableConfig) -> Cluster:
         config.application_id,
         instance_id=config.instance.instance_id,
         peer=config.instance.peer,
-        traits=Traits(guest=config.instance.guest),
+        traits=Traits(config.instance.guest, config.instance.rack, config.instance.weight),
+        limits=config.instance.limits,
         clock=config.clock,
         metrics=Metrics(application=config.application_id),
     )

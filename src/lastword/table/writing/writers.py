@@ -9,6 +9,7 @@ from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
 from lastword.records import Header
 from lastword.replicas.replica_set import ReplicaSet
+from lastword.table.partitioned.shared_partitions import SharedPartitions
 from lastword.table.table_config import TableConfig
 from lastword.table.writing.owned_topic import owned_topic
 from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
@@ -43,7 +44,7 @@ class Writers:
     def close(self) -> None:
         """Wait for writes in flight, and leave the cluster; idempotent."""
         self.path.close()
-        if self.owned is not None:
+        if self.owned is not None and self.config.layout == "replicated":
             SHARED_CLUSTERS.leave(self.config)
 
 
@@ -55,8 +56,11 @@ def make_writers(
     source: LogSource,
     batch_bytes: int,
     mark: Header | None,
+    shared: SharedPartitions | None = None,
 ) -> Writers:
-    """The write paths of a table; ``mark`` is the header of one that evicts keys.
+    """The write paths of a table.
+
+    ``mark`` is the header of one that evicts keys; ``shared`` belongs to a partitioned one.
 
     Joins the cluster if owners decide the writes. That takes a moment; it owns nothing yet.
     """
@@ -73,11 +77,10 @@ def make_writers(
     if config.writes != "direct":
         _refuse_eviction(config, mark)
         topic = owned_topic(config, replicas, keyspace, source, batch_bytes)
-        owned = OwnedPath(topic, SHARED_CLUSTERS.join(config))
+        owned = OwnedPath(topic, SHARED_CLUSTERS.join(config) if shared is None else shared.members)
         below = owned if config.writes == "owned" else SplitPath(direct, owned)
-    path: WritePath = ReadYourWrites(
-        below, config.topic, replicas.wait_for, timeout_s=APPLY_TIMEOUT_S
-    )
+    wait_for = replicas.wait_for if shared is None else shared.written.note
+    path: WritePath = ReadYourWrites(below, config.topic, wait_for, timeout_s=APPLY_TIMEOUT_S)
     sole_writer = None
     if mark is not None:
         fence = InstanceFence(config.topic, config.clock)

@@ -1,0 +1,1 @@
+"""A table whose partitions are shared by the instances of an application."""

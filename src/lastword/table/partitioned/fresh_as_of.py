@@ -1,0 +1,99 @@
+"""Measures how old each local copy is: no clocks of two machines are compared.
+
+Every 200 ms the end of each partition is looked up. When the copy has applied everything below that
+end, it is as fresh as the moment just before the lookup: everything acknowledged before that moment
+is in the copy. If the brokers do not answer, the age grows.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict, deque
+
+from lastword.clock import Clock
+from lastword.errors import LastwordError
+from lastword.kafka.admin import Admin
+from lastword.replicas.replica import Replica
+from lastword.replicas.replica_set import ReplicaSet
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+_PENDING_MAX = 64
+
+
+class FreshAsOf:
+    """The age of the copies held here. Safe to use from any thread."""
+
+    def __init__(self, replicas: ReplicaSet, admin: Admin, clock: Clock) -> None:
+        self._replicas, self._admin, self._clock = replicas, admin, clock
+        self._lock = threading.Lock()
+        self._looks: dict[int, deque[tuple[float, int]]] = defaultdict(
+            lambda: deque(maxlen=_PENDING_MAX)
+        )
+        self._fresh: dict[int, tuple[Replica, float]] = {}
+        self._ends: dict[int, int] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name=f"fresh-{replicas.topic}", daemon=True
+        )
+
+    def start(self) -> None:
+        """Start measuring; returns at once."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop measuring; idempotent."""
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def age_s(self, replica: Replica) -> float:
+        """How old the copy is: everything acknowledged longer ago is in it."""
+        now = self._clock.monotonic()
+        partition = replica.partition
+        with self._lock:
+            looks = self._looks[partition]
+            while looks and _reached(replica, looks[0][1]):
+                self._fresh[partition] = replica, looks.popleft()[0]
+            measured, fresh_at = self._fresh.get(partition, (None, 0.0))
+        if measured is replica:
+            return max(0.0, now - fresh_at)
+        # Not measured since it was restored: the captured end of the restore bounds its age.
+        return max(0, self._clock.now_ms() - replica.at_end_ms) / 1000
+
+    def lag(self, replica: Replica) -> int:
+        """How many offsets the copy is behind the last end that was looked up."""
+        end = self._ends.get(replica.partition, replica.position)
+        return 0 if _reached(replica, end) else max(0, end - replica.position)
+
+    def look(self) -> None:
+        """Look up the ends of the partitions held; raises ConnectionFailedError."""
+        held = list(self._replicas.held)
+        if not held:
+            return
+        at = self._clock.monotonic()
+        bounds = self._admin.bounds_answered(self._replicas.topic, held)
+        with self._lock:
+            for partition, found in bounds.items():
+                self._ends[partition] = found.end
+                looks = self._looks[partition]
+                if len(looks) < _PENDING_MAX:  # the oldest are the next to be reached
+                    looks.append((at, found.end))
+        for replica in self._replicas.held.values():
+            self.age_s(replica)
+
+    def _run(self) -> None:
+        while not self._closing.wait(LOOK_S):
+            try:
+                self.look()
+            except LastwordError as error:
+                log.debug("%s: the ends could not be looked up: %s", self._replicas.topic, error)
+
+
+def _reached(replica: Replica, end: int) -> bool:
+    offsets = replica.follower.offsets
+    if offsets.position >= end:
+        return True
+    return replica.live and offsets.position == offsets.next_offset and offsets.read_up_to >= end

@@ -1,0 +1,149 @@
+"""Answers reads of the partitions that are kept here, for this process and for its peers."""
+
+from __future__ import annotations
+
+from lastword.clock import Clock
+from lastword.errors import PartitionNotHereError, StoreError, TooStaleError
+from lastword.records import Position
+from lastword.replicas.held import Replicas
+from lastword.replicas.partition_views import freshness_of, position_of
+from lastword.replicas.replica import Replica
+from lastword.replicas.replica_set import ReplicaSet
+from lastword.rows import is_due
+from lastword.stores.base import StoreScan
+from lastword.table.partitioned.fresh_as_of import FreshAsOf
+from lastword.table.partitioned.messages import (
+    CountWanted,
+    KeysWanted,
+    ReadQuestion,
+    ReadReply,
+    SpanWanted,
+    decode_question,
+    encode_reply,
+)
+from lastword.table.serving import Serving
+
+PAGE_BYTES = 4 << 20
+
+
+class ReadServer:
+    """Reads the copies kept here. Safe to use from any thread.
+
+    Refuses with PartitionNotHereError, NotReadyError, NotUpToPositionError, and with TooStaleError
+    when a copy is older than the question allows.
+    """
+
+    def __init__(
+        self,
+        instance_id: str,
+        replicas: ReplicaSet,
+        serving: Serving,
+        fresh: FreshAsOf,
+        clock: Clock,
+    ) -> None:
+        self.instance_id = instance_id
+        self._replicas, self._serving = replicas, serving
+        self._fresh, self._clock = fresh, clock
+
+    def answer_peer(self, payload: bytes) -> bytes:
+        """The answer to the question of a peer, both as bytes."""
+        return encode_reply(self.answer(decode_question(payload)))
+
+    def answer(self, question: ReadQuestion) -> ReadReply:
+        """The rows as of one moment, from the copies that are here."""
+        wanted = question.wanted
+        partitions = wanted.partitions
+        self._serving.ensure_ready_at(partitions)
+        topic_id = self._replicas.topic_state.topic_id
+        if question.topic_id not in ("", topic_id):
+            raise PartitionNotHereError(
+                f"{self._replicas.topic} is another topic here than where the read comes from",
+                hint="it was deleted and created again; try again in a moment",
+            )
+        if question.at_least:
+            self._replicas.wait_for(Position(question.at_least), question.timeout_s)
+        page = _Page(self._clock.now_ms())
+        with self._replicas.one_moment(partitions) as held:
+            position = position_of(held, topic_id)
+            freshness = freshness_of(held.values())
+            scans: dict[int, StoreScan] = {}
+            limit = 0
+            if isinstance(wanted, SpanWanted):
+                limit = wanted.limit
+                scans = {p: _scan(replica, wanted) for p, replica in held.items()}
+            elif isinstance(wanted, KeysWanted):
+                for partition, keys in wanted.keys.items():
+                    page.add_keys(held[partition], keys)
+            count = 0
+            if isinstance(wanted, CountWanted):
+                count = sum(replica.count() for replica in held.values())
+        try:
+            for partition, scan in scans.items():
+                page.add_scan(held[partition], scan, limit)
+        finally:
+            for scan in scans.values():
+                scan.close()
+        return ReadReply(
+            instance=self.instance_id,
+            rows=page.rows,
+            unfinished=page.unfinished,
+            count=count,
+            offsets=dict(position.offsets),
+            topic_id=topic_id,
+            complete_at_ms=position.complete_at_ms,
+            stale=freshness.stale,
+            contact_age_s=freshness.contact_age_s,
+            age_s=self._checked_age_s(held, question),
+        )
+
+    def _checked_age_s(self, held: Replicas, question: ReadQuestion) -> float:
+        """The age of the oldest copy, measured after the read; raises TooStaleError."""
+        age_s = max((self._fresh.age_s(replica) for replica in held.values()), default=0.0)
+        lag = max((self._fresh.lag(replica) for replica in held.values()), default=0)
+        too_far = question.max_lag is not None and lag > question.max_lag
+        if age_s > question.max_stale_s or too_far:
+            raise TooStaleError(
+                f"{self.instance_id} is {age_s:.1f} s and {lag} offsets behind with "
+                f"{self._replicas.topic}, which is more than the read allows",
+                hint="allow a larger max_stale or max_lag, or try again in a moment",
+            )
+        return age_s
+
+
+class _Page:
+    """The rows of one answer, limited in bytes: what does not fit is left unfinished."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.rows: list[tuple[int, bytes, bytes]] = []
+        self.unfinished: list[int] = []
+        self._now_ms = now_ms
+        self._bytes_left = PAGE_BYTES
+
+    def add_keys(self, replica: Replica, keys: list[bytes]) -> None:
+        if self._bytes_left <= 0:
+            self.unfinished.append(replica.partition)
+            return
+        for key, row in zip(keys, replica.get_many(keys), strict=True):
+            if row is not None:
+                self._add(replica.partition, key, row)
+
+    def add_scan(self, replica: Replica, scan: StoreScan, limit: int) -> None:
+        try:
+            for key, row in scan:
+                if limit <= 0 or self._bytes_left <= 0:
+                    self.unfinished.append(replica.partition)
+                    return
+                limit -= self._add(replica.partition, key, row)
+        except StoreError as error:
+            raise replica.explained(error) from error
+
+    def _add(self, partition: int, key: bytes, row: bytes) -> bool:
+        if is_due(row, self._now_ms):
+            return False
+        self.rows.append((partition, key, row))
+        self._bytes_left -= len(key) + len(row)
+        return True
+
+
+def _scan(replica: Replica, wanted: SpanWanted) -> StoreScan:
+    return replica.scan(wanted.start, wanted.end, reverse=wanted.reverse)

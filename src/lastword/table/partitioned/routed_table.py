@@ -1,0 +1,239 @@
+"""The core of a partitioned table: every read goes to whoever keeps the partitions it needs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterable, Mapping
+from time import perf_counter_ns
+from typing import Any, Self, TypeVar
+
+from lastword.errors import ConfigError, LastwordError
+from lastword.metrics import Metrics
+from lastword.records import Position
+from lastword.replicas.sweep.soundness import Freshness
+from lastword.replicas.watch.missed import MissedChanges
+from lastword.table.entry import Answer
+from lastword.table.partitioned.messages import (
+    CountWanted,
+    KeysWanted,
+    ReadReply,
+    SpanWanted,
+    Wanted,
+)
+from lastword.table.partitioned.own_writes import OwnWrites
+from lastword.table.partitioned.placement import Placement
+from lastword.table.partitioned.read_router import ReadRouter
+from lastword.table.partitioned.routed_scan import PAGE_ROWS, RoutedScan
+from lastword.table.partitioned.routing import Routing
+from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
+from lastword.table.raw_watch import RawWatch
+from lastword.table.scan import Scan, Shape
+
+T = TypeVar("T")
+
+
+class RoutedTable(RawTable):
+    """A RawTable whose partitions are shared by several instances. Safe to use from any thread.
+
+    Each answer says how stale it is and which instances answered. A read of several partitions sees
+    those of each instance as of one moment, and a scan each page of a partition. ``allow_stale``
+    makes no difference: a copy that is still being restored answers nobody.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        placement: Placement,
+        router: ReadRouter,
+        written: OwnWrites,
+        routing: Routing,
+        metrics: Metrics,
+        **others: Any,
+    ) -> None:
+        super().__init__(*arguments, metrics=metrics, **others)
+        self._placement, self._router = placement, router
+        self._written, self._routing = written, routing
+        self._staleness = metrics.latency("staleness")
+
+    routes = True
+
+    def reflect(self, position: Position) -> None:
+        """Have later reads of this table reflect a write, wherever they are answered."""
+        self._written.note(position)
+
+    def within(self, routing: Routing) -> Self:
+        """The same table, whose reads are routed like this."""
+        other = copy.copy(self)
+        other._routing = routing
+        return other
+
+    # -- reads of keys ---------------------------------------------------------------------
+
+    def _row(self, key: bytes) -> tuple[int, bytes | None]:
+        partition = self.keyspace.partition_of(key)
+        if self._placement.answers_at_once(partition, self._written.of(partition), self._routing):
+            try:
+                return super()._row(key)
+            except LastwordError:
+                self._ensure_open()  # else it has just moved away: ask whoever keeps it now
+        (reply,) = self._asked(KeysWanted({partition: [key]}), None, AT_LEAST_TIMEOUT_S)
+        return partition, reply.rows[0][2] if reply.rows else None
+
+    def read(
+        self,
+        key: bytes,
+        shape: Shape[T],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[T | None]:
+        """The key's entry, as ``shape`` gives it, or None when there is no such key."""
+        started_ns = perf_counter_ns()
+        partition = self.keyspace.partition_of(key)
+        replies = self._asked(KeysWanted({partition: [key]}), at_least, timeout_s)
+        shaped = None
+        for _, _, row in replies[0].rows:
+            shaped = shape(partition, key, row)
+        self._get_latency.observe_ns(perf_counter_ns() - started_ns)
+        return self._answer(shaped, replies)
+
+    def read_many(
+        self,
+        keys: Iterable[bytes],
+        shape: Shape[T],
+        *,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[list[T]]:
+        """The entries of those keys that exist, as ``shape`` gives them."""
+        started_ns = perf_counter_ns()
+        wanted = self.keyspace.by_partition(list(keys))
+        replies = self._asked(
+            KeysWanted({p: list(of_it) for p, of_it in wanted.items()}), at_least, timeout_s
+        )
+        found = [
+            shaped for reply in replies for row in reply.rows if (shaped := shape(*row)) is not None
+        ]
+        self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
+        return self._answer(found, replies)
+
+    # -- reads of partitions ---------------------------------------------------------------
+
+    def walk(
+        self,
+        bounds: tuple[bytes | None, bytes | None],
+        shape: Shape[T],
+        *,
+        reverse: bool = False,
+        partitions: Collection[int] | None = None,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Scan[T]:
+        """Entries in the order of their keys, from every partition, as ``shape`` gives them."""
+        started_ns = perf_counter_ns()
+        chosen = sorted(self._serving.covered(partitions))
+        first = SpanWanted(chosen, *bounds, reverse, PAGE_ROWS)
+        replies = self._asked(first, at_least, timeout_s)
+
+        def next_page(partition: int, last: bytes) -> ReadReply:
+            start, end = bounds
+            span = (start, last) if reverse else (last + b"\0", end)
+            # An empty page tells no last key: then everything is still to come.
+            wanted = SpanWanted([partition], *(span if last else bounds), reverse, PAGE_ROWS)
+            (reply,) = self._asked(wanted, None, timeout_s)
+            return reply
+
+        answer = self._answer(None, replies)
+        self._scan_latency.observe_ns(perf_counter_ns() - started_ns)
+        return Scan(
+            {p: scan for reply in replies for p, scan in _scans(reply, next_page).items()},
+            shape,
+            reverse=reverse,
+            position=answer.position,
+            freshness=Freshness(answer.stale, answer.contact_age_s),
+            now_ms=self.clock.now_ms(),
+            staleness_s=answer.staleness_s,
+            answered_by=answer.answered_by,
+        )
+
+    def count(
+        self,
+        *,
+        partitions: Collection[int] | None = None,
+        at_least: Position | None = None,
+        timeout_s: float = AT_LEAST_TIMEOUT_S,
+        allow_stale: bool = False,
+    ) -> Answer[int]:
+        """The number of keys: of every partition of the topic, or of those named."""
+        started_ns = perf_counter_ns()
+        chosen = sorted(self._serving.covered(partitions))
+        replies = self._asked(CountWanted(chosen), at_least, timeout_s)
+        self._count_latency.observe_ns(perf_counter_ns() - started_ns)
+        return self._answer(sum(reply.count for reply in replies), replies)
+
+    # -- watching --------------------------------------------------------------------------
+
+    def watch(self, start: Position | None = None) -> RawWatch:
+        """Not possible: this instance sees the changes of its own partitions only."""
+        raise self._unwatched()
+
+    def missed(self, since: Position) -> MissedChanges:
+        """Not possible, for the same reason."""
+        raise self._unwatched()
+
+    def _unwatched(self) -> ConfigError:
+        return ConfigError(
+            f"{self.topic} is partitioned, and no instance sees the changes of all partitions",
+            hint="watch a table of the same topic that is opened with layout='replicated'",
+        )
+
+    # -- the rest --------------------------------------------------------------------------
+
+    def _asked(
+        self, wanted: Wanted, at_least: Position | None, timeout_s: float
+    ) -> list[ReadReply]:
+        self._ensure_open()
+        if at_least is not None:
+            self._serving.require_own_position(at_least)
+        if not wanted.partitions:
+            return []
+        return self._router.read(
+            wanted,
+            self._routing,
+            at_least=self._written.at_least(wanted.partitions, at_least),
+            topic_id=self._replicas.topic_state.topic_id,
+            timeout_s=timeout_s,
+        )
+
+    def _answer(self, value: T, replies: list[ReadReply]) -> Answer[T]:
+        offsets: dict[int, int] = {}
+        for reply in replies:
+            offsets |= reply.offsets
+        staleness_s = max((reply.age_s for reply in replies), default=0.0)
+        self._staleness.observe_ns(int(staleness_s * 1e9))
+        position = Position(
+            dict(sorted(offsets.items())),
+            self._replicas.topic_state.topic_id,
+            min((reply.complete_at_ms for reply in replies), default=0),
+        )
+        return Answer(
+            value,
+            position,
+            any(reply.stale for reply in replies),
+            max((reply.contact_age_s for reply in replies), default=0.0),
+            staleness_s=staleness_s,
+            answered_by=tuple(sorted({reply.instance for reply in replies})),
+        )
+
+
+def _scans(reply: ReadReply, next_page: Any) -> Mapping[int, RoutedScan]:
+    rows: dict[int, list[tuple[bytes, bytes]]] = {p: [] for p in reply.offsets}
+    for partition, key, row in reply.rows:
+        rows[partition].append((key, row))
+    return {
+        p: RoutedScan(p, of_it, finished=p not in reply.unfinished, next_page=next_page)
+        for p, of_it in rows.items()
+    }

@@ -1,0 +1,196 @@
+"""Instances share the partitions of a table, and any of them answers for any key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lastword.errors import ConfigError, PartitionNotHereError, TooStaleError
+from lastword.kafka.connection import Connection
+from lastword.table.partitioned.messages import ReadQuestion, ReadReply
+from lastword.table.partitioned.read_server import ReadServer
+from lastword.table.table import Table
+from lastword.table.table_state import TableState
+from lastword.testing import wait_until
+from tests.support.partitioned_tables import (
+    PartitionedTables,
+    held,
+    plan_of,
+    wait_until_settled,
+)
+from tests.support.real_topic import RealTopic
+
+pytestmark = pytest.mark.broker
+
+PARTITIONS = 4
+ROWS = {f"key-{number:03}": number for number in range(60)}
+
+
+@pytest.fixture(scope="module")
+def shared(
+    connection: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PartitionedTables]:
+    """Three instances with one standby for each partition, and some rows."""
+    topic = RealTopic(connection, "partitioned-reads").create(partitions=PARTITIONS)
+    with PartitionedTables(connection, tmp_path_factory.mktemp("state"), topic.name) as tables:
+        for name in "abc":
+            tables.begin(name, writes="owned")
+        for table in tables.instances.values():
+            table.wait_ready()
+        tables.instances["a"].put_many(ROWS)
+        wait_until_settled(tables.instances.values(), PARTITIONS, copies=2)
+        yield tables
+
+
+@pytest.fixture(params="abc")
+def table(shared: PartitionedTables, request: pytest.FixtureRequest) -> Table:
+    return shared.instances[str(request.param)]
+
+
+def test_each_partition_is_kept_by_its_owner_and_one_standby(shared: PartitionedTables) -> None:
+    plan = plan_of(shared.instances["a"])
+    assert plan is not None
+    kept = [held(table) for table in shared.instances.values()]
+    assert sorted(p for each in kept for p in each) == sorted([*range(PARTITIONS)] * 2)
+    assert max(map(len, kept)) < PARTITIONS
+
+
+def test_any_instance_answers_for_any_key(table: Table) -> None:
+    assert {key: table[key] for key in ROWS} == ROWS
+    assert table.get("nobody") is None
+    assert table.get_many([*ROWS, "nobody"]) == ROWS
+
+
+def test_any_instance_walks_through_all_keys_in_order(table: Table) -> None:
+    assert list(table.items()) == sorted(ROWS.items())
+    assert list(table.items(reverse=True)) == sorted(ROWS.items(), reverse=True)
+    assert dict(table.range("key-010", "key-020")) == {
+        key: value for key, value in ROWS.items() if 10 <= value < 20
+    }
+    assert dict(table.prefix("key-05")) == {k: v for k, v in ROWS.items() if 50 <= v < 60}
+    assert len(table) == len(ROWS)
+
+
+def test_a_walk_goes_on_over_several_pages(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lastword.table.partitioned.routed_table.PAGE_ROWS", 3)
+    assert list(table.items()) == sorted(ROWS.items())
+    assert list(table.items(reverse=True)) == sorted(ROWS.items(), reverse=True)
+
+
+def test_an_answer_says_who_answered_and_how_stale_it_is(table: Table) -> None:
+    plan = plan_of(table)
+    assert plan is not None
+    for key in ROWS:
+        answer = table.query.get(key)
+        partition = table.raw.keyspace.partition_of(key.encode())
+        owner = plan.owner(table.topic, partition)
+        assert owner is not None
+        assert answer.answered_by == (owner.instance_id,)
+        assert answer.staleness_s is not None
+        assert 0 <= answer.staleness_s <= 10
+    everything = table.query.count()
+    assert everything.answered_by == tuple(sorted(set(plan.owners[table.topic])))
+    assert everything.position.offsets.keys() == set(range(PARTITIONS))
+
+
+def test_without_routing_a_partition_elsewhere_is_refused_with_its_address(table: Table) -> None:
+    plan = plan_of(table)
+    assert plan is not None
+    here = table.query.within(route=False)
+    refused = 0
+    for key, value in ROWS.items():
+        partition = table.raw.keyspace.partition_of(key.encode())
+        if partition in held(table):
+            entry = here.get(key).value
+            assert entry is not None
+            assert entry.value == value
+            continue
+        refused += 1
+        with pytest.raises(PartitionNotHereError, match="is owned by") as error:
+            here.get(key)
+        owner = plan.owner(table.topic, partition)
+        assert owner is not None
+        assert error.value.address == owner.address
+    assert refused > 0
+
+
+def test_a_copy_that_is_too_stale_answers_nobody(table: Table) -> None:
+    with pytest.raises(TooStaleError):
+        table.query.within(max_stale=0).get("key-001", timeout_s=0.5)
+
+
+def test_what_one_instance_writes_it_reads_at_once_wherever_the_key_is(table: Table) -> None:
+    for number in range(12):
+        key = f"own-{number}"
+        table.put(key, number)
+        assert table[key] == number
+        table.delete(key)
+        assert key not in table
+
+
+def test_every_instance_decides_by_the_owner(shared: PartitionedTables) -> None:
+    for _ in range(3):
+        for table in shared.instances.values():
+            table.increment("hits")
+    assert [each.get("hits", consistency="linearizable") for each in shared.instances.values()] == [
+        9,
+        9,
+        9,
+    ]
+    shared.instances["a"].delete("hits")
+
+
+def test_a_partitioned_table_is_not_watched_in_part(table: Table) -> None:
+    with pytest.raises(ConfigError, match="no instance sees the changes of all"):
+        table.watch()
+
+
+def test_a_store_that_evicts_cannot_be_shared(shared: PartitionedTables) -> None:
+    with pytest.raises(ConfigError, match="cannot be shared"):
+        shared.begin("z", store="lru:10")
+
+
+def test_a_newcomer_takes_its_share_while_the_others_serve_and_gives_it_back(
+    connection: Connection, topic_name: str, tmp_path: Path
+) -> None:
+    RealTopic(connection, topic_name).create(partitions=PARTITIONS)
+    with PartitionedTables(connection, tmp_path, topic_name) as tables:
+        heard: list[TableState] = []
+        a = tables.open("a", on_state=lambda _, new: heard.append(new))
+        a.put_many(ROWS)
+        b = tables.open("b")
+        wait_until_settled([a, b], PARTITIONS, copies=2)
+        plan = plan_of(a)
+        assert plan is not None
+        assert set(plan.owners[a.topic]) == {"a", "b"}
+        assert dict(b.items()) == ROWS
+        b.close()
+        wait_until(lambda: set((plan_of(a) or plan).owners[a.topic]) == {"a"}, "a owns all again")
+        assert dict(a.items()) == ROWS
+        assert heard[:2] == [TableState.RESTORING, TableState.RUNNING]
+
+
+def test_a_standby_answers_when_the_owner_does_not(
+    shared: PartitionedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = shared.instances["a"]
+    plan = plan_of(table)
+    assert plan is not None
+    elsewhere = [p for p in range(PARTITIONS) if p not in held(table)]
+    key = next(k for k in ROWS if table.raw.keyspace.partition_of(k.encode()) in elsewhere)
+    owner = plan.owner(table.topic, table.raw.keyspace.partition_of(key.encode()))
+    assert owner is not None
+    answer = ReadServer.answer
+
+    def refusing(self: ReadServer, question: ReadQuestion) -> ReadReply:
+        if self.instance_id == owner.instance_id:
+            raise TooStaleError("not now")
+        return answer(self, question)
+
+    monkeypatch.setattr(ReadServer, "answer", refusing)
+    found = table.query.get(key)
+    assert found.value is not None
+    assert found.value.value == ROWS[key]
+    assert found.answered_by != (owner.instance_id,)

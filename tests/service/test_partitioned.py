@@ -1,0 +1,89 @@
+"""A partitioned table over HTTP: every instance answers for every key, and says who did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from lastword.cluster.peers import PeerSettings
+from tests.service.conftest import Serve, Serving
+from tests.support.partitioned_tables import held, plan_of, wait_until_settled
+from tests.support.peer_pair import SECRET
+
+PARTITIONS = 3
+ROWS = {f"key-{number:02}": number for number in range(20)}
+
+
+def options(topic: str, name: str) -> dict[str, Any]:
+    return {
+        "layout": "partitioned",
+        "standbys": 0,
+        "application_id": topic,
+        "instance_id": name,
+        "peer": PeerSettings(secret=SECRET),
+        "writes": "owned",
+    }
+
+
+@pytest.fixture
+def instances(serve: Serve, topic: str) -> list[Serving]:
+    """Two services of one table without standbys: what one has, the other lacks."""
+    started = [serve(table_options=options(topic, name), wait=False) for name in "ab"]
+    for each in started:
+        each.table.wait_ready()
+    wait_until_settled([each.table for each in started], PARTITIONS, copies=1)
+    return started
+
+
+def test_every_instance_answers_for_every_key(instances: list[Serving]) -> None:
+    plan = plan_of(instances[0].table)
+    assert plan is not None
+    a, b = (each.client() for each in instances)
+    with a, b:
+        for key, value in ROWS.items():
+            assert a.put(f"/table/{key}", json=value).status_code == 200
+        for client in (a, b):
+            for key, value in ROWS.items():
+                found = client.get(f"/table/{key}", params={"max_stale": "30s"})
+                partition = int(found.headers["etag"].strip('"').partition(":")[0])
+                assert found.json() == value
+                assert (
+                    found.headers["lastword-answered-by"]
+                    == (plan.owners[instances[0].table.topic][partition])
+                )
+                assert 0 <= float(found.headers["lastword-staleness"]) < 30
+            missing = client.get("/table/nobody")
+            assert missing.status_code == 404
+            assert missing.headers["lastword-answered-by"] in {"a", "b"}
+            page = client.get("/tables/table/keys", params={"limit": 100})
+            assert [item["key"] for item in page.json()["items"]] == sorted(ROWS)
+            assert page.headers["lastword-answered-by"] == "a,b"
+            count = client.get("/table/count")
+            assert count.json()["count"] == len(ROWS)
+            assert count.headers["lastword-answered-by"] == "a,b"
+        _refuses_what_is_elsewhere(instances[0], a)
+        _reads_what_another_instance_wrote(a, b)
+
+
+def _refuses_what_is_elsewhere(instance: Serving, client: httpx.Client) -> None:
+    for key in ROWS:
+        here = instance.table.raw.keyspace.partition_of(key.encode()) in held(instance.table)
+        answer = client.get(f"/table/{key}", params={"route": "false"})
+        assert answer.status_code == (200 if here else 503)
+        if not here:
+            assert answer.json()["name"] == "PartitionNotHereError"
+            assert "is owned by b at 127.0.0.1:" in answer.json()["message"]
+
+
+def _reads_what_another_instance_wrote(a: httpx.Client, b: httpx.Client) -> None:
+    for key in ROWS:
+        version = a.put(f"/table/{key}", json="new").json()["version"]
+        assert b.get(f"/table/{key}", params={"at_least": version}).json() == "new"
+
+
+def test_a_table_that_is_not_shared_refuses_to_be_routed(serve: Serve) -> None:
+    with serve().client() as client:
+        answer = client.get("/table/a", params={"route": "false"})
+    assert (answer.status_code, answer.json()["name"]) == (400, "ConfigError")
