@@ -275,7 +275,7 @@ def test_a_new_client_is_connected_before_it_is_asked_for_offsets(broker: Embedd
         answers: list[int] = []
 
         def ask(client: object, seconds: float) -> dict[object, Future[object]]:
-            answers.append(proxy.passed[METADATA, "response"])
+            answers.append(proxy.passed["response", METADATA])
             return {}
 
         calls.each(ask, IMPATIENT_S, doing="asking")

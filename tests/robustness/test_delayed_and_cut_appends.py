@@ -95,8 +95,8 @@ def test_a_batch_that_arrives_after_the_take_over_is_refused(
     rivals: Rivals, proxy: KafkaProxy, way: MakeLog
 ) -> None:
     old = rivals.old(way, IMPATIENT_S)
-    answered = proxy.passed[PRODUCE, "response"]
-    with proxy.holding(PRODUCE, "request") as held:
+    answered = proxy.passed["response", PRODUCE]
+    with proxy.holding("request", PRODUCE) as held:
         answer = append_in_background(old, b"late")
         held.wait_for(1)
         new = rivals.new(way)
@@ -104,7 +104,7 @@ def test_a_batch_that_arrives_after_the_take_over_is_refused(
         outcome = answer()
         assert isinstance(outcome, IndeterminateError | WriteFailedError)
     wait_until(
-        lambda: proxy.passed[PRODUCE, "response"] > answered, "the leader has answered the batch"
+        lambda: proxy.passed["response", PRODUCE] > answered, "the leader has answered the batch"
     )
     new.append([Write(b"key", b"2")])
     assert rivals.log() == [FENCE_KEY, FENCE_KEY, b"1", b"2"]
@@ -117,7 +117,7 @@ def test_a_lost_acknowledgement_is_made_good_by_the_same_batch(
 ) -> None:
     old = rivals.old(way, PATIENT_S)
     for n in range(3):
-        proxy.cut_next(PRODUCE, "response")
+        proxy.cut_next("response", PRODUCE)
         (offset,) = old.append([Write(b"key", b"%d" % n)])
         record = read_log(rivals.direct, rivals.place[0])[-1]
         assert (record.offset, record.value) == (offset, b"%d" % n)
@@ -129,11 +129,11 @@ def test_a_written_batch_that_is_fenced_on_its_second_try_is_not_called_unwritte
     rivals: Rivals, proxy: KafkaProxy
 ) -> None:
     old = rivals.old(IdempotentLog, PATIENT_S)
-    proxy.cut_next(PRODUCE, "response")
-    with proxy.holding(PRODUCE, "response") as acknowledgement:
+    proxy.cut_next("response", PRODUCE)
+    with proxy.holding("response", PRODUCE) as acknowledgement:
         answer = append_in_background(old, b"written")
         acknowledgement.wait_for(1)
-        with proxy.holding(PRODUCE, "request") as again:
+        with proxy.holding("request", PRODUCE) as again:
             acknowledgement.release()
             again.wait_for(1)
             rivals.new(IdempotentLog).close()
@@ -148,7 +148,7 @@ def test_a_batch_that_never_arrived_is_fenced_for_certain(
     rivals: Rivals, proxy: KafkaProxy
 ) -> None:
     old = rivals.old(IdempotentLog, PATIENT_S)
-    with proxy.holding(PRODUCE, "request") as held:
+    with proxy.holding("request", PRODUCE) as held:
         answer = append_in_background(old, b"never")
         held.wait_for(1)
         rivals.new(IdempotentLog).close()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.testing.plugin import EAGER
 from tests.support.linearizability.campaign import INSTANCES
@@ -20,13 +21,7 @@ def proxied_cluster(
     kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ProxiedCluster]:
     """Of this module alone: brokers are killed in it."""
-    proxied = ProxiedCluster(
-        tmp_path_factory.mktemp("proxied"),
-        kafka_runtime,
-        brokers=3,
-        networks=INSTANCES,
-        settings=EAGER | SESSIONS,
-    )
-    proxied.start()
-    yield proxied
-    proxied.kill()
+    directory = tmp_path_factory.mktemp("proxied")
+    brokers = EmbeddedBroker(directory, kafka_runtime, brokers=3, settings=EAGER | SESSIONS)
+    with ProxiedCluster(brokers, INSTANCES) as proxied:
+        yield proxied

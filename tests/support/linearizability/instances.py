@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lastword.testing import wait_until
-from tests.support.kafka_network import KafkaNetwork
+from tests.support.kafka_proxy import KafkaProxy
 from tests.support.proxied_cluster import ProxiedCluster
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -110,7 +110,7 @@ class Instances(ExitStack):
         """Those that have not ended."""
         return [each for each in self.all if each.running]
 
-    def network_of(self, instance: Instance) -> KafkaNetwork:
+    def network_of(self, instance: Instance) -> KafkaProxy:
         """What an instance has of a network."""
         return self._cluster.networks[self._networks[instance.name]]
 
@@ -121,7 +121,7 @@ class Instances(ExitStack):
         network = next(n for n in range(len(self._cluster.networks)) if n not in taken)
         self._networks[name] = network
         options = self._options | {
-            "bootstrap_servers": self._cluster.bootstrap_servers(network),
+            "bootstrap_servers": self._cluster.networks[network].bootstrap_servers,
             "seed": len(self.all),
             "state_dir": str(self._directory / f"state-{name}"),
         }

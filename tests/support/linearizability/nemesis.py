@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from lastword.testing import wait_until
 from tests.support.harmed_cluster import HarmedCluster
-from tests.support.kafka_network import END_TXN, PRODUCE
+from tests.support.kafka_proxy import END_TXN, PRODUCE
 from tests.support.linearizability.instances import Instance, Instances
 
 log = logging.getLogger(__name__)
@@ -115,8 +115,8 @@ class Nemesis:
     def delay_requests_of_a_frozen_instance(self) -> None:
         """Batches that are in the network while their sender is frozen and replaced."""
         victim = self._victim()
-        with self._instances.network_of(victim).holding_requests(PRODUCE, END_TXN):
-            self._wait_for_held(victim)
+        with self._instances.network_of(victim).holding("request", PRODUCE, END_TXN) as held:
+            held.wait_for(1, RECOVERED_S)
             victim.freeze()
             self._wait_for_successors(victim)
         self._pass(0.5)
@@ -125,8 +125,8 @@ class Nemesis:
     def delay_requests_of_a_dead_instance(self) -> None:
         """Batches that arrive when their sender is dead and replaced."""
         victim = self._victim()
-        with self._instances.network_of(victim).holding_requests(PRODUCE, END_TXN):
-            self._wait_for_held(victim)
+        with self._instances.network_of(victim).holding("request", PRODUCE, END_TXN) as held:
+            held.wait_for(1, RECOVERED_S)
             victim.kill()
             self._wait_for_successors(victim)
         self._pass(0.5)
@@ -135,8 +135,8 @@ class Nemesis:
     def delay_acknowledgements(self) -> None:
         """Batches that are written, and whose sender learns of it after it was replaced."""
         victim = self._victim()
-        with self._instances.network_of(victim).holding_answers(PRODUCE, END_TXN):
-            self._wait_for_held(victim)
+        with self._instances.network_of(victim).holding("response", PRODUCE, END_TXN) as held:
+            held.wait_for(1, RECOVERED_S)
             victim.freeze()
             self._wait_for_successors(victim)
         victim.go_on()
@@ -155,10 +155,6 @@ class Nemesis:
             f"writes after {what}",
             timeout=RECOVERED_S,
         )
-
-    def _wait_for_held(self, victim: Instance) -> None:
-        network = self._instances.network_of(victim)
-        wait_until(lambda: network.held > 0, "a batch in the network", timeout=RECOVERED_S)
 
     def _wait_for_successors(self, victim: Instance) -> None:
         """Until others have written in every partition, those of the victim included."""
