@@ -28,7 +28,7 @@ from lastword.writer.owned.requests import (
     Update,
 )
 from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error
-from lastword.writer.owned.verdict import LogWitness, Verdict
+from lastword.writer.owned.verdict import LogWitness, Verdict, without_request_id
 
 _THREADS_MAX = 32
 _BATCH_MAX = 500
@@ -160,7 +160,8 @@ def _answer(request: SentRequest, records: Sequence[Record]) -> Result:
         return Leased(last.offset if token is None else token)
     row = None
     if last.value is not None:
-        row = encode_row(last.offset, last.timestamp_ms, last.headers, last.value)
+        headers = without_request_id(last.headers)
+        row = encode_row(last.offset, last.timestamp_ms, headers, last.value)
     return Applied(tuple(Version(r.partition, r.offset) for r in records), row)
 
 

@@ -132,6 +132,11 @@ def _judge(
             verdict.records.append(Found(request_id, record))
 
 
+def without_request_id(headers: Headers) -> Headers:
+    """The headers that the row of a record has."""
+    return tuple(each for each in headers if each[0] != REQUEST_HEADER)
+
+
 def request_id_of(headers: Headers) -> bytes:
     """The id of the request that wrote a record; empty if no owner wrote it."""
     return next((value or b"" for name, value in headers if name == REQUEST_HEADER), b"")
