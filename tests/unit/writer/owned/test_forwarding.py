@@ -21,7 +21,7 @@ from lastword.rows import decode_row
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.forwarding import Forwarder
 from lastword.writer.owned.owners import Owners
-from lastword.writer.owned.peer_messages import Question, decode_question, encode_reply
+from lastword.writer.owned.peer_messages import ForwardedRequests, decode_question, encode_reply
 from lastword.writer.owned.requests import AnyRequest, Applied, Put, Read, Update
 from lastword.writer.owned.routing import Router
 from lastword.writer.owned.tickets import Waiting
@@ -44,7 +44,7 @@ class Peers(OnlyMember):
 
     def __init__(self) -> None:
         super().__init__("me")
-        self.asked: list[tuple[str, Question]] = []
+        self.asked: list[tuple[str, ForwardedRequests]] = []
         self.failures: dict[str, LastwordError] = {}
         self.gate = threading.Event()
         self.gate.set()
