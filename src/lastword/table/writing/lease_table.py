@@ -9,14 +9,21 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lastword.codecs.resolve import codecs_for
-from lastword.errors import LastwordError, TopicExistsError, TopicNotFoundError
+from lastword.errors import (
+    LastwordError,
+    NotUpToPositionError,
+    TopicExistsError,
+    TopicNotFoundError,
+)
 from lastword.kafka.admin import Admin
 from lastword.kafka.forks import never_free, track
 from lastword.kafka.groups.names import lease_topic
 from lastword.metrics import Metrics
+from lastword.records import Position
 from lastword.stores.factory import store_factory
 from lastword.table.decoder import Decoder
 from lastword.table.lifecycle import Lifecycle
@@ -47,6 +54,7 @@ class LeaseTable:
             _ensure_topic(admin, self.topic)
         metrics = Metrics(table=self.topic)
         self._lifecycle = Lifecycle(_lease_config(config, self.topic, metrics), metrics, None, None)
+        self._clock = config.clock
         self.held = HeldLeases(self.ask, config.clock)
         try:
             self._lifecycle.start()
@@ -59,6 +67,24 @@ class LeaseTable:
         """Send lease requests to the owner of their partition; returns the answers."""
         owned = required_owners(self._lifecycle.raw.owned, self.topic)
         return owned.ask_all(requests, timeout_s)
+
+    def wait_until_released(self, key: bytes, timeout_s: float) -> bool:
+        """Follow the topic until it has no lease of this key any more, or the time is over.
+
+        Returns False at once if there is none here: it may have been taken a moment ago.
+        """
+        raw, known = self._lifecycle.raw, False
+        deadline = self._clock.monotonic() + timeout_s
+        while (left_s := deadline - self._clock.monotonic()) > 0:
+            position = raw.position().offsets
+            partition, row = raw.row(key)
+            if row is None:
+                return known
+            known = True
+            with suppress(NotUpToPositionError):
+                news = Position({partition: position[partition] + 1})
+                raw.get(key, at_least=news, timeout_s=left_s)
+        return True
 
     def close(self) -> None:
         """Release the leases of this process, and close the topic; idempotent."""

@@ -23,6 +23,7 @@ DEFAULT_TTL = "10s"
 DEFAULT_WAIT = "60s"
 _ASK_S = 30.0
 _POLL_S = 0.1
+_ASK_AGAIN_S = 1.0
 
 _PROCESS = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
@@ -93,8 +94,12 @@ class Lock:
             left_s = deadline - self._clock.monotonic()
             if left_s <= 0:
                 raise self._taken(found)
-            pause_s = min(left_s, found.remaining_ms / 1000 or _POLL_S, _POLL_S)
-            self._clock.sleep(random.uniform(0.5, 1.0) * pause_s)  # noqa: S311
+            self._wait_for_release(leases, min(left_s, found.remaining_ms / 1000 or _POLL_S))
+
+    def _wait_for_release(self, leases: LeaseTable, longest_s: float) -> None:
+        """Wait for news of the lock; asking its owner again and again would cost more."""
+        if not leases.wait_until_released(self._name.encode(), min(longest_s, _ASK_AGAIN_S)):
+            self._clock.sleep(random.uniform(0.5, 1.0) * min(longest_s, _POLL_S))  # noqa: S311
 
     def release(self) -> None:
         """Release the lock; raises LeaseLostError if it was lost before."""

@@ -6,7 +6,7 @@ is sent again, and each of its records carries the id, so the log shows whether 
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ Expected = Version | Absent | None
 
 def new_request_id() -> bytes:
     """Sixteen bytes, unique to one request."""
-    return uuid.uuid4().bytes
+    return os.urandom(16)
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True, tag=True, kw_only=True):

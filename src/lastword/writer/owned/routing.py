@@ -10,7 +10,6 @@ import heapq
 import itertools
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError, NotOwnerError
@@ -73,7 +72,7 @@ class Router:
 
     def _send(self, number: int) -> None:
         ticket, partition, _ = self._under_way[number]
-        routed = replace(ticket, sink=self, number=number)
+        routed = ticket.readdressed(self, number)
         try:
             owner = self._owners.here.get(partition)
             if owner is not None:

@@ -41,6 +41,10 @@ class Ticket:
     deadline: float
     _unclaimed: list[None] = field(default_factory=lambda: [None])
 
+    def readdressed(self, sink: Sink, number: int) -> Ticket:
+        """The same request for another sink; whoever claims one of the two claims both."""
+        return Ticket(self.request, sink, number, self.deadline, self._unclaimed)
+
     def claim(self) -> bool:
         """Claim the ticket; exactly one of several callers gets True."""
         try:
