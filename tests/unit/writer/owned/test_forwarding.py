@@ -37,6 +37,7 @@ from tests.support.owned_lab import (
 
 TOPIC, PEER, OTHER = "t", "peer", "other"
 TRACE = ("trace", b"1")
+IMPATIENT_S = 0.2  # for an answer that will not come
 
 
 class Peers(OnlyMember):
@@ -136,7 +137,7 @@ def test_a_request_follows_its_partition_to_the_next_owner(lab: Lab) -> None:
 
 def test_a_request_that_no_owner_takes_in_time_fails_and_was_not_written(lab: Lab) -> None:
     lab.peers.owners[TOPIC, PARTITION] = None
-    (answer,) = lab.results(put(), timeout_s=0.2)
+    (answer,) = lab.results(put(), timeout_s=IMPATIENT_S)
     assert isinstance(answer, NotOwnerError)
     assert not lab.peers.asked
 
