@@ -40,6 +40,7 @@ RUNS = (
     "log {topic}",
     "history {topic} user-1",
     "increment {topic} counter",
+    "topic copy {topic} {topic}-wide --partitions 2 --once",
     "lock job -vv -- true",
     "tables",
     "describe {topic}",

@@ -9,6 +9,7 @@ import click
 
 from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.subcommands.topic_compaction import compaction
+from lastword.cli.subcommands.topic_copy import copy
 from lastword.cli.subcommands.topic_partition import partition
 from lastword.cli.support.app_context import (
     AppContext,
@@ -32,6 +33,7 @@ def topic() -> None:
 
 topic.add_command(compaction)
 topic.add_command(partition)
+topic.add_command(copy)
 
 _PROFILE_HELP = "; ".join(f"{profile.name}: {profile.purpose}" for profile in PROFILES.values())
 

@@ -109,6 +109,11 @@ class Groups:
             if at.offset >= 0
         }
 
+    def outsider(self, group: str) -> bytes:
+        """What a transaction needs to commit positions of a group without members."""
+        metadata: bytes = self._consumer(group).consumer_group_metadata()
+        return metadata
+
     def members(self, group: str) -> list[Member]:
         """Who is in the group; a dead member stays until its session ends."""
         doing = f"asking who is in {group!r}"

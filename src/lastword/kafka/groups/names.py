@@ -64,6 +64,24 @@ def cluster_group(application_id: str) -> str:
     return f"{_checked(application_id)}{_SEPARATOR}cluster"
 
 
+def copy_group(target: str) -> str:
+    """The group that remembers how far a topic was copied into ``target``.
+
+    >>> copy_group("orders-wide")
+    'lastword:copy:orders-wide'
+    """
+    return _SEPARATOR.join(("lastword", "copy", target))
+
+
+def copy_transactional_id(source: str, target: str) -> str:
+    """The transactional id of a copy: of two that run at once, the later one fences the other.
+
+    >>> copy_transactional_id("orders", "orders-wide")
+    'lastword:copy:orders:orders-wide'
+    """
+    return _SEPARATOR.join(("lastword", "copy", source, target))
+
+
 def control_topic(application_id: str) -> str:
     """The topic to which the leader of an application's instances writes plans.
 
