@@ -42,8 +42,8 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
-    frozenset({"broker", "kafka", "registry_server"}),
-    frozenset({"topics", "catalog"}),
+    frozenset({"broker", "kafka", "registry_server", "connect"}),
+    frozenset({"topics", "catalog", "cdc"}),
     frozenset({"cluster", "replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),
     frozenset({"pipelines"}),

@@ -7,6 +7,7 @@ LastwordError                      .retriable  .hint
   ServerProcessError               a server that Lastword starts does not start, run or stop
     BrokerError                    the embedded broker does not
     RegistryServerError            the registry of this machine does not
+    ConnectWorkerError             a worker of Kafka Connect does not, or does not answer
     PortTakenError                 something else listens on the port it was to have
   TopicError
     TopicNotFoundError             there is no such topic
@@ -45,6 +46,8 @@ LastwordError                      .retriable  .hint
     PeerRefusedError               another instance refuses to answer, or must not be asked
   TableClosedError                 the table is closed, or failed before
   PipelineError                    a pipeline cannot go on
+  CaptureError                     changes of a database cannot be captured
+    ConnectorError                 Kafka Connect refuses a request, or a connector has failed
   SnapshotError                    a snapshot cannot be made, or one that is there cannot be read
   ServiceError                     the HTTP service does not start, or something has its port
   RequestRefusedError              a service refuses what a client asks: no right, no such table
@@ -92,6 +95,10 @@ class BrokerError(ServerProcessError):
 
 class RegistryServerError(ServerProcessError):
     """The registry of this machine does not start, run or stop as asked."""
+
+
+class ConnectWorkerError(ServerProcessError):
+    """A worker of Kafka Connect does not start, run, stop or answer as asked."""
 
 
 class PortTakenError(ServerProcessError):
@@ -338,6 +345,14 @@ class TableClosedError(LastwordError):
 
 class PipelineError(LastwordError):
     """A pipeline cannot go on: its query failed, or its results and positions do not agree."""
+
+
+class CaptureError(LastwordError):
+    """Changes of a database cannot be captured: something about it, or about its connector."""
+
+
+class ConnectorError(CaptureError):
+    """Kafka Connect refuses a request, or a connector has failed."""
 
 
 class SnapshotError(LastwordError):

@@ -20,6 +20,7 @@ class HomeFolder(StrEnum):
 
     BROKER = "broker"
     CLUSTER = "cluster"
+    CONNECT = "connect"
     JARS = "jars"
     LOGS = "logs"
     REGISTRY = "registry"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -70,6 +73,21 @@ class TestJson(CodecContract):
 
     def make_codec(self) -> Codec[Any]:
         return codec("json")
+
+
+class TestRows(CodecContract):
+    values = (
+        {},
+        {"id": 1, "name": "\u00e9", "done": True, "note": None, "json": {"a": [1.5, None]}},
+        {"price": Decimal("9.90"), "prices": [Decimal("1.10"), None, [Decimal("Infinity")]]},
+        {"at": datetime(2026, 1, 2, 3, 4, 5, 678901), "zoned": datetime(2026, 1, 2, tzinfo=UTC)},
+        {"day": date(2026, 1, 2), "time": time(3, 4), "id": UUID(int=7), "raw": b"\x00\xff"},
+        {"rate": float("inf"), "rates": [1.5, float("-inf")]},
+    )
+    foreign = (None, 1, [], {1: 2}, {"$types": {}}, {"x": object()}, {"x": [b"", Decimal(1)]})
+
+    def make_codec(self) -> Codec[Any]:
+        return codec("row")
 
 
 class TestJsonKeys(KeyCodecContract):

@@ -69,7 +69,7 @@ class OperatorRun:
             self.stores[n].open()
             for offset, update in enumerate(changelog, 1):
                 view = StateView(self.stores[n], every_update=True)
-                view.put(*update[:3])
+                view.put(*update)
                 view.commit(b"checkpoint", offset)
 
     @property

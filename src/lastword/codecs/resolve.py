@@ -6,6 +6,7 @@ from typing import Any
 
 from lastword.codecs.base import Codec, Context, KeyCodec
 from lastword.codecs.plain import BytesCodec, Int64Codec, StringCodec
+from lastword.codecs.row import RowCodec
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
 from lastword.codecs.value_types import is_value_type
@@ -22,6 +23,7 @@ _VALUES: dict[str, Codec[Any]] = {
     **_PLAIN,
     "json": StructuredCodec("json"),
     "msgpack": StructuredCodec("msgpack"),
+    "row": RowCodec(),
 }
 _KEYS: dict[str, KeyCodec[Any]] = {
     **_PLAIN,

@@ -14,6 +14,8 @@ from xml.sax.saxutils import quoteattr
 from lastword.errors import JavaError
 from lastword.jvm.java import Java
 
+# Names no repository: where Ivy's own settings look, without the descriptors of modules.
+_WITHOUT_DESCRIPTORS = Path(__file__).with_name("ivy_files_only.xml")
 _TIMEOUT_SECONDS = 30 * 60
 _LINES_OF_ERROR_SHOWN = 8
 
@@ -53,17 +55,23 @@ def retrieve(
     ivy_home: Path,
     settings: Path | None,
     on_line: Callable[[str], None],
+    excluded: Sequence[str] = (),
+    files_only: bool = False,
 ) -> None:
     """Put the jars of ``roots`` and of what they need into the directory ``into``.
 
     Ivy's cache goes below ``ivy_home`` and never into the user's home directory. ``settings``
-    is a company's own ``ivysettings.xml``. ``on_line`` sees each line Ivy writes.
+    is a company's own ``ivysettings.xml``. ``on_line`` sees each line Ivy writes. ``excluded``
+    names modules that are at hand already. With ``files_only`` the descriptors of the roots,
+    which say what they need, are not looked at.
     """
     if settings is not None and not settings.is_file():
         raise JavaError(f"there is no Ivy settings file {settings}")
     ivy_home.mkdir(parents=True, exist_ok=True)
     module = ivy_home / "ivy.xml"
-    module.write_text(_module_descriptor(roots), encoding="utf-8")
+    module.write_text(_module_descriptor(roots, excluded), encoding="utf-8")
+    if settings is None and files_only:
+        settings = _WITHOUT_DESCRIPTORS
     # The first compiler alone: Ivy is done before the second would pay off.
     command = java.command("-XX:TieredStopAtLevel=1", f"-Divy.default.ivy.user.dir={ivy_home}")
     command += ["-jar", str(find_ivy())]
@@ -106,7 +114,7 @@ def _run(command: Sequence[str], on_line: Callable[[str], None]) -> tuple[int, S
     return process.returncode, last_lines
 
 
-def _module_descriptor(roots: Sequence[Coordinate]) -> str:
+def _module_descriptor(roots: Sequence[Coordinate], excluded: Sequence[str]) -> str:
     # One descriptor for all roots: one run of Ivy, and one version of each library for them all.
     dependencies = "\n".join(
         f"    <dependency org={quoteattr(root.organisation)} name={quoteattr(root.name)} "
@@ -114,11 +122,12 @@ def _module_descriptor(roots: Sequence[Coordinate]) -> str:
         f"transitive='{str(root.transitive).lower()}'>{_artifact(root)}</dependency>"
         for root in roots
     )
+    excludes = "".join(f"\n    <exclude module={quoteattr(name)}/>" for name in excluded)
     return f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="lastword" module="jars"/>
   <configurations><conf name="default"/></configurations>
   <dependencies>
-{dependencies}
+{dependencies}{excludes}
   </dependencies>
 </ivy-module>
 """

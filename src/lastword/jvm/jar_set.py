@@ -30,11 +30,16 @@ class JarSet:
     ``listed_in`` for a set that is not the package's: a file that Ivy brings or somebody drops
     into the directory is never on the class path unless listed. For a new version, let Ivy
     retrieve the roots by hand and write the list with ``sha256sum``.
+
+    ``excluded`` are modules of another set, which whoever runs this one has as well. With
+    ``files_only`` the roots are files that need nothing else.
     """
 
     name: str
     roots: tuple[Coordinate, ...]
     listed_in: Path | None = None
+    excluded: tuple[str, ...] = ()
+    files_only: bool = False
 
     def resolve(
         self,
@@ -88,6 +93,8 @@ class JarSet:
             ivy_home=work / "ivy",
             settings=ivy_settings,
             on_line=report.on_line,
+            excluded=self.excluded,
+            files_only=self.files_only,
         )
         try:
             if absent := verification.missing(arrived, expected):

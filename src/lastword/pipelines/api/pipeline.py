@@ -8,12 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from lastword.cdc.envelope import ChangeCodec
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.home import default_state_dir
 from lastword.kafka.connection import Connection
 from lastword.metrics import Metrics
+from lastword.pipelines.api.changes import ChangeStream, committed_at
 from lastword.pipelines.api.folds import Field, check_field
 from lastword.pipelines.api.state import PipelineLife, PipelineState, PipelineStateListener
 from lastword.pipelines.api.stream import Stream
@@ -111,6 +113,14 @@ class Pipeline:
         where = None if timestamp is None else check_field(timestamp)
         sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
         return Stream(self._topology, self._topology.add_merge(sources), key, value)
+
+    def changes(self, topic: str) -> ChangeStream:
+        """The changes of a database table, as Debezium writes them into ``topic``.
+
+        The topic has one partition, so that changes come in the order of the database's log.
+        """
+        source = SourcePlan(topic, ChangeCodec(), committed_at, in_order=True)
+        return ChangeStream(self._topology, self._topology.add_source(source))
 
     def describe(self, form: Literal["text", "mermaid"] = "text") -> str:
         """The topology: sources, operators, stores, and the topics that it writes.

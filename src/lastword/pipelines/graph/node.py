@@ -21,7 +21,8 @@ class SourcePlan:
     """How to read the records of one topic; ``timestamp`` says where a value has its event time.
 
     With ``transform``, Spark derives the records from those of the topic ``root``, by this function
-    of a DataFrame. ``topic`` is then only a name for the result.
+    of a DataFrame. ``topic`` is then only a name for the result. ``in_order``
+    requires a topic with one partition.
     """
 
     topic: str
@@ -29,6 +30,7 @@ class SourcePlan:
     timestamp: Field | None = None
     root: str | None = None
     transform: Callable[[Any], Any] | None = None
+    in_order: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from lastword.errors import PartitionCountError, TopicNotFoundError, TopicUnfitError
 from lastword.kafka.admin import Admin
+from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.topology import OwnTopic
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,18 @@ def check_tables(admin: Admin, topics: Iterable[str]) -> None:
             raise TopicUnfitError(
                 f"{topic} is not compacted, so it lacks the current value of some keys",
                 hint="join with a compacted topic; to_table() makes one",
+            )
+
+
+def check_order(sources: Iterable[SourcePlan], partitions: int) -> None:
+    """Refuse changes of a database in several partitions: a TRUNCATE is in only one of them."""
+    for source in sources:
+        if source.in_order and partitions != 1:
+            raise TopicUnfitError(
+                f"{source.topic} has {partitions} partitions: changes of different rows are in no "
+                "order there, and a TRUNCATE or the end of a snapshot is in one of them only",
+                hint="have the connector write a topic of one partition: "
+                "topic.creation.default.partitions=1",
             )
 
 

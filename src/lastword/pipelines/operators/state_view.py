@@ -10,6 +10,7 @@ from lastword.records import NO_HEADERS, Headers
 from lastword.rows import (
     PLAIN_ROW,
     decode_row,
+    encode_row,
     pack_prefix,
     value_and_time_of,
     value_of,
@@ -97,9 +98,18 @@ class StateView:
             for key, row in zip(keys, rows, strict=True)
         ]
 
-    def put(self, key: bytes, value: bytes | None, timestamp_ms: int) -> None:
+    def put(
+        self,
+        key: bytes,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers = NO_HEADERS,
+    ) -> None:
         """Set a key's value; None deletes it."""
-        self.put_many((key,), (value,), (timestamp_ms,))
+        update = (key, value, timestamp_ms, headers)
+        self._dirty[key] = update
+        if self._every_update:
+            self._log.append(update)
 
     def put_many(
         self, keys: Sequence[bytes], values: Sequence[bytes | None], timestamps: Sequence[int]
@@ -123,6 +133,27 @@ class StateView:
             inside = (start is None or key >= start) and (end is None or key < end)
             if inside and update[1] is not None:
                 yield key, update[1]
+
+    def headers_of(self, key: bytes) -> Headers | None:
+        """The headers that a key's value was put with; None for a key that has no value."""
+        if key in self._dirty:
+            _, value, _, headers = self._dirty[key]
+            return None if value is None else headers
+        (row,) = self._stored([key])
+        return None if row is None else decode_row(row).headers
+
+    def scan_headers(self) -> Iterator[tuple[bytes, Headers]]:
+        """Every key that has a value with the headers it was put with, in no particular order."""
+        scan = self._store.scan()
+        try:
+            for key, row in scan:
+                if key not in self._dirty:
+                    yield key, decode_row(row).headers
+        finally:
+            scan.close()
+        for key, (_, value, _, headers) in list(self._dirty.items()):
+            if value is not None:
+                yield key, headers
 
     def in_write_order(self) -> list[tuple[bytes, Kept]]:
         """All rows of the store, sorted by their last write."""
@@ -153,8 +184,10 @@ class StateView:
         updates = self.updates()
         first_offset = max(0, end_offset - len(updates))
         puts = {
-            key: pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
-            for offset, (key, value, timestamp_ms, _) in enumerate(updates, first_offset)
+            key: encode_row(offset, timestamp_ms, headers, value)
+            if headers
+            else pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
+            for offset, (key, value, timestamp_ms, headers) in enumerate(updates, first_offset)
             if value is not None
         }
         deletes = [key for key, update in self._dirty.items() if update[1] is None]

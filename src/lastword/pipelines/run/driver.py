@@ -22,7 +22,12 @@ from lastword.kafka.groups.names import pipeline_group
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.pipelines.api.state import PipelineLife
-from lastword.pipelines.graph.own_topics import check_tables, ensure_topic, partitions_of
+from lastword.pipelines.graph.own_topics import (
+    check_order,
+    check_tables,
+    ensure_topic,
+    partitions_of,
+)
 from lastword.pipelines.graph.part import Part, sinks_of, tables_of, topics_of
 from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.graph.topology import OwnTopic, Topology
@@ -120,6 +125,7 @@ class Driver:
         tables = tables_of(part)
         check_tables(admin, tables)
         partitions = partitions_of(admin, topics | tables)
+        check_order([self._topology.sources[topic] for topic in topics], partitions)
         plan = TaskPlan(
             application_id=self._application_id,
             connection=self._settings.connection,

@@ -1,0 +1,1 @@
+"""Change data capture: change events of databases, and the connectors that make them."""

@@ -1,0 +1,118 @@
+"""A worker of Kafka Connect that runs as a process of this machine, on the loopback address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lastword.broker.node_settings import to_properties
+from lastword.connect.rest import ConnectClient
+from lastword.connect.runtime import ConnectRuntime
+from lastword.connect.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
+from lastword.connect.worker_settings import worker_settings
+from lastword.errors import ConnectWorkerError
+from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer, log_options
+from lastword.jvm.ports import free_ports
+from lastword.kafka.connection import Connection
+from lastword.private_files import make_private_directory, write_private
+
+START_SECONDS = 300.0
+"""How long it may take to answer: a busy machine is no error, a dead process is noticed at once."""
+_MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
+_ANSWER_SECONDS = 5.0
+
+
+class EmbeddedWorker:
+    """One worker in distributed mode with exactly-once support for sources.
+
+    Connectors, their offsets and their state are in topics of the cluster of ``connection``: a
+    worker that is started again, here or in another directory, goes on with them. Its address is
+    the loopback one. Whoever can use this machine can use its REST interface.
+
+    directory   keeps its settings, its log and the secrets of its connectors
+    group       workers of one group share their connectors and topics
+    detached    whether it stays when this process ends
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        runtime: ConnectRuntime,
+        connection: Connection,
+        *,
+        port: int | None = None,
+        group: str = "lastword-connect",
+        detached: bool = False,
+    ) -> None:
+        self._directory = directory.absolute()
+        self._runtime = runtime
+        self.info = WorkerInfo(
+            str(self._directory), port or free_ports(1)[0], group, detached=detached
+        )
+        self._settings = worker_settings(self.info, connection, runtime.plugins)
+        self._server = JavaServer(
+            WORKER,
+            self._directory,
+            ports=(self.info.port,),
+            log_file=self._directory / LOG_FILE,
+            detached=detached,
+        )
+
+    @property
+    def url(self) -> str:
+        """Where its REST interface is."""
+        return self.info.url
+
+    @property
+    def pid(self) -> int | None:
+        """The id of its process, or None when it does not run."""
+        return self._server.pid
+
+    @property
+    def client(self) -> ConnectClient:
+        """Asks it for its connectors."""
+        return ConnectClient(self.url)
+
+    def start(self) -> None:
+        """Start it, and return once it has joined its group and takes requests."""
+        self._server.require_startable()  # before the files of a running one are overwritten
+        make_private_directory(self._directory)
+        make_private_directory(self._directory / SECRETS)
+        properties = self._directory / "worker.properties"
+        write_private(properties, to_properties(self._settings).encode())
+        write_worker(self._directory, self.info)
+        program = JavaProgram(
+            self._runtime.java,
+            _MAIN,
+            class_path=self._runtime.class_path,
+            options=(*SMALL_SERVER, *log_options(self._directory / LOG_FILE)),
+            arguments=(str(properties),),
+        )
+        self._server.start(program, self._is_ready, START_SECONDS)
+
+    def stop(self) -> None:
+        """End it in order; idempotent."""
+        self._server.stop()
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._server.kill()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _is_ready(self) -> bool:
+        try:
+            return ConnectClient(self.url, timeout=_ANSWER_SECONDS).is_healthy()
+        except ConnectWorkerError:
+            return False  # not yet

@@ -1,0 +1,175 @@
+"""Keeps the rows of a database table, change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from lastword.cdc.change import UNAVAILABLE, Operation, Row, RowChange, Snapshot
+from lastword.codecs.row import RowCodec
+from lastword.errors import DecodeError
+from lastword.pipelines.operators.events import Events
+from lastword.pipelines.operators.mirror_marks import (
+    Marks,
+    left_behind,
+    read_marks,
+    write_marks,
+)
+from lastword.pipelines.operators.mirror_shape import PLAIN, Output, Shape
+from lastword.pipelines.operators.operator import BatchContext, Operator
+from lastword.pipelines.operators.state_view import StateView
+
+_ROWS = RowCodec()
+_read_key = msgspec.json.Decoder(dict).decode
+_key_text = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class MirrorRows(Operator):
+    """Its first store has the rows by primary key, its second one the marks.
+
+    With a ``shape`` it also tells what becomes of each row in a table of that shape.
+    """
+
+    shape: Shape = PLAIN
+
+    def process(self, events: Events, states: Sequence[StateView], context: BatchContext) -> Events:
+        """Apply each change in the order of the source's log."""
+        rows, kept = states
+        mirroring = _Mirroring(self.shape, rows, read_marks(kept), events, context)
+        for i, change in enumerate(events.values):
+            if change is not None:  # a tombstone after a delete says nothing new
+                mirroring.take(i, change)
+        if len(events):
+            context.stream_time_ms = max(context.stream_time_ms, *events.timestamps)
+            write_marks(kept, mirroring.marks, events.timestamps[-1])
+        return mirroring.told()
+
+
+@dataclass(slots=True)
+class _Mirroring:
+    """One batch."""
+
+    shape: Shape
+    rows: StateView
+    marks: Marks
+    events: Events
+    context: BatchContext
+    outputs: list[tuple[int, Output]] = field(default_factory=list)
+
+    def told(self) -> Events:
+        """The outputs, each with the place of the change that it came of."""
+        events, indexes = self.events, [i for i, _ in self.outputs]
+        return Events(
+            [events.topics[i] for i in indexes],
+            [output.key for _, output in self.outputs],
+            [output.value for _, output in self.outputs],
+            [events.timestamps[i] for i in indexes],
+            [events.offsets[i] for i in indexes],
+        )
+
+    def take(self, i: int, change: RowChange) -> None:
+        """One change; one that cannot be applied is quarantined."""
+        streams = change.snapshot is Snapshot.NO
+        if change.snapshot in (Snapshot.ROW, Snapshot.LAST):
+            self.marks.enters(change)
+        elif streams and self.marks.snapshot is not None:
+            self._sweep(i, change)  # its last row was never marked as such
+        if not self.marks.passes(change):
+            self.context.tally.duplicates += 1
+            return
+        try:
+            self._apply(i, change)
+        except Exception as error:  # noqa: BLE001 - a key or a row that nobody can write
+            self.context.quarantine(self.events, i, error)
+        if change.operation is not Operation.DELETE:
+            self.marks.moved = None
+        if change.snapshot is Snapshot.LAST:
+            self._sweep(i, change)
+
+    def _apply(self, i: int, change: RowChange) -> None:
+        if change.operation is Operation.TRUNCATE:
+            for key in [key for key, _ in self.rows.scan_headers()]:
+                self._remove(i, key, change)
+            return
+        key = key_of(self.events.keys[i])
+        if change.after is not None:
+            self._put(i, key, change.after, change)
+        elif change.operation is Operation.DELETE:
+            self.marks.deleted(self._remove(i, key, change))
+
+    def _put(self, i: int, key: bytes, row: Row, change: RowChange) -> None:
+        missing = [name for name, value in row.items() if value is UNAVAILABLE]
+        old = self._old(key) if missing or self.shape.tells else None
+        if missing:
+            _complete(row, missing, self.marks.moved_here() or old)
+        new = _ROWS.encode(row)
+        at_ms = self.events.timestamps[i]
+        self.rows.put(key, new, at_ms, self.marks.header(change))
+        self.context.tally.updates += 1
+        self._tell(i, key, old, new)
+
+    def _remove(self, i: int, key: bytes, change: RowChange) -> bytes | None:
+        """Delete a row; returns it as it was. Where there is none, nothing is written."""
+        old = self._old(key)
+        if old is not None:
+            self.rows.put(key, None, self.events.timestamps[i], self.marks.header(change))
+            self.context.tally.updates += 1
+            self._tell(i, key, old, None)
+        return old
+
+    def _sweep(self, i: int, change: RowChange) -> None:
+        """The snapshot is over: what it did not find is gone."""
+        self.marks.snapshot = None
+        for key in left_behind(self.rows.scan_headers(), self.marks.generation):
+            self._remove(i, key, change)
+
+    def _tell(self, i: int, key: bytes, old: bytes | None, new: bytes | None) -> None:
+        if not self.shape.tells:
+            return
+        try:
+            outputs = self.shape.outputs(key, old, new)
+        except Exception as error:  # noqa: BLE001 - the user's functions
+            self.context.quarantine(self.events, i, error)
+            return
+        self.outputs += [(i, output) for output in outputs]
+
+    def _old(self, key: bytes) -> bytes | None:
+        (old,) = self.rows.get_many([key])
+        return old
+
+
+def key_of(data: bytes | None) -> bytes:
+    """The primary key as text: the one column's own text, or several as a JSON list.
+
+    A text that is empty, or begins with a quotation mark, is written as JSON, quotes included.
+
+    >>> key_of(b'{"id":1}'), key_of(b'{"region":"eu","id":1}'), key_of(b'{"code":"A1"}')
+    (b'1', b'["eu",1]', b'A1')
+    """
+    if data is None:
+        raise DecodeError(
+            "a change without a primary key", hint="give the table one, or a replica identity"
+        )
+    columns = _read_key(data)
+    if columns.keys() == {"schema", "payload"}:  # a converter that writes schemas with keys, too
+        columns = columns["payload"]
+    values = list(columns.values())
+    if len(values) != 1:
+        return _key_text(values)
+    (value,) = values
+    if isinstance(value, str) and value and not value.startswith('"'):
+        return value.encode()
+    return _key_text(value)
+
+
+def _complete(row: Row, missing: list[str], old: bytes | None) -> None:
+    """Take what the source did not send from the row as it was; what nobody knows is left out."""
+    known = {} if old is None else _ROWS.decode(old)
+    for name in missing:
+        if name in known:
+            row[name] = known[name]
+        else:
+            del row[name]
