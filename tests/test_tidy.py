@@ -26,6 +26,7 @@ BLIND_EXCEPTS: dict[str, str] = {
     "src/lastword/pipelines/operators/deduplicate.py": "user code may raise anything",
     "src/lastword/pipelines/operators/join.py": "user code may raise anything",
     "src/lastword/pipelines/operators/lru_operator.py": "user code may raise anything",
+    "src/lastword/pipelines/operators/mirror.py": "user code may raise anything",
     "src/lastword/pipelines/operators/session_operator.py": "user code may raise anything",
     "src/lastword/pipelines/operators/steps.py": "user code may raise anything",
     "src/lastword/pipelines/task/task_input.py": "user code may raise anything",

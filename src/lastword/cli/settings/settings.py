@@ -122,6 +122,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
     Setting("registry.port", int, 8081, "the port of the registry that `lastword up` starts"),
     Setting(
+        "connect.url",
+        str,
+        None,
+        "a Kafka Connect worker, as in http://localhost:8083; default: that of this machine",
+        secret=True,
+    ),
+    Setting("connect.port", int, 8083, "the port of the Connect worker of this machine"),
+    Setting(
         "cluster.instance_id",
         str,
         None,

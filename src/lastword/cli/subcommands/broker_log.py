@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 import click
 
 from lastword.broker.info import read_info
 from lastword.cli.support.app_context import AppContext, with_app
+from lastword.cli.support.log_lines import LINES_SHOWN, last_lines
 from lastword.cli.support.output import printable
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import BrokerError
 from lastword.home import HomeFolder
-
-_POLL_SECONDS = 0.2
 
 
 @click.command()
@@ -26,7 +20,7 @@ _POLL_SECONDS = 0.2
     "-n",
     "--lines",
     type=click.IntRange(min=0),
-    default=40,
+    default=LINES_SHOWN,
     show_default=True,
     help="How many lines of what is there.",
 )
@@ -39,16 +33,8 @@ def log(app: AppContext, lines: int, follow: bool, number: int) -> None:
     lastword broker log -n 1000 | grep -A3 "cleaned log"
     """
     path = _log_file(app.home / HomeFolder.BROKER, number)
-    written = path.read_bytes()
-    end = written.rfind(b"\n") + 1  # a line that is being written comes later
-    try:
-        for line in chain(
-            deque(written[:end].splitlines(), maxlen=lines), _new_lines(path, end) if follow else ()
-        ):
-            text = line.decode(errors="replace")
-            app.output.line(printable(text), {"broker": number, "line": text})
-    except KeyboardInterrupt:
-        return
+    for line in last_lines(path, lines, follow=follow):
+        app.output.line(printable(line), {"broker": number, "line": line})
 
 
 def _log_file(directory: Path, number: int) -> Path:
@@ -63,28 +49,3 @@ def _log_file(directory: Path, number: int) -> Path:
                 raise BrokerError(f"broker {number} has written nothing to {node.log_file} yet")
             return node.log_file
     raise BrokerError(f"there is no broker {number}", hint=f"there are {len(info.nodes)}")
-
-
-def _new_lines(path: Path, start: int) -> Iterator[bytes]:
-    """Complete lines from byte ``start`` on, forever; continues in the next file after a roll."""
-    while True:
-        with path.open("rb") as file:
-            file.seek(start)
-            while True:
-                line = file.readline()
-                if line.endswith(b"\n"):
-                    start = file.tell()
-                    yield line.rstrip(b"\n")
-                elif _is_rolled(path, file.fileno()):
-                    start = 0
-                    break
-                else:
-                    file.seek(start)
-                    SYSTEM_CLOCK.sleep(_POLL_SECONDS)
-
-
-def _is_rolled(path: Path, fd: int) -> bool:
-    try:
-        return path.stat().st_ino != os.fstat(fd).st_ino
-    except FileNotFoundError:
-        return False  # between the old file and the new one

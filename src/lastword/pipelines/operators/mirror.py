@@ -9,7 +9,7 @@ import msgspec
 
 from lastword.cdc.change import UNAVAILABLE, Operation, Row, RowChange, Snapshot
 from lastword.codecs.row import RowCodec
-from lastword.errors import DecodeError
+from lastword.errors import CodecError, DecodeError
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.mirror_marks import (
     Marks,
@@ -82,7 +82,7 @@ class _Mirroring:
             return
         try:
             self._apply(i, change)
-        except Exception as error:  # noqa: BLE001 - a key or a row that nobody can write
+        except CodecError as error:  # a key or a row that nobody can write
             self.context.quarantine(self.events, i, error)
         if change.operation is not Operation.DELETE:
             self.marks.moved = None
@@ -153,7 +153,12 @@ def key_of(data: bytes | None) -> bytes:
         raise DecodeError(
             "a change without a primary key", hint="give the table one, or a replica identity"
         )
-    columns = _read_key(data)
+    try:
+        columns = _read_key(data)
+    except msgspec.DecodeError as error:
+        raise DecodeError(
+            f"not a key of Debezium: {error}", hint="key.converter must be the JsonConverter"
+        ) from error
     if columns.keys() == {"schema", "payload"}:  # a converter that writes schemas with keys, too
         columns = columns["payload"]
     values = list(columns.values())
