@@ -67,6 +67,7 @@ OWNERS: dict[str, frozenset[str]] = {
     "tomllib": frozenset({"cli"}),
     "pytest": frozenset({"testing"}),
     "cryptography": frozenset({"testing"}),
+    "psycopg": frozenset({"cdc"}),
     "pyspark": frozenset({"spark", "pipelines", "snapshots"}),
     "deltalake": frozenset({"snapshots"}),
     "pyarrow": frozenset({"snapshots", "pipelines", "spark"}),

@@ -1,0 +1,1 @@
+"""Capturing the changes of a PostgreSQL table: its checks, its connector, its slot."""

@@ -1,0 +1,190 @@
+"""Looks whether the changes of a table can be captured, before anything is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from lastword.cdc.postgres.database import Session, quoted
+from lastword.cdc.postgres.names import SourceTable
+
+Severity = Literal["error", "warning"]
+OLDEST_SERVER = 120_000
+"""PostgreSQL 12; older ones are not maintained any more."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the database: what it is, what comes of it, and the SQL that repairs it."""
+
+    severity: Severity
+    what: str
+    consequence: str
+    repair: str
+
+
+def check(session: Session, table: SourceTable) -> list[Finding]:
+    """Everything that stands in the way, errors first; none where all is well."""
+    found = [*_server(session), *_role(session, table), *_table(session, table)]
+    return sorted(found, key=lambda finding: finding.severity != "error")
+
+
+def _server(session: Session) -> Iterator[Finding]:
+    version = int(session.value("SHOW server_version_num"))
+    if version < OLDEST_SERVER:
+        yield Finding(
+            "error",
+            f"the server is PostgreSQL {version // 10_000}",
+            "its logical replication is not the one that is tested here",
+            "-- upgrade the server to PostgreSQL 12 or newer",
+        )
+    if (level := session.value("SHOW wal_level")) != "logical":
+        yield Finding(
+            "error",
+            f"wal_level is {level}",
+            "the database's log does not have what a row was changed to",
+            "ALTER SYSTEM SET wal_level = 'logical';  -- and restart the server",
+        )
+    for setting, used in (
+        ("max_replication_slots", "SELECT count(*) FROM pg_replication_slots"),
+        ("max_wal_senders", "SELECT count(*) FROM pg_stat_replication"),
+    ):
+        limit, taken = int(session.value(f"SHOW {setting}")), session.value(used)
+        if taken >= limit:
+            yield Finding(
+                "error",
+                f"{setting} is {limit}, and {taken} are taken",
+                "there is none left for this capture",
+                f"ALTER SYSTEM SET {setting} = {taken + 4};  -- and restart the server",
+            )
+    if (
+        session.value("SELECT setting FROM pg_settings WHERE name = 'max_slot_wal_keep_size'")
+        == "-1"
+    ):
+        yield Finding(
+            "warning",
+            "max_slot_wal_keep_size is unlimited",
+            "while the capture does not run, the database keeps its log for it until the disk is "
+            "full",
+            "ALTER SYSTEM SET max_slot_wal_keep_size = '20GB'; SELECT pg_reload_conf();",
+        )
+
+
+def _role(session: Session, table: SourceTable) -> Iterator[Finding]:
+    user, is_super, replicates = session.rows(
+        "SELECT rolname, rolsuper, rolreplication FROM pg_roles WHERE rolname = current_user"
+    )[0]
+    managed = session.value(
+        "SELECT 1 FROM pg_roles WHERE rolname IN ('rds_replication', 'cloudsqlsuperuser') "
+        "AND pg_has_role(current_user, oid, 'member')"
+    )
+    if not (is_super or replicates or managed):
+        yield Finding(
+            "error",
+            f"the role {user} may not replicate",
+            "it cannot read the database's log",
+            f"ALTER ROLE {quoted(user)} REPLICATION;",
+        )
+    if table.exists(session) and not session.value(
+        "SELECT has_table_privilege(to_regclass(%s), 'SELECT')", (table.sql,)
+    ):
+        yield Finding(
+            "error",
+            f"the role {user} may not read {table}",
+            "its first rows cannot be copied",
+            f"GRANT SELECT ON {table.sql} TO {quoted(user)};",
+        )
+
+
+def _table(session: Session, table: SourceTable) -> Iterator[Finding]:
+    found = session.rows(
+        "SELECT relkind::text, relreplident::text, relrowsecurity, relpersistence::text, "
+        "pg_has_role(current_user, relowner, 'member') "
+        "FROM pg_class WHERE oid = to_regclass(%s)",
+        (table.sql,),
+    )
+    if not found:
+        yield Finding(
+            "error", f"there is no table {table}", "nothing can be captured", "-- check its name"
+        )
+        return
+    kind, identity, row_security, persistence, is_owner = found[0]
+    if kind not in "rp" or persistence != "p":
+        yield Finding(
+            "error",
+            f"{table} is a view, or not logged",
+            "the database's log has no changes of it",
+            f"ALTER TABLE {table.sql} SET LOGGED;  -- of a view, capture its tables",
+        )
+        return
+    yield from _key(session, table, identity)
+    yield from _columns(session, table, identity)
+    if row_security and not session.value(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ):
+        yield Finding(
+            "warning",
+            f"{table} has row-level security",
+            "rows that a policy hides are missing in the first copy, and come when they change",
+            "ALTER ROLE CURRENT_USER BYPASSRLS;",
+        )
+    if not is_owner and not table.is_published(session):
+        yield Finding(
+            "error",
+            f"there is no publication {table.publication} with {table}, and only its owner can "
+            "make one",
+            "the database does not send changes of it",
+            table.create_publication,
+        )
+
+
+def _key(session: Session, table: SourceTable, identity: str) -> Iterator[Finding]:
+    key = session.rows(
+        "SELECT indimmediate FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary",
+        (table.sql,),
+    )
+    if not key:
+        yield Finding(
+            "error",
+            f"{table} has no primary key",
+            "a row has nothing by which it is known, and one such row stops the whole capture",
+            f"ALTER TABLE {table.sql} ADD PRIMARY KEY (...);",
+        )
+    elif not key[0][0]:
+        yield Finding(
+            "error",
+            f"the primary key of {table} is deferrable",
+            "rows may exchange their keys within a transaction, and one of them would be lost",
+            "-- make it not deferrable: drop the constraint and add it again",
+        )
+    if identity == "n":
+        yield Finding(
+            "error",
+            f"the replica identity of {table} is NOTHING",
+            "once it is published, the database refuses every UPDATE and DELETE of it",
+            f"ALTER TABLE {table.sql} REPLICA IDENTITY DEFAULT;",
+        )
+
+
+def _columns(session: Session, table: SourceTable, identity: str) -> Iterator[Finding]:
+    columns = session.rows(
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+        "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
+        (table.sql,),
+    )
+    numbers = [name for name, kind in columns if kind.startswith("numeric") and kind.endswith("[]")]
+    if numbers and identity != "f":
+        yield Finding(
+            "warning",
+            f"{', '.join(numbers)}: arrays of numeric",
+            "a large one that did not change comes as null when another column changes",
+            f"ALTER TABLE {table.sql} REPLICA IDENTITY FULL;",
+        )
+    if any(name == "$types" for name, _ in columns):
+        yield Finding(
+            "error",
+            "a column is named $types",
+            "that name says which types the other columns of a row have",
+            f'ALTER TABLE {table.sql} RENAME COLUMN "$types" TO types;',
+        )

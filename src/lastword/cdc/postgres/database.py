@@ -1,0 +1,120 @@
+"""A PostgreSQL database whose changes are to be captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lastword.errors import CaptureError, ConfigError
+
+if TYPE_CHECKING:
+    import psycopg
+
+_CONNECT_SECONDS = 15
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresDatabase:
+    """Where it is and who asks; ``url`` may have a password, which nothing here prints.
+
+    Without one in the URL, libpq looks where it always looks: PGPASSWORD, then ~/.pgpass.
+    """
+
+    url: str
+
+    @contextmanager
+    def connect(self) -> Iterator[Session]:
+        """A connection that commits each statement; CaptureError when there is none."""
+        psycopg = _psycopg()
+        try:
+            connection = psycopg.connect(
+                self.url,
+                autocommit=True,
+                connect_timeout=_CONNECT_SECONDS,
+                application_name="lastword",
+            )
+        except psycopg.ProgrammingError:  # its message may quote the URL
+            raise ConfigError(
+                "this is no address of a PostgreSQL database",
+                hint="postgresql://USER@HOST:5432/DATABASE, with the password in PGPASSWORD",
+            ) from None
+        except psycopg.OperationalError as error:
+            raise CaptureError(
+                f"the database does not let us in: {_first_line(error)}",
+                hint="try the same with psql; the password may be in PGPASSWORD or ~/.pgpass",
+            ) from None
+        with connection:
+            yield Session(connection)
+
+
+class Session:
+    """One connection to the database."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    @property
+    def login(self) -> dict[str, str]:
+        """Host, port, database, user and password as they were found out."""
+        info = self._connection.info
+        return {
+            "hostname": info.host,
+            "port": str(info.port),
+            "dbname": info.dbname,
+            "user": info.user,
+            "password": info.password or "",
+        }
+
+    @property
+    def sslmode(self) -> str | None:
+        """How the connection was asked to be encrypted, if it was."""
+        return self._connection.info.get_parameters().get("sslmode")
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Everything that a query returns."""
+        psycopg = _psycopg()
+        try:
+            return self._connection.execute(query.encode(), parameters).fetchall()
+        except psycopg.Error as error:
+            raise CaptureError(f"the database refuses: {_first_line(error)}") from error
+
+    def value(self, query: str, parameters: Sequence[Any] = ()) -> Any:
+        """The one value of a query of one row; None where there is no row."""
+        found = self.rows(query, parameters)
+        return found[0][0] if found else None
+
+    def do(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """A statement that returns nothing."""
+        psycopg = _psycopg()
+        try:
+            self._connection.execute(statement.encode(), parameters)
+        except psycopg.Error as error:
+            raise CaptureError(
+                f"the database refuses: {_first_line(error)}", hint=f"the statement: {statement}"
+            ) from error
+
+
+def quoted(*names: str) -> str:
+    """Names as SQL writes them.
+
+    >>> quoted("public", 'odd"name')
+    '"public"."odd""name"'
+    """
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg  # noqa: PLC0415 - an extra of its own
+    except ImportError as error:
+        raise ConfigError(
+            "to look at a PostgreSQL database, psycopg is needed",
+            hint="pip install 'lastword[cdc]'",
+        ) from error
+    return psycopg

@@ -1,0 +1,226 @@
+"""A table of a real PostgreSQL, captured by a real Debezium, mirrored on Spark."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg import Connection as PostgresConnection
+from psycopg.rows import dict_row
+from pyspark.sql import SparkSession
+
+from lastword.cdc.postgres.capture import Capture
+from lastword.cdc.postgres.database import PostgresDatabase
+from lastword.cdc.postgres.names import SourceTable
+from lastword.codecs.row import RowCodec
+from lastword.connect.runtime import ConnectRuntime
+from lastword.connect.worker import EmbeddedWorker
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.pipelines import Pipeline
+from lastword.pipelines.api.changes import ChangeStream
+from lastword.testing.waiting import wait_until
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.tables import read_raw
+
+pytestmark = pytest.mark.broker
+
+Rows = dict[str, dict[str, Any]]
+WAIT_S = 240.0
+WORD = "open sesame of the database"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def worker(
+    home: Path, connection: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedWorker]:
+    runtime = ConnectRuntime.prepare(home, os.environ)
+    worker = EmbeddedWorker(tmp_path_factory.mktemp("connect"), runtime, connection)
+    worker.start()
+    yield worker
+    worker.kill()
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[PostgresConnection[Any]]:
+    with postgres.connect() as database:
+        yield database
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A database, a worker, a cluster and Spark."""
+
+    postgres: Postgres
+    worker: EmbeddedWorker
+    connection: Connection
+    spark: SparkSession
+    state_dir: Path
+
+    @contextmanager
+    def captured(self, name: str) -> Iterator[Capture]:
+        """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
+        url = self.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
+        capture = Capture(
+            SourceTable.parse(f"public.{name}"),
+            PostgresDatabase(url),
+            self.worker.client,
+            secrets=self.worker.info.secrets,
+        )
+        with Admin(self.connection) as admin:
+            capture.start(admin)
+        try:
+            yield capture
+        finally:
+            capture.remove()
+
+    @contextmanager
+    def mirrored(
+        self,
+        capture: Capture,
+        mode: str = "micro-batch",
+        shape: Callable[[ChangeStream], ChangeStream] = lambda changes: changes,
+    ) -> Iterator[Callable[[], Rows]]:
+        """The pipeline of a capture; gives what a reader sees in the table's topic."""
+        app = Pipeline(
+            capture.table.connector,
+            connection=self.connection,
+            state_dir=self.state_dir,
+            commit_interval="50ms",
+        )
+        shape(app.changes(capture.table.topic)).to_table(capture.table.name)
+        app.create_topics()
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                app.run(self.spark, mode=mode)  # type: ignore[arg-type]
+            except BaseException as error:  # noqa: BLE001 - shown by the test's own thread
+                failed.append(error)
+
+        def table() -> Rows:
+            assert not failed, failed
+            failure = capture.failure()
+            assert failure is None, failure
+            return rows_of(self.connection, capture.table.name)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield table
+        finally:
+            app.stop()
+            thread.join(WAIT_S)
+
+
+@pytest.fixture
+def lab(
+    postgres: Postgres,
+    worker: EmbeddedWorker,
+    connection: Connection,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> Lab:
+    return Lab(postgres, worker, connection, spark, tmp_path)
+
+
+def rows_of(connection: Connection, topic: str) -> Rows:
+    decode, rows = RowCodec().decode, Rows()
+    for record in read_raw(connection, topic):
+        assert record.key is not None
+        if record.value is None:
+            rows.pop(record.key.decode(), None)
+        else:
+            rows[record.key.decode()] = decode(record.value)
+    return rows
+
+
+def selected(database: PostgresConnection[Any], name: str) -> Rows:
+    """The table by psycopg, which knows nothing of how it was captured."""
+    cursor = database.cursor(row_factory=dict_row)
+    cursor.execute(f"SELECT * FROM {name}")  # noqa: S608
+    return {str(row["id"]): row for row in cursor}
+
+
+def equals(
+    table: Callable[[], dict[str, Any]], database: PostgresConnection[Any], name: str
+) -> None:
+    """Row by row and type by type."""
+    wait_until(
+        lambda: repr(sorted(table().items())) == repr(sorted(selected(database, name).items())),
+        f"the table {name} equals SELECT *",
+        timeout=WAIT_S,
+        every=0.5,
+    )
+
+
+TYPES = """
+CREATE TABLE every_type (
+  id int PRIMARY KEY, small smallint, big bigint, yes bool, txt text, num numeric,
+  money numeric(12,2), r real, d double precision, ts timestamp, tstz timestamptz, day date,
+  t time, j json, jb jsonb, ints int[], texts text[], nums numeric[], raw bytea, u uuid,
+  note text DEFAULT 'default'
+);
+INSERT INTO every_type VALUES (
+  1, 1, 9007199254740993, true, 'é', 12345678901234567890.123456789, 12.50, 1.5, 0.1,
+  '2026-01-02 03:04:05.678901', '2026-01-02 03:04:05.678901+02', '2026-01-02', '03:04:05.000001',
+  '{"a": 1.5, "b": [1, null]}', '{"a": 2}', '{1,NULL,3}', '{a,NULL}', '{1.5,NULL}', '\\x00ff',
+  '6a2f41a3-c54c-fce8-32d2-0324e1c32e22', NULL
+), (2, NULL, NULL, NULL, NULL, 'NaN', NULL, 'Infinity', '-Infinity', NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, repeat('x', 10));
+"""
+
+
+def test_a_table_is_mirrored_row_by_row_and_type_by_type(
+    lab: Lab, database: PostgresConnection[Any]
+) -> None:
+    database.execute(TYPES)
+    database.execute("ALTER TABLE every_type ALTER note SET STORAGE EXTERNAL")
+    name = "every_type"
+    with (
+        lab.captured(name) as capture,
+        lab.mirrored(capture) as table,
+    ):
+        equals(table, database, name)
+        database.execute("UPDATE every_type SET note = repeat('n', 9000) WHERE id = 1")
+        database.execute("UPDATE every_type SET big = 7 WHERE id = 1")
+        database.execute("UPDATE every_type SET id = 10 WHERE id = 1")
+        database.execute("INSERT INTO every_type SELECT i FROM generate_series(20, 25) i")
+        database.execute("DELETE FROM every_type WHERE id = 21")
+        equals(table, database, name)
+        database.execute("ALTER TABLE every_type ADD COLUMN extra int DEFAULT 5")
+        database.execute("ALTER TABLE every_type RENAME COLUMN small TO tiny")
+        database.execute("UPDATE every_type SET tiny = 4")
+        equals(table, database, name)
+        _resynced(capture, database, table)
+        database.execute("TRUNCATE every_type")
+        equals(table, database, name)
+        config = repr(lab.worker.client.config(capture.table.connector))
+        log = lab.worker.info.log_file.read_text()
+        assert WORD not in config
+        assert WORD not in log
+
+
+def _resynced(
+    capture: Capture, database: PostgresConnection[Any], table: Callable[[], dict[str, Any]]
+) -> None:
+    """A row that went while nobody looked disappears with the next snapshot, and no other does."""
+    capture.pause()
+    capture._stop_connector()
+    database.execute("SELECT pg_drop_replication_slot(%s)", (capture.table.slot,))
+    database.execute("DELETE FROM every_type WHERE id = 22")
+    assert "22" in table()
+    capture.resync()
+    equals(table, database, "every_type")
