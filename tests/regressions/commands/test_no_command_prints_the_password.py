@@ -22,8 +22,9 @@ from tests.support.up_process import Up
 
 ON_SPARK = {"pipeline run", "pipeline rebuild", "pipeline prepare", "snapshot create"}
 UNTIL_STOPPED = ("up", "serve")
-# It would start a broker, and asks for no cluster's password.
-LEFT_OUT = {"broker start"}
+# They would start a server. The broker asks for no cluster's password; what the worker writes to
+# its log is looked at in tests/spark/test_cdc.py.
+LEFT_OUT = {"broker start", "connect start"}
 RUNS = (
     "topic create {topic} --partitions 1",
     "topic list",
@@ -69,6 +70,10 @@ RUNS = (
     "broker status",
     "broker log",
     "broker stop",
+    "connect fetch",
+    "connect status",
+    "connect log",
+    "connect stop",
     "completion bash",
     "topic delete {topic} --yes",
 )
