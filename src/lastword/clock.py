@@ -16,7 +16,7 @@ class Clock(Protocol):
         """Milliseconds since the epoch."""
 
     def monotonic(self) -> float:
-        """Seconds that never go backwards, and go on while the machine is suspended."""
+        """Seconds that never go backwards, and advance while the machine is suspended."""
 
     def sleep(self, seconds: float) -> None:
         """Wait; never used to synchronise with something that can be waited for."""

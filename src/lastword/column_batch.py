@@ -85,7 +85,7 @@ class ColumnBatch(Batch):
         return sum(map(len, filter(None, self.keys))) + sum(map(len, filter(None, self.values)))
 
     def first(self, count: int, next_offset: int) -> ColumnBatch:
-        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        """The first ``count`` records; reading continues at ``next_offset``."""
         return ColumnBatch(
             partition=self.partition,
             keys=self.keys[:count],
@@ -99,7 +99,7 @@ class ColumnBatch(Batch):
         )
 
     def below(self, end: int) -> ColumnBatch:
-        """The records with an offset below ``end``, after which reading goes on there."""
+        """The records with an offset below ``end``; reading continues there."""
         if self.next_offset <= end:
             return self
         return self.first(int(np.searchsorted(self.offsets, end)), end)
@@ -131,7 +131,7 @@ class ColumnBatch(Batch):
         outside = self._outside(rules)
         places = zip(self.offsets.tolist(), self.timestamps.tolist(), strict=True)
         for i, (offset, timestamp_ms) in enumerate(places):
-            since_ms = max(since_ms, timestamp_ms)  # also of what is left out
+            since_ms = max(since_ms, timestamp_ms)  # also of dropped records
             if i in outside:
                 continue
             key, value, row = self.keys[i] or b"", self.values[i], None

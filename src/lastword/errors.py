@@ -39,7 +39,7 @@ LastwordError                      .retriable  .hint
     NotOwnerError*                 another process decides the writes of this partition
     OverloadedError*               too many writes wait for the owner of this partition
   LeaseError
-    LeaseHeldError*                somebody else holds the lease
+    LeaseHeldError*                another holder has the lease
     LeaseLostError                 the lease ended before its holder released it
   ClusterError                     something about the instances of an application
     PeerUnreachableError*          another instance cannot be asked; nothing was done there
@@ -264,7 +264,7 @@ class FencedError(WriteError):
 
 
 class TakenOverError(FencedError):
-    """A transactional id has a new holder; whoever is sure to be the rightful one takes it back."""
+    """A transactional id has a new holder; take it over again only if you own it."""
 
     retriable = True
 
@@ -312,7 +312,7 @@ class LeaseError(LastwordError):
 
 
 class LeaseHeldError(LeaseError):
-    """Somebody else holds the lease; ``holder`` says who."""
+    """Another holder has the lease; ``holder`` names it."""
 
     retriable = True
 
@@ -340,11 +340,11 @@ class PeerRefusedError(ClusterError):
 
 
 class TableClosedError(LastwordError):
-    """The table is closed, or has failed and cannot go on."""
+    """The table is closed, or has failed and cannot continue."""
 
 
 class PipelineError(LastwordError):
-    """A pipeline cannot go on: its query failed, or its results and positions do not agree."""
+    """A pipeline cannot continue: its query failed, or results and positions do not agree."""
 
 
 class CaptureError(LastwordError):

@@ -1,4 +1,4 @@
-"""When a record expires: the header that says so, and how a reader takes it.
+"""The expiry of a record: its header, and how readers interpret it.
 
 The header holds the moment itself, in milliseconds since 1970, written by the clock of whoever
 wrote the record. A record's own timestamp plays no part: a producer may have left it out.
@@ -38,7 +38,7 @@ def expires_at_in(headers: Headers) -> int | None:
 
 
 def names_expiry(headers: Headers) -> bool:
-    """Whether there is such a header, whatever it says."""
+    """Whether there is such a header, valid or not."""
     return any(name == EXPIRES_HEADER for name, _ in headers)
 
 

@@ -9,7 +9,7 @@ LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 
 def host_name(header: str) -> str | None:
-    """The host without its port, in lower case; None when it is no host.
+    """The host without its port, in lower case; None if it is not a host.
 
     >>> host_name("LOCALHOST:8090"), host_name("[::1]:80"), host_name("a@b")
     ('localhost', '[::1]', None)

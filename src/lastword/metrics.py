@@ -1,4 +1,4 @@
-"""Counters, gauges and latencies that cost nanoseconds, read by whoever shows them.
+"""Counters, gauges and latencies that cost nanoseconds to update.
 
 A table owns one ``Metrics``. Hot paths hold on to the objects it hands out; nothing is looked
 up, locked or formatted per operation. Counts may be off by the few that two threads added at

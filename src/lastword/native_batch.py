@@ -33,7 +33,7 @@ class NativeBatch(Batch):
 
     A record is plain without headers, and with the request id of an owner as its only one.
 
-    Its Python objects are made when they are first asked for: a restore needs none but the rows.
+    It creates Python objects on first use: a restore needs only the rows.
     """
 
     __slots__ = (
@@ -120,11 +120,11 @@ class NativeBatch(Batch):
         return self._as_lists.headers
 
     def first(self, count: int, next_offset: int) -> Batch:
-        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        """The first ``count`` records; reading continues at ``next_offset``."""
         return self._as_lists.first(count, next_offset)
 
     def below(self, end: int) -> Batch:
-        """The records with an offset below ``end``, after which reading goes on there."""
+        """The records with an offset below ``end``; reading continues there."""
         return self if self.next_offset <= end else self._as_lists.below(end)
 
     def records(self) -> Iterator[Record]:

@@ -36,7 +36,7 @@ def create_private(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(content)
-        # Unlike a rename, a link never replaces what somebody else has just created.
+        # Unlike a rename, a link never replaces a file that another process has just created.
         with suppress(FileExistsError):
             path.hardlink_to(new)
     finally:

@@ -108,7 +108,7 @@ class Record(NamedTuple):
 
 
 class Batch(ABC):
-    """A run of records of one partition in offset order: what a log source hands over.
+    """Consecutive records of one partition in offset order, as a log source returns them.
 
     A batch answers for its records as a whole, so that native code can replace the loop over them
     and not only the fetch. The columns are for whoever needs each record; a batch may make their
@@ -162,11 +162,11 @@ class Batch(ABC):
 
     @abstractmethod
     def first(self, count: int, next_offset: int) -> Batch:
-        """The first ``count`` records, after which reading goes on at ``next_offset``."""
+        """The first ``count`` records; reading continues at ``next_offset``."""
 
     @abstractmethod
     def below(self, end: int) -> Batch:
-        """The records with an offset below ``end``, after which reading goes on there."""
+        """The records with an offset below ``end``; reading continues there."""
 
     @abstractmethod
     def records(self) -> Iterator[Record]:

@@ -48,7 +48,7 @@ _OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
 _FEW_ROWS = 16
 
 NEVER_DUE_MS = -1
-"""As the time at which rows are asked for: one at which none has expired."""
+"""As the current time: no row has expired yet."""
 
 _encode_headers = msgspec.msgpack.Encoder().encode
 _decode_headers = msgspec.msgpack.Decoder(tuple[tuple[str, bytes | None], ...]).decode

@@ -117,7 +117,9 @@ def test_a_scan_of_a_partition_that_leaves_ends_with_an_error(
             list(scan)
 
 
-def test_who_waits_for_a_partition_that_leaves_is_told(topic: RealTopic, tables: Tables) -> None:
+def test_a_wait_for_a_partition_that_leaves_ends_with_an_error(
+    topic: RealTopic, tables: Tables
+) -> None:
     table = open_partial(tables, topic.name, {0, 1}, **RAW)
     replicas, told = replicas_of(table), threading.Event()
 

@@ -152,7 +152,7 @@ class Crowd:
 
 @pytest.mark.parametrize("store", ["memory", "rocksdb"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_whatever_comes_and_goes_answers_are_right_or_refused(
+def test_answers_are_right_or_refused_while_partitions_come_and_go(
     connection: Connection, topic_name: str, tables: Tables, store: str, seed: int
 ) -> None:
     topic = RealTopic(connection, topic_name).create(partitions=PARTITIONS)

@@ -103,7 +103,7 @@ def test_two_attempts_at_the_same_time_commit_once(worker: Worker, tmp_path: Pat
     assert worker.table == {k.encode(): str(n).encode() for k, n in Counter(keys).items()}
 
 
-def test_a_writer_that_was_taken_over_is_taken_back_and_told_as_one_attempt(
+def test_a_writer_that_was_taken_over_is_taken_back_and_reported_as_one_attempt(
     worker: Worker, tmp_path: Path
 ) -> None:
     worker.run((0, "a"))
@@ -295,7 +295,7 @@ def test_how_a_pipeline_is_doing_is_seen_from_outside(worker: Worker) -> None:
     assert pipeline_status(worker.connection, app).driver is None
 
 
-def test_positions_of_a_commit_under_way_are_waited_for(worker: Worker) -> None:
+def test_positions_wait_for_an_open_commit(worker: Worker) -> None:
     worker.run((0, "a"))
     writer = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
     writer.take_over()

@@ -65,7 +65,7 @@ def fold(log: list[Record], position: Position) -> dict[str, str]:
     return state
 
 
-def test_a_scan_sees_exactly_the_state_of_its_position_while_writes_go_on(
+def test_a_scan_sees_exactly_the_state_of_its_position_during_writes(
     topic: str, table: Table, connection: Connection
 ) -> None:
     def write(n: int) -> None:
@@ -90,7 +90,7 @@ def test_a_scan_sees_exactly_the_state_of_its_position_while_writes_go_on(
         assert seen == fold(log, position)
 
 
-def test_a_scan_that_is_left_open_holds_up_nobody(table: Table) -> None:
+def test_an_open_scan_blocks_no_other_thread(table: Table) -> None:
     table.put_many((f"key-{n:05}", "old") for n in range(5_000))
     with table.items() as scan:
         assert next(scan) == ("key-00000", "old")

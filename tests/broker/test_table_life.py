@@ -101,7 +101,7 @@ def test_a_state_listener_may_read_and_write_as_soon_as_the_table_runs(
     assert answers == [(1, 1)]
 
 
-def test_a_second_table_on_one_state_directory_is_refused_and_the_first_goes_on(
+def test_a_second_table_on_one_state_directory_is_refused_and_the_first_continues(
     topic: str, tables: Tables
 ) -> None:
     first = tables.open(topic, store="rocksdb")

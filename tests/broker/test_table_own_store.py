@@ -126,7 +126,7 @@ def test_one_object_for_several_partitions_is_refused_with_the_way_out(
     assert "callable (partition, directory)" in (refused.value.hint or "")
 
 
-def test_a_store_that_keeps_its_checkpoint_goes_on_from_it(
+def test_a_store_that_keeps_its_checkpoint_continues_from_it(
     one_partition: str, tables: Tables
 ) -> None:
     store = DictStore()

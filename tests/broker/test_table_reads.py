@@ -113,7 +113,7 @@ def test_a_prefix_and_a_range_exclude_each_other(users: Table) -> None:
         users.query.scan("a", prefix="b")
 
 
-def test_many_keys_are_read_at_once_and_absent_ones_left_out(users: Table) -> None:
+def test_many_keys_are_read_at_once_and_absent_ones_omitted(users: Table) -> None:
     found = users.get_many(["user-1", "nobody", "eu:1"])
     assert found == {"user-1": {"name": "a"}, "eu:1": 1}
     assert users.get_many([]) == {}

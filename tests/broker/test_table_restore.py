@@ -60,7 +60,7 @@ def test_nothing_is_served_before_the_end_of_the_topic_is_reached(
     assert dict(table.items()) == {"a": 3, "b": 2}
 
 
-def test_who_asks_for_it_is_answered_before_the_end_and_told_so(
+def test_a_stale_read_is_answered_before_the_end_and_marked(
     one_partition: str, tables: Tables, held: GatedStore
 ) -> None:
     write_raw(tables.connection, one_partition, [(b"a", b"1")])

@@ -71,7 +71,7 @@ def test_the_clock_of_the_table_stamps_what_is_written_and_deletes_have_no_expir
         assert before_ms + ttl_ms <= expires_at_ms <= clock.now_ms() + ttl_ms
 
 
-def test_a_time_to_live_that_is_none_is_refused(topic: str, tables: Tables) -> None:
+def test_an_invalid_time_to_live_is_refused(topic: str, tables: Tables) -> None:
     table = tables.open(topic)
     for ttl in ("0s", "soon", -1):
         with pytest.raises(ConfigError):

@@ -182,7 +182,7 @@ def test_a_cleaned_log_is_answered_for_by_snapshots_and_by_what_follows_them_wit
     assert dict(table.as_of(Position(metadata.offsets)).items()) == state
 
 
-def test_a_snapshot_that_nobody_confirmed_is_not_for_time_travel(
+def test_an_unconfirmed_snapshot_is_not_used_for_time_travel(
     connection: Connection, cleaned: tuple[RealTopic, int], tables: Tables, location: Location
 ) -> None:
     """Written again while it was made, a key may be missing in it."""
@@ -197,7 +197,7 @@ def test_a_snapshot_that_nobody_confirmed_is_not_for_time_travel(
     assert dict(table.as_of(metadata.captured_at_ms).items()) == state
 
 
-def test_markers_of_transactions_are_no_lost_changes_while_the_log_is_seen_to_be_protected(
+def test_transaction_markers_do_not_count_as_lost_changes_while_the_log_is_protected(
     connection: Connection, topic_name: str, tables: Tables, location: Location
 ) -> None:
     settings = {"min.compaction.lag.ms": "3600000"}

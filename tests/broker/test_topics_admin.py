@@ -136,7 +136,7 @@ def test_creating_what_exists_fails(admin: Admin, topic_name: str) -> None:
         ({"partitions": 0}, "0 partitions"),
         ({"settings": {"segment.ms": "soon"}}, "segment.ms"),
         ({"settings": {"compact.harder": "true"}}, "compact.harder"),
-        ({"profile": "violent"}, "no topic profile 'violent'"),
+        ({"profile": "violent"}, "'violent' is not a topic profile"),
     ],
     ids=str,
 )

@@ -106,7 +106,7 @@ def test_a_watcher_sees_what_other_clients_write(
         ]
 
 
-def test_records_that_are_no_rows_are_no_changes(
+def test_records_that_are_not_rows_are_not_changes(
     topic: str, table: Table, connection: Connection
 ) -> None:
     home = table.put("a", 0).partition
@@ -139,7 +139,7 @@ def test_watching_from_the_position_of_an_answer_misses_nothing(table: Table) ->
     assert known == dict(table.items()) == {"a": 3}
 
 
-def test_a_watcher_goes_on_where_another_one_stopped(table: Table) -> None:
+def test_a_watcher_continues_where_another_one_stopped(table: Table) -> None:
     with table.watch() as first:
         table.put_many([(f"key-{n}", n) for n in range(20)])
         seen = take(first, 7)
@@ -161,7 +161,7 @@ def test_a_position_ahead_of_the_table_is_waited_for(topic: str, tables: Tables)
 
 def test_a_position_of_an_unknown_partition_is_refused(topic: str, tables: Tables) -> None:
     table = tables.open(topic)
-    with pytest.raises(WatchLostError, match="no partition 7") as refused:
+    with pytest.raises(WatchLostError, match="partition 7 does not exist") as refused:
         table.watch(place_in(table, {7: 0}))
     assert refused.value.hint
 
@@ -247,7 +247,9 @@ def test_a_bad_record_is_reported_to_the_watcher_with_its_place(
         assert [change.value for change in take(watch, 1)] == [1]
 
 
-def test_a_skipped_record_is_no_change(topic: str, tables: Tables, connection: Connection) -> None:
+def test_a_skipped_record_is_not_a_change(
+    topic: str, tables: Tables, connection: Connection
+) -> None:
     table = tables.open(topic, on_bad="skip")
     with table.watch() as watch:
         write_raw(connection, topic, [(b"a", b"{"), (b"a", b"1")])

@@ -98,9 +98,7 @@ def test_an_evicted_key_gets_a_marked_tombstone(
     assert (tombstone.key, tombstone.headers[0]) == (b"a", MARK)
 
 
-def test_an_eviction_does_not_delete_a_write_that_is_under_way(
-    connection: Connection, topic: str
-) -> None:
+def test_an_eviction_does_not_delete_a_write_in_flight(connection: Connection, topic: str) -> None:
     applied, evicted = threading.Event(), threading.Event()
 
     def wait_for(_position: Position, _timeout_s: float) -> None:

@@ -72,7 +72,7 @@ def test_a_paused_feed_stands_still_and_catches_up(visit: Visitor, dashboard: Da
     expect(page.locator(".feed li")).to_contain_text(["feed.paused"])
 
 
-def test_a_lost_connection_is_told_and_nothing_of_it_is_missed(
+def test_a_lost_connection_is_shown_and_no_change_is_missed(
     visit: Visitor, serve: Serve, dashboard: Dashboard, connection: Connection, tmp_path: Path
 ) -> None:
     visit.forgiven = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING")

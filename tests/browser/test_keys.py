@@ -101,7 +101,7 @@ def test_the_policy_of_the_page_refuses_markup_from_text(visit: Visitor) -> None
     assert page.evaluate(attempt) == "TypeError"
 
 
-def test_windows_of_a_key_are_told_apart(visit: Visitor) -> None:
+def test_windows_of_a_key_are_distinguished(visit: Visitor) -> None:
     page = visit("#/tables/page-visits/keys")
     rows = page.locator(".keys-table tbody tr")
     expect(rows).to_have_count(3)

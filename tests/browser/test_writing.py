@@ -106,7 +106,7 @@ def test_a_value_that_is_not_json_is_refused_with_a_hint(
     assert "form:bad" not in dashboard.users
 
 
-def test_a_change_by_somebody_else_is_told_before_it_is_overwritten(
+def test_a_change_by_another_user_is_shown_before_it_is_overwritten(
     visit: Visitor, dashboard: Dashboard
 ) -> None:
     dashboard.users.put("race:1", {"by": "one"})

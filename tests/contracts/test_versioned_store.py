@@ -50,7 +50,7 @@ def test_rows_and_pasts_change_together_and_are_counted_apart(tmp_path: Path) ->
     store.close()
 
 
-def test_a_store_kept_without_versions_is_told_apart(tmp_path: Path) -> None:
+def test_a_store_kept_without_versions_is_recognized(tmp_path: Path) -> None:
     plain = RocksDBStore(tmp_path / "store")
     plain.open()
     plain.apply({b"r": b"1"}, (), b"checkpoint")

@@ -55,7 +55,7 @@ class Appending:
                 self.acknowledged.append((offset, value))
 
 
-def test_appends_go_on_and_the_fence_holds_when_the_leader_is_killed(
+def test_appends_continue_and_the_fence_holds_when_the_leader_is_killed(
     cluster: EmbeddedBroker, topic_name: str
 ) -> None:
     harmed = HarmedCluster(cluster)

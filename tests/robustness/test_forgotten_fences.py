@@ -82,7 +82,7 @@ def lab(connection: Connection, topic_name: str) -> Lab:
     return Lab(connection, topic_name)
 
 
-def test_nobody_takes_over_from_a_holder_that_cannot_be_fenced(lab: Lab) -> None:
+def test_a_holder_that_cannot_be_fenced_cannot_be_taken_over(lab: Lab) -> None:
     old, new = lab.log(), lab.log()
     old.take_over(FenceNote("old", 1))
     old.append([Write(b"key", b"1")])

@@ -14,7 +14,7 @@ from tests.support.watching import take
 
 
 @pytest.mark.parametrize("crash", [False, True], ids=["restart", "crash"])
-def test_a_live_table_goes_on_after_its_broker_was_away(
+def test_a_live_table_continues_after_its_broker_was_down(
     own_broker: EmbeddedBroker, topic_name: str, tables: Tables, crash: bool
 ) -> None:
     connection = Connection(bootstrap_servers=own_broker.bootstrap_servers)

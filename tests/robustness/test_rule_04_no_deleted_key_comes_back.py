@@ -141,7 +141,7 @@ def test_sweeps_are_a_minute_apart_and_reads_are_marked_stale_until_one_is_done(
     wait_until(lambda: not table.query.count().stale, "trusted again")
 
 
-def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_are_told(
+def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_get_the_delete(
     make_topic: MakeTopic, tables: Tables, trickling: None
 ) -> None:
     topic = make_topic(settings=SHORT)

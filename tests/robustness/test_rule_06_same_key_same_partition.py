@@ -17,7 +17,7 @@ def misplaced(table: Table) -> int:
     return table.metrics.counter("misplaced_records_total").value
 
 
-def test_records_placed_by_librdkafkas_default_partitioner_are_counted_and_left_out(
+def test_records_placed_by_librdkafkas_default_partitioner_are_counted_and_dropped(
     make_topic: MakeTopic, tables: Tables, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = make_topic(partitions=3)

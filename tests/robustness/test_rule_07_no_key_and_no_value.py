@@ -17,7 +17,7 @@ def keyless(table: Table) -> int:
     return table.metrics.counter("keyless_records_total").value
 
 
-def test_null_keys_in_a_topic_made_compact_later_are_counted_and_left_out(
+def test_null_keys_in_a_topic_made_compact_later_are_counted_and_dropped(
     make_topic: MakeTopic, tables: Tables
 ) -> None:
     topic = make_topic(settings={"cleanup.policy": "delete"})
@@ -28,7 +28,7 @@ def test_null_keys_in_a_topic_made_compact_later_are_counted_and_left_out(
     assert keyless(table) == 2
 
 
-def test_empty_keys_are_counted_and_left_out_live_and_after_a_restart(
+def test_empty_keys_are_counted_and_dropped_live_and_after_a_restart(
     topic: RealTopic, tables: Tables
 ) -> None:
     with tables.make(topic.name, store="rocksdb", **RAW) as table:

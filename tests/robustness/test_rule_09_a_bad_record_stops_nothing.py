@@ -110,7 +110,9 @@ def test_the_list_survives_a_restart_and_the_next_good_write_or_tombstone_clears
     assert tables.open(topic.name, **options).quarantined() == []
 
 
-def test_a_watcher_under_fail_is_told_and_can_go_on(topic: RealTopic, tables: Tables) -> None:
+def test_a_watcher_under_fail_gets_an_error_and_can_continue(
+    topic: RealTopic, tables: Tables
+) -> None:
     table = tables.open(topic.name, on_bad="fail")
     with table.watch() as watch:
         topic.produce((b"a", b"1"), (b"poisoned", POISON), (b"b", b"2"))

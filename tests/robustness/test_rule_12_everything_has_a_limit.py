@@ -22,7 +22,7 @@ from tests.support.tables import Tables
 from tests.support.watching import take
 
 
-def test_a_slow_watcher_is_told_and_can_go_on_without_a_gap(
+def test_a_slow_watcher_gets_an_error_and_can_resume_without_a_gap(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "RECORDS_MAX", 50)

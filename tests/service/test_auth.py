@@ -77,7 +77,7 @@ def test_every_operation_asks_for_its_access(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
-def test_where_reads_need_a_token_nobody_gets_anything_but_health(
+def test_where_reads_need_a_token_only_health_is_public(
     locked: httpx.Client, operation: Operation
 ) -> None:
     status, problem = ask(locked, operation)
@@ -108,7 +108,9 @@ def locked(
             yield client
 
 
-def test_a_token_for_one_table_is_none_for_another(server: ServiceProcess, tokens: Tokens) -> None:
+def test_a_token_for_one_table_is_not_valid_for_another(
+    server: ServiceProcess, tokens: Tokens
+) -> None:
     with server.client(tokens.users_only) as client:
         assert client.put("/users/auth", json=1).status_code == 200
         assert client.put("/tables/texts/keys/auth", json="x").status_code == 403
@@ -125,7 +127,7 @@ def test_a_token_for_one_table_is_none_for_another(server: ServiceProcess, token
     "header",
     ["Bearer", "Basic dXNlcjpwYXNz", "lw_x", "Bearer \xff", "Bearer lw_" + "x" * 4000],
 )
-def test_what_is_no_token_is_refused(server: ServiceProcess, header: str) -> None:
+def test_an_invalid_token_is_refused(server: ServiceProcess, header: str) -> None:
     with server.client() as client:
         answer = client.get("/tables", headers={"Authorization": header.encode("latin-1")})
     assert answer.status_code == 401

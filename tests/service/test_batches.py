@@ -79,6 +79,6 @@ def test_keys_of_a_batch_may_be_base64url(http: httpx.Client) -> None:
         [],
     ],
 )
-def test_what_is_no_batch_is_refused_as_a_whole(http: httpx.Client, body: Any) -> None:
+def test_an_invalid_batch_is_refused_as_a_whole(http: httpx.Client, body: Any) -> None:
     answer = http.post("/users", json=body)
     assert (answer.status_code, answer.json()["name"]) == (400, "BadBatch")

@@ -99,7 +99,7 @@ def test_a_value_whose_time_is_over_is_not_found(http: httpx.Client, key: str) -
 
 
 @pytest.mark.parametrize("ttl", ["0s", "-1s", "3600", "soon", "", "1h2m", "\xe9", "9" * 500 + "s"])
-def test_a_time_to_live_that_is_none_is_refused(http: httpx.Client, key: str, ttl: str) -> None:
+def test_an_invalid_time_to_live_is_refused(http: httpx.Client, key: str, ttl: str) -> None:
     headers = httpx.Headers([(b"Lastword-TTL", ttl.encode("latin-1"))])
     answer = http.put(path_of(key), json=1, headers=headers)
     assert (answer.status_code, answer.json()["name"]) == (400, "ConfigError")
@@ -242,7 +242,7 @@ def test_json_keys_are_the_same_key_however_they_are_written(http: httpx.Client)
     ("table", "key"),
     [("numbers", "abc"), ("numbers", "007"), ("numbers", str(2**63)), ("documents", "bare")],
 )
-def test_what_is_no_key_of_the_codec_is_refused(http: httpx.Client, table: str, key: str) -> None:
+def test_an_invalid_key_of_the_codec_is_refused(http: httpx.Client, table: str, key: str) -> None:
     answer = http.get(path_of(key, table))
     assert (answer.status_code, answer.json()["name"]) == (400, "EncodeError")
 
@@ -261,7 +261,7 @@ def test_what_is_no_key_of_the_codec_is_refused(http: httpx.Client, table: str, 
         ("blobs", b'"not base64!"'),
     ],
 )
-def test_what_is_no_value_of_the_codec_is_refused(
+def test_an_invalid_value_of_the_codec_is_refused(
     http: httpx.Client, table: str, body: bytes
 ) -> None:
     key = "1" if table == "numbers" else "refused-value"

@@ -145,7 +145,7 @@ def test_headers_that_are_too_large_or_too_many_are_refused(client: httpx.Client
         b"GET / X\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_refused_and_hurts_nobody(
+def test_invalid_http_is_refused_and_harms_no_other_client(
     serving: Serving, client: httpx.Client, junk: bytes
 ) -> None:
     with connect(serving) as strange:
@@ -161,7 +161,7 @@ def test_no_kafka_property_is_taken_from_a_request(client: httpx.Client) -> None
         assert client.put(f"/table/a?{query}", json=1).status_code == 400
 
 
-def test_more_calls_than_threads_and_places_are_told_to_come_back(serve: Serve) -> None:
+def test_calls_beyond_threads_and_queue_are_refused_as_retriable(serve: Serve) -> None:
     serving = serve(limits=Limits(waiting_calls=1))
     pool = serving.service._context.reads  # type: ignore[union-attr]
     pool.calls = 5

@@ -94,7 +94,7 @@ def test_parameters_out_of_bounds_are_refused(
     assert (answer.status_code, answer.json()["name"]) == (400, "BadParameter")
 
 
-def test_a_page_of_large_values_is_cut_and_goes_on(serve: Serve) -> None:
+def test_a_page_of_large_values_is_cut_and_the_next_one_continues(serve: Serve) -> None:
     serving = serve(limits=Limits(page_bytes=50_000))
     serving.table.put_many([(f"k{number}", "x" * 20_000) for number in range(10)])
     with serving.client() as client:
@@ -128,7 +128,7 @@ def test_a_bad_value_is_shown_as_bad_and_breaks_no_page(
         assert raw.content == b'1},{"key":"forged"'
 
 
-def test_a_bad_value_is_left_out_where_the_table_says_so(
+def test_a_bad_value_is_dropped_if_the_table_says_so(
     serve: Serve, connection: Connection, topic: str
 ) -> None:
     write_raw(connection, topic, [(b"a", b"{"), (b"b", b"2")])

@@ -100,7 +100,7 @@ def compacted(connection: Connection, topic_name: str) -> RealTopic:
     return RealTopic(connection, topic_name).create(1, EAGER_COMPACTION)
 
 
-def test_compaction_is_told_partition_by_partition(
+def test_compaction_is_reported_by_partition(
     broker: EmbeddedBroker, connection: Connection, compacted: RealTopic, tmp_path: Path
 ) -> None:
     tokens_file = tmp_path / "tokens.json"

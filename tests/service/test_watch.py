@@ -116,9 +116,7 @@ def test_a_position_that_is_not_reached_in_time_is_refused(serve: Serve) -> None
 
 
 @pytest.mark.parametrize(("since", "name"), [("7:1", "UnknownPartition"), ("x", "BadPosition")])
-def test_what_is_no_position_of_the_table_is_refused(
-    client: httpx.Client, since: str, name: str
-) -> None:
+def test_an_invalid_position_is_refused(client: httpx.Client, since: str, name: str) -> None:
     answer = client.get(WATCH, headers={"Last-Event-ID": since})
     assert (answer.status_code, answer.json()["name"]) == (400, name)
 
@@ -173,7 +171,7 @@ def test_an_idle_watch_hears_that_it_lives(serve: Serve) -> None:
     assert Position.parse(beat.removeprefix("id: ")) == serving.table.position()
 
 
-def test_a_slow_watcher_is_told_and_cut_off_and_can_resume(serve: Serve) -> None:
+def test_a_slow_watcher_is_cut_off_with_an_error_and_can_resume(serve: Serve) -> None:
     serving = serve(limits=Limits(watchers_backlog_bytes=200_000))
     value, changes = "x" * 50_000, 300
     with serving.client() as client:
@@ -207,7 +205,7 @@ def test_a_watcher_that_takes_nothing_at_all_is_cut_off(serve: Serve) -> None:
     assert serving.table.metrics.counter("watchers_lost_total").value == 1
 
 
-def test_more_watchers_than_allowed_are_told_to_come_back(serve: Serve) -> None:
+def test_watchers_beyond_the_limit_are_refused_as_retriable(serve: Serve) -> None:
     serving = serve(limits=Limits(watchers=2))
     with serving.client() as client:
         with watching(client, WATCH) as one, watching(client, WATCH) as other:

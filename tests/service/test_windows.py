@@ -57,7 +57,7 @@ def test_sessions_have_a_start_and_an_end(http: httpx.Client, key: str) -> None:
     ("table", "window"),
     [("visits", "x"), ("visits", "-1"), ("visits", "1-2"), ("sessions", "5"), ("sessions", "9-1")],
 )
-def test_what_is_no_window_is_refused(http: httpx.Client, table: str, window: str) -> None:
+def test_an_invalid_window_is_refused(http: httpx.Client, table: str, window: str) -> None:
     answer = http.get(f"/tables/{table}/windows/key/{window}")
     assert (answer.status_code, answer.json()["name"]) == (400, "EncodeError")
 

@@ -97,7 +97,7 @@ def test_events_are_folded_again_and_compared(
         ("{module}:nothing", "is not a Pipeline"),
     ],
 )
-def test_what_is_no_pipeline_is_refused(
+def test_an_object_that_is_not_a_pipeline_is_refused(
     bench: Bench, module: str, target: str, message: str
 ) -> None:
     answer = run(bench, target.format(module=module))

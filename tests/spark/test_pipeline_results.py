@@ -34,7 +34,7 @@ def random_events(count: int, keys: int = 40) -> list[tuple[str | None, Any, int
     return [(f"u{chance.randrange(keys)}", {"n": i}, i) for i in range(count)]
 
 
-def test_a_count_equals_the_model_and_goes_on_after_a_restart(
+def test_a_count_equals_the_model_and_continues_after_a_restart(
     bench: Bench, spark: SparkSession
 ) -> None:
     events = random_events(3_000)

@@ -56,7 +56,7 @@ def test_an_entry_survives_its_record_and_a_field_from_the_future() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"nope", b"[]", b'{"key":1}', b"\xff"])
-def test_what_is_no_entry_is_none(value: bytes) -> None:
+def test_an_invalid_entry_decodes_to_none(value: bytes) -> None:
     assert decode_entry(value) is None
 
 

@@ -58,7 +58,7 @@ def test_a_bloom_filter_always_knows_the_last_ids_and_errs_within_its_bound() ->
     assert seen.size_bytes < 2 * capacity * 1.8
 
 
-def test_a_bloom_filter_goes_on_from_its_pages_and_refuses_those_of_another() -> None:
+def test_a_bloom_filter_continues_from_its_pages_and_refuses_those_of_another() -> None:
     pages: dict[bytes, bytes] = {}
     BloomDeduplicator(capacity=100, false_positive_rate=0.001, pages=pages).is_duplicate(7)
     again = BloomDeduplicator(capacity=100, false_positive_rate=0.001, pages=pages)

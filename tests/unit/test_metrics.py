@@ -20,7 +20,7 @@ def test_labels_tell_counters_apart_in_any_order() -> None:
     assert metrics.counter("x", a="1") is not metrics.counter("x", a="2")
 
 
-def test_a_gauge_is_asked_when_somebody_looks() -> None:
+def test_a_gauge_is_read_on_demand() -> None:
     metrics = Metrics()
     level = [1.0]
     metrics.gauge("level", lambda: level[0], partition="0")

@@ -23,7 +23,7 @@ def test_a_position_survives_its_text(position: Position) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "1:", ":1", "a:1", "1:-1", "1:2:3", "1.0:2", "¹:2"])
-def test_text_that_is_no_version_is_refused_with_an_example(text: str) -> None:
+def test_an_invalid_version_text_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a version") as refused:
         Version.parse(text)
     assert "2:17" in (refused.value.hint or "")

@@ -82,7 +82,7 @@ def test_the_first_byte_says_the_format_in_its_upper_half() -> None:
 
 
 @given(st.lists(st.tuples(OFFSETS, TIMESTAMPS, st.binary(max_size=50)), max_size=40))
-def test_many_plain_rows_are_the_same_as_each_by_itself(
+def test_many_plain_rows_equal_those_packed_one_by_one(
     records: list[tuple[int, int, bytes]],
 ) -> None:
     offsets = np.array([offset for offset, _, _ in records], np.int64)

@@ -122,7 +122,7 @@ class BrokerNode:
         self._server.pause()
 
     def resume(self) -> None:
-        """Let a paused process go on."""
+        """Resume a paused process."""
         self._server.resume()
 
     def _broker_program(self) -> JavaProgram:

@@ -114,7 +114,7 @@ class EmbeddedBroker:
             node.pause()
 
     def resume(self) -> None:
-        """Let paused nodes go on."""
+        """Resume paused nodes."""
         for node in self.nodes:
             node.resume()
 
@@ -144,7 +144,7 @@ class EmbeddedBroker:
                 formatting.result()
 
     def _launch(self, timeout: float) -> None:
-        # Before the launch: whoever sees a node run must find the ports and the login of this run.
+        # Before the launch: a process that sees a node must find the ports and login of this run.
         if self._login is not None:
             write_login(self._directory, self._login, self.info.bootstrap_servers)
         write_info(self._directory, self.info)

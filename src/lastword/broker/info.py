@@ -57,7 +57,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     @property
     def process(self) -> ChildProcess:
-        """The process of this node, whoever started it."""
+        """The process of this node, even if another process started it."""
         return ChildProcess(BROKER, Path(self.directory))
 
     def metrics(self) -> list[ScrapedSample]:
@@ -113,7 +113,7 @@ class BrokerInfo(msgspec.Struct, frozen=True):
         return [node for node in self.nodes if node.process.is_running()]
 
     def stop(self, timeout: float = 30.0) -> None:
-        """End every node in order, whoever started them; data stays."""
+        """Stop every node in order, even if another process started it; data is kept."""
         processes = [node.process for node in self.nodes]
         for process in processes:
             process.ask_to_stop()

@@ -15,7 +15,7 @@ from lastword.kafka.connection.jaas import PLAIN_MODULE, parse_login, render_log
 from lastword.kafka.connection.java_properties import parse_java_properties
 from lastword.private_files import make_private_directory, write_private
 
-PROTOCOL = "SASL_PLAINTEXT"  # nobody but root hears what goes over the loopback interface
+PROTOCOL = "SASL_PLAINTEXT"  # only root can listen on the loopback interface
 MECHANISM = "PLAIN"  # SCRAM would put the password into the arguments of Kafka's formatting tool
 _USERNAME = "lastword"
 _FILE = "client.properties"

@@ -1,4 +1,4 @@
-"""The agent in a broker's Java that answers for its metrics, to whoever has the password.
+"""The agent in a broker's Java process that serves its metrics, protected by a password.
 
 It cannot be configured to check the ``Host``, so a page of any site could have its visitor's
 browser read it (DNS rebinding), and any user of this machine can reach the port. So each start

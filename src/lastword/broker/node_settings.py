@@ -61,7 +61,7 @@ def node_settings(
 
 
 def _login_settings(login: BrokerLogin) -> dict[str, str]:
-    # The controller's listener, too: it creates and deletes topics for whoever asks.
+    # The controller's listener, too: any client of it can create and delete topics.
     listeners = (CLIENT_LISTENER, _CONTROLLER_LISTENER)
     return {
         "sasl.enabled.mechanisms": MECHANISM,

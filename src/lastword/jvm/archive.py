@@ -19,7 +19,7 @@ def unpacked(archive: Path) -> Path:
         return directory
     try:
         with locked(archive.with_name(f"{directory.name}.lock"), _LOCK_TIMEOUT_SECONDS):
-            if not directory.is_dir():  # nobody else has done it
+            if not directory.is_dir():  # no other process has done it
                 _unpack(archive, directory)
     except TimeoutError as error:
         raise JavaError(

@@ -48,7 +48,7 @@ class ServerKind:
 
 
 class ChildProcess:
-    """The process of one directory, whoever started it.
+    """The process of one directory, even if another process started it.
 
     The directory has its lock and its pid file: at most one process of a directory runs.
     """
@@ -68,7 +68,7 @@ class ChildProcess:
         try:
             return int(self._pid_file.read_text(encoding="ascii"))
         except FileNotFoundError:
-            return None  # somebody starts it at this moment
+            return None  # another process is starting it
 
     def is_running(self) -> bool:
         """Whether the process lives; a paused one does, a crashed one does not."""
@@ -120,9 +120,9 @@ class ChildProcess:
             raise self._kind.error(f"no {self._kind.name} runs in {self._directory}")
 
     def pause(self) -> None:
-        """Freeze it, and return once every thread stands still.
+        """Freeze it, and return once every thread has stopped.
 
-        On a busy machine a thread may go on for a while after the signal was sent.
+        On a busy machine a thread may run on for a while after the signal.
         """
         self.send(signal.SIGSTOP)
         deadline = SYSTEM_CLOCK.monotonic() + _PAUSE_SECONDS

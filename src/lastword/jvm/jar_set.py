@@ -1,4 +1,4 @@
-"""A named set of jars: downloaded once, verified always, at hand offline afterwards."""
+"""A named set of jars: downloaded once, always verified, then available offline."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class JarSet:
             report = _Progress(len(expected), progress or _no_progress)
             try:
                 with locked(home / HomeFolder.JARS / f"{self.name}.lock", _LOCK_TIMEOUT_SECONDS):
-                    if verification.missing(directory, expected):  # nobody else brought them
+                    if verification.missing(directory, expected):  # no other process got them
                         self._download(directory, expected, java, ivy_settings, report)
             except TimeoutError as error:
                 raise JavaError(

@@ -57,7 +57,7 @@ class JavaServer:
     kind       what messages call it, and the type of its errors
     directory  has its lock, its pid and what it prints (``console.log``)
     ports      what it will listen on, of the loopback address
-    log_file   what it writes its log to by itself; None when it only prints
+    log_file   the log file that it writes; None if it only prints
     name       what messages call this one, when there are several of its kind
     detached   whether it stays when this process ends; otherwise it ends with this process,
                even when that is killed
@@ -162,7 +162,7 @@ class JavaServer:
         self._process.pause()
 
     def resume(self) -> None:
-        """Let a paused process go on."""
+        """Resume a paused process."""
         self._process.send(signal.SIGCONT)
 
     def _require_free_ports(self) -> None:

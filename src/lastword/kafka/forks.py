@@ -3,7 +3,7 @@
 A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
 RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client
 would wait for them forever. So holders of a client are notified in the child, keeps what it cannot
-free, and makes a new client or says that it cannot go on.
+free, and makes a new client or raises an error.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Cache:
         self.table.put(key, value, ttl=self.ttl)
 
     def invalidate(self, *keys: str) -> None:
-        """Forget these keys in every instance; the next one who asks computes anew."""
+        """Remove these keys in every instance; the next lookup computes them again."""
         for key in keys:
             self.table.delete(key)
 

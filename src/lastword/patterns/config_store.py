@@ -128,11 +128,13 @@ class ConfigStore(Generic[S]):
                     self._take(frozenset((change.key,)))
                 return
             except WatchLostError:
-                log.warning("%s changed faster than it was followed; read anew", self.table.name)
+                log.warning(
+                    "%s changed faster than it was followed; reading it again", self.table.name
+                )
                 following = self._follow_again()
             except LastwordError:
                 if not self._closed:
-                    log.exception("%s is not followed any more", self.table.name)
+                    log.exception("%s is no longer followed", self.table.name)
                 return
 
     def _follow_again(self) -> Watch | None:

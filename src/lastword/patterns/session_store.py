@@ -1,4 +1,4 @@
-"""Sessions of users that end by themselves when nobody uses them."""
+"""User sessions that expire when they are not used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SessionStore:
     ``touch`` and ``update`` do, and each is a write, so an application calls ``touch`` once in
     a while and not for every request.
 
-    Ids are 256 random bits, made here: whoever has one has the session.
+    Ids are 256 random bits, created here: anyone who has an id has the session.
     """
 
     def __init__(self, table: Table, *, idle: Duration = "30m") -> None:
@@ -63,7 +63,7 @@ class SessionStore:
             try:
                 self.table.put(session_id, data, if_version=entry.version, ttl=self.idle)
             except ConflictError as conflict:
-                entry = conflict.current  # somebody else was faster: add to what is there now
+                entry = conflict.current  # another process was faster: add to the current value
                 continue
             return Session(session_id, data)
         return None

@@ -108,7 +108,7 @@ class EmbeddedRegistry:
         environ = {
             "QUARKUS_HTTP_HOST": LOOPBACK,
             "QUARKUS_HTTP_PORT": str(self.port),
-            # Unless it is told otherwise, this one listens on every address.
+            # By default it listens on every address.
             "QUARKUS_MANAGEMENT_HOST": LOOPBACK,
             "QUARKUS_MANAGEMENT_PORT": str(self._management_port),
         }

@@ -49,7 +49,7 @@ def catch_up(
 def _sweep(
     log_source: LogSource, topic: str, follower: PartitionFollower, start: int, clock: Clock
 ) -> None:
-    """One pass over a log that the store has read completely and nobody writes to."""
+    """One pass over a log that the store has read completely and that gets no more writes."""
     at_ms, began_s = clock.now_ms(), clock.monotonic()
     job = SweepJob(follower.partition, follower.store, start, follower.position, [])
     progress = SweepProgress(job)

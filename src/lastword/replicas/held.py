@@ -78,7 +78,7 @@ class HeldReplicas:
     # -- waiting ---------------------------------------------------------------------------
 
     def moved(self) -> None:
-        """Something was applied, or is here, or is not here any more."""
+        """Notified when a batch is applied, or a partition is gained or lost."""
         with self._moved:
             self._moved.notify_all()
 

@@ -221,7 +221,7 @@ class PartitionFollower:
             self.confirm_end(topic_state.ends[self.partition], topic_state.at_ms)
 
     def confirm_end(self, end: int, at_ms: int | None = None) -> None:
-        """The log ended at ``end`` at that time, or now; of no use while the store is behind."""
+        """The log ended at ``end`` at that time, or now; ignored while the store is behind."""
         if not self.gathered:
             self.recorder.confirm_end(end, at_ms, self.offsets.next_offset)
 

@@ -69,7 +69,7 @@ def offsets_done(progress: Iterable[RestoreProgress]) -> tuple[int, int]:
 
 
 OnProgress = Callable[[list[RestoreProgress]], None]
-"""Called now and then while somebody waits for a restore, on the thread that waits."""
+"""Called periodically during a wait for a restore, on the waiting thread."""
 
 
 class RestoreListener(Protocol):

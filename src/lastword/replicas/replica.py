@@ -102,7 +102,7 @@ class Replica:
 
     @property
     def live(self) -> bool:
-        """Whether the captured end was reached; a first sweep may still be under way."""
+        """Whether the captured end was reached; a first sweep may still be running."""
         return self.follower.live
 
     @property
@@ -151,7 +151,7 @@ class Replica:
 
 
 def not_here(topic: str, partition: int) -> PartitionNotHereError:
-    """The error of whoever asks for a partition that this process does not hold."""
+    """The error for a partition that this process does not hold."""
     return PartitionNotHereError(
         f"partition {partition} of {topic} is not held here",
         hint="ask the instance that holds it, or try again once this one does",

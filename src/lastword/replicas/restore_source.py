@@ -15,7 +15,7 @@ from lastword.replicas.topic.topic_state import TopicState
 log = logging.getLogger(__name__)
 
 _BEING_FILLED = b"being filled"
-"""No checkpoint at all: whoever opens a store that was left like this starts over."""
+"""Marks an incomplete load: a store that is opened with it starts over."""
 
 
 @dataclass(frozen=True)

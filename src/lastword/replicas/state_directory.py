@@ -51,7 +51,7 @@ class StateDirectory:
         directory = self.path / str(partition)
         make_private_directory(directory)
         lock = (directory / LOCK_FILE).open("a+b")
-        make_private(lock.fileno())  # whoever can open it can lock it
+        make_private(lock.fileno())  # a process that can open it can lock it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

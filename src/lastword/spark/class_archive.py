@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _WRITING_S = 1_800.0  # seconds on an idle machine; minutes have been seen on a busy one
 _POLL_S = 1.0
-# What it has to say concerns an archive that does not fit, which is no reason to worry anybody.
+# It only logs that an archive does not match, which is harmless.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
@@ -126,7 +126,7 @@ def end_java(spark: SparkSession, made: Path, progress: Progress | None = None) 
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    # PySpark would go on talking to the Java that is gone.
+    # PySpark would continue to use the Java process that has ended.
     context._gateway = context._jvm = None
     _wait_for(gateway.proc, made, progress)
 

@@ -249,7 +249,7 @@ def _jar_settings(jars: Sequence[Path], s3a: Sequence[Path], master: str) -> dic
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """Set variables for a child, and take them back: whoever asks later must find the user's."""
+    """Set variables for a child process, and restore the user's values afterwards."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -263,7 +263,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def java_home_for_spark(java: Java, home: Path) -> Path:
-    """Where Spark finds a bin/java that leaves out one argument."""
+    """A JAVA_HOME for Spark whose bin/java drops one argument."""
     wrapper = home / HomeFolder.SPARK_JAVA / "bin" / "java"
     if java.executable.resolve() == wrapper.resolve():
         return wrapper.parent.parent  # JAVA_HOME leads here already; it must not run itself

@@ -106,7 +106,7 @@ class MemoryStore:
             self._checkpoint = checkpoint
 
     def evict(self) -> list[bytes]:
-        """Nothing: there is no limit."""
+        """Do nothing: there is no capacity."""
         return []
 
     def clear(self) -> None:
@@ -141,7 +141,7 @@ class MemoryStore:
         self._checkpoint = None
 
     def _change(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
-        """Change rows and whatever follows from them; called with the lock held."""
+        """Change rows and everything derived from them; called with the lock held."""
         rows = self._opened()
         watching = [cursor for cursor in self._cursors if cursor.live and cursor.rows is rows]
         if watching:

@@ -105,7 +105,7 @@ class RocksDBStore:
                 opened = Rdict(str(self._path), options, {"default": options})
                 # Reading through the column family saves looking it up by name in every get.
                 database = opened.get_column_family("default")
-                # What a killed restore left behind; only now is it certain that nobody writes it.
+                # Files of a killed restore; only now is it certain that no process writes them.
                 self._ingested_file.unlink(missing_ok=True)
             self._counter = RowCounter()
             self._options, self._ingested_bytes = options, 0
@@ -166,7 +166,7 @@ class RocksDBStore:
             return ChunkedScan(cursor)
 
     def count(self) -> int:
-        """The exact number of rows: counted when first asked for, known from then on."""
+        """The exact number of rows: counted on first use, then kept up to date."""
         with self._counting:
             self._opened()
             rows = self._counter.rows
@@ -202,7 +202,7 @@ class RocksDBStore:
         memory_budget().relieve()
 
     def evict(self) -> list[bytes]:
-        """Nothing: there is no limit."""
+        """Do nothing: there is no capacity."""
         return []
 
     def clear(self) -> None:
@@ -220,7 +220,7 @@ class RocksDBStore:
             database.write(batch)
             self._counter = RowCounter()  # a rebuild follows, which should not pay for counting
             database.compact_range(None, None)
-            # rocksdict does not tell how that went.
+            # rocksdict does not report the result.
             if database.property_int_value("rocksdb.background-errors"):
                 raise unreadable(self._path, "compaction failed")
 

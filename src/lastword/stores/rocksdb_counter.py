@@ -1,4 +1,4 @@
-"""An exact number of rows that costs nothing until somebody asks for it."""
+"""An exact number of rows that costs nothing before its first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COUNTED_AT_ONCE = 4096
 
 
 class RowCounter:
-    """Rows counted once, when first asked for, and kept up to date by every change after that.
+    """Rows counted once, on first use, and kept up to date by every later change.
 
     ``start`` and ``changed`` are called under the store's write lock, so that a change is either
     in the snapshot that is counted or noted beside it, never both and never neither.

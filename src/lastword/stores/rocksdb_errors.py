@@ -45,7 +45,7 @@ def unreadable(path: Path, reason: str) -> StoreCorruptedError:
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Translate whatever the body raises; StoreErrors pass as they are."""
+    """Translate errors of the body; StoreErrors pass unchanged."""
     try:
         yield
     except StoreError:

@@ -1,4 +1,4 @@
-"""One memory budget for all RocksDB stores of the process, whatever their number.
+"""One memory budget for all RocksDB stores of the process together.
 
 Every store reads through the same block cache, index and filter blocks included, and its write
 buffer is charged to that cache. So the number of partitions decides how the budget is shared,

@@ -1,4 +1,4 @@
-"""The keys of a dict in order, sorted only when somebody asks."""
+"""The keys of a dict in order, sorted on demand."""
 
 from __future__ import annotations
 

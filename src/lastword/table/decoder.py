@@ -115,7 +115,7 @@ class Decoder:
         except DecodeError as error:
             return str(error)
         except RegistryError:
-            return None  # nobody can tell now; the row is decoded, and judged, when it is read
+            return None  # unknown for now; the row is decoded and checked when it is read
         return None
 
     def handle_bad(self, error: DecodeError, partition: int, offset: int) -> None:

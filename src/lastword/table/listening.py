@@ -45,4 +45,4 @@ class ListenerThread:
             try:
                 self._listener(old, new)
             except Exception:
-                log.exception("the state listener failed when told of %s", new)
+                log.exception("the state listener failed for the state %s", new)

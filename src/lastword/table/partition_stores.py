@@ -47,7 +47,7 @@ class TableStores:
         except StoreCorruptedError as error:
             if path is None:
                 raise
-            # Nothing is lost: the topic has it all.
+            # Nothing is lost: the topic has every row.
             log.warning("%s, partition %d is rebuilt: %s", self._config.topic, partition, error)
             shutil.rmtree(path)
             store = self._made(partition, path)

@@ -80,7 +80,7 @@ class PastTable:
         return self._scan(bounds, self._decoder.entry, reverse=reverse)
 
     def raw_entry(self, key: bytes) -> RawEntry | None:
-        """The entry in bytes, for whoever passes it on; or None."""
+        """The entry in bytes, or None."""
         partition, row = self._row(key)
         return None if row is None else raw_entry(partition, key, row)
 

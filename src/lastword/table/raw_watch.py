@@ -65,7 +65,7 @@ class RawWatch:
         return item
 
     def cut_off(self, reason: WatchLostError) -> None:
-        """Nothing more comes; whoever takes learns why after what is already there."""
+        """End the queue; the reader gets the reason after the queued batches."""
         self._subscription.cut_off(reason)
 
     def close(self) -> None:

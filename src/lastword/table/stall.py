@@ -1,4 +1,4 @@
-"""Says why a restore stands still: which partition, where, and what blocks it."""
+"""Explains why a restore is stalled: which partition, at which offset, and what blocks it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def explain_stall(
     if blockers:
         return NotReadyError(
             f"{message}; blocked by {blockers}",
-            hint="it ends by itself after its transaction timeout, or when its writer starts again",
+            hint="it ends after its transaction timeout, or when its writer starts again",
         )
     return NotReadyError(message, hint="is the broker reachable and not overloaded?")
 

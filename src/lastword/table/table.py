@@ -62,7 +62,7 @@ class Table(TableWrites):
     acknowledged by the cluster and readable here when it returns. ``query`` holds the same reads
     with the position they were answered at. ``writes`` says which writes the owner of a partition
     decides: none ("direct"), those with a condition ("conditional"), or all ("owned"). A process
-    that lives for a moment joins the other instances as a ``guest`` and moves no partition.
+    that is short-lived joins the other instances as a ``guest`` and moves no partition.
 
     With ``layout="partitioned"`` the instances of one application share the partitions: each has an
     owner and ``standbys`` warm copies, and any instance answers for any key, by asking another one
@@ -224,7 +224,7 @@ class Table(TableWrites):
 
     @property
     def raw(self) -> RawTable:
-        """Reads and writes in bytes, for whoever passes values on without decoding them."""
+        """Reads and writes in bytes, without decoding."""
         return self._lifecycle.raw
 
     def get(

@@ -1,4 +1,4 @@
-"""What a table is made of, checked before anything is opened."""
+"""The settings of a table, checked before anything is opened."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class StateMachine:
         return self._state
 
     def move(self, new: TableState) -> bool:
-        """Change to ``new`` and tell the listener; False when that is no valid transition."""
+        """Change to ``new`` and call the listener; False if the transition is not valid."""
         with self._telling:  # until the listener returns: it hears the changes in their order
             with self._changed:
                 old = self._state

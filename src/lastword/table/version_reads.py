@@ -74,7 +74,7 @@ class VersionReads:
             )
         if coverage.gap_at_ms is not None:
             raise NotReadyError(
-                f"the past of {self._replicas.topic} is not known until its end has been asked for",
+                f"the past of {self._replicas.topic} is not known until its end has been looked up",
                 hint="try again in a second",
             )
         version = version_at(cut, coverage, row, decode_past(stored))

@@ -52,7 +52,7 @@ RULES = st.builds(
 
 
 class WrittenBatch(NamedTuple):
-    """The records of a batch, and what else it is made of."""
+    """The records of a batch, and its other fields."""
 
     records: list[Record]
     next_offset: int

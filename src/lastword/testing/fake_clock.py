@@ -34,5 +34,5 @@ class FakeClock:
         self._monotonic += seconds
 
     def set_back(self, *, seconds: float) -> None:
-        """Set the wall clock back, as a person or a time server may; monotonic time goes on."""
+        """Set the wall clock back, as a person or NTP may; monotonic time does not change."""
         self._now_ms -= round(seconds * 1000)

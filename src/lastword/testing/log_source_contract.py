@@ -124,7 +124,7 @@ class LogSourceFixtures:
 
 
 class LogSourceContract(LogSourceFixtures):
-    """Following a log, whatever happens to it."""
+    """Following a log through everything that can happen to it."""
 
     def test_it_implements_the_protocol(self) -> None:
         assert isinstance(self.make_source(NOBODY), LogSource)

@@ -21,7 +21,7 @@ class UndecidedTransaction(Protocol):
         """Make them visible; returns when the broker has confirmed it."""
 
     def abort(self) -> None:
-        """Make them invisible for good."""
+        """Abort: the records never become visible."""
 
 
 class LogWriter(Protocol):

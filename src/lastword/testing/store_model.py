@@ -21,7 +21,7 @@ BOUNDS = st.none() | st.just(b"") | KEYS
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Does the same to a store and to a dict, and compares whatever can be seen."""
+    """Applies the same operations to a store and to a dict, and compares the results."""
 
     def __init__(self, make_store: Callable[[Path], Store], directory: Path) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.scans)
     @rule()
     def close_scan(self) -> None:
-        """A scan that nobody wants to finish."""
+        """A scan that is not read to its end."""
         scan, _ = self.scans.pop(0)
         scan.close()
         assert next(scan, None) is None
@@ -106,11 +106,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_checkpoint_is_the_last_one(self) -> None:
-        """Whatever happens, rows and checkpoint belong together."""
+        """Rows and checkpoint always belong together."""
         assert self.store.checkpoint() == self.checkpoint
 
     def teardown(self) -> None:
-        """Compare everything once more and let go of the files."""
+        """Compare everything once more and close the files."""
         assert list(self.store.scan()) == self.range(None, None, False)
         self.store.close()
 

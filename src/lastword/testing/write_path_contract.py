@@ -280,7 +280,7 @@ class WritePathContract(ABC):
 
 
 class PlainWritePathContract(WritePathContract):
-    """For paths that append whatever the current version of a key is."""
+    """For paths that append regardless of a key's current version."""
 
     @pytest.mark.parametrize("expected", [Version(0, 0), ABSENT])
     def test_a_condition_that_cannot_be_checked_is_refused(

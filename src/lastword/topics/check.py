@@ -82,7 +82,7 @@ def findings(
     partitions: int | None = None,
     allow_expiry: bool = False,
 ) -> list[Finding]:
-    """The same without asking anybody: what these facts mean for a table."""
+    """The same without a request: what these facts mean for a table."""
     found = [
         *_policy(info.name, settings, allow_expiry),
         *_partitions(info, partitions),

@@ -1,4 +1,4 @@
-"""Named sets of topic settings, so that nobody has to remember eight of them."""
+"""Named sets of topic settings."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def profile_named(name: str) -> Profile:
         return PROFILES[name]
     except KeyError:
         raise ConfigError(
-            f"there is no topic profile {name!r}", hint=f"one of {', '.join(PROFILES)}"
+            f"{name!r} is not a topic profile", hint=f"one of {', '.join(PROFILES)}"
         ) from None

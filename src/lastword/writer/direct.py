@@ -1,4 +1,4 @@
-"""The direct path: records go straight into the topic, whatever the current version is."""
+"""The direct path: records are appended to the topic regardless of the current version."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DirectWriter:
         ]
 
     def post(self, records: Sequence[Write]) -> None:
-        """Send without waiting, for records whose loss is made good later."""
+        """Send without waiting, for records that are sent again if they are lost."""
         self._producer.post(self._placed(records))
 
     def connect(self) -> None:

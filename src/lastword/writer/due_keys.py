@@ -47,7 +47,7 @@ class DueKeys:
         return self._heap[0].expires_at_ms if self._heap else None
 
     def fill(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Begin anew with the rows of a scan over the partition's store."""
+        """Start again with the rows of a scan over the partition's store."""
         self._expiring = {
             key: DueKey(expires_at_of(row) or 0, key, offset_of(row))
             for key, row in rows
@@ -60,7 +60,7 @@ class DueKeys:
         """The key was written at ``offset``; None for a row that does not expire, or a delete."""
         known = self._expiring.get(key)
         if known is not None and known.offset > offset:
-            return  # told late of a row that was overwritten since
+            return  # a late entry for a row that was overwritten since
         if expires_at_ms is None:
             self._expiring.pop(key, None)
             return

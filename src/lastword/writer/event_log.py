@@ -80,7 +80,7 @@ class EventLog:
         return versions
 
     def close(self) -> None:
-        """Wait for appends under way and disconnect; idempotent. The next append connects again."""
+        """Wait for appends in flight and disconnect; idempotent. The next append reconnects."""
         with self._lock:
             path, self._path = self._path, None
         if path is not None:

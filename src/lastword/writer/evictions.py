@@ -14,7 +14,7 @@ from lastword.records import Position, Version
 
 
 class Evictions:
-    """Keys being written and evictions that wait for them. Not safe across threads by itself."""
+    """Keys being written and evictions that wait for them. Not thread-safe."""
 
     def __init__(self) -> None:
         self._writing: Counter[bytes] = Counter()

@@ -3,7 +3,7 @@
 Every record such a table writes names the instance, in a header. The instances read each other's
 records, and so each notices the other:
 
-- One that has written nothing yet stops: somebody else is at work.
+- One that has written nothing yet stops, because another instance writes.
 - Of two that write, the one that began to write first stops: the later one has replaced it. The
   clocks of both need to agree only if both are to go on writing at the same moment.
 

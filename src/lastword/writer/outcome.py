@@ -25,7 +25,7 @@ class Outcome(ABC):
 
     @property
     def version(self) -> Version | None:
-        """The version that the record was written as; None if it was not, or nobody knows."""
+        """The version of the record; None if it was not written, or if that is unknown."""
         return None
 
     @property
@@ -63,7 +63,7 @@ class Acknowledged(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Trouble(Outcome):
-    """An outcome that is not what was asked for."""
+    """An outcome that is not a success."""
 
     error: LastwordError = field()
 

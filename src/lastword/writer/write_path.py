@@ -25,7 +25,7 @@ class WritePath(Protocol):
         ...
 
     def close(self) -> None:
-        """Wait for writes under way, within their timeout; later ones fail. Idempotent."""
+        """Wait for writes in flight, within their timeout; later ones fail. Idempotent."""
         ...
 
 

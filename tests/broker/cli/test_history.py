@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.broker.cli.conftest import Lastword
 
 
-def test_changes_come_from_the_history_and_the_log_and_gaps_are_told(
+def test_changes_come_from_the_history_and_the_log_and_gaps_are_reported(
     lastword: Lastword, broker: EmbeddedBroker, topic_name: str, tmp_path: Path
 ) -> None:
     connection = Connection(bootstrap_servers=broker.bootstrap_servers)

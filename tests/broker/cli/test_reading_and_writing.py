@@ -171,7 +171,7 @@ def test_json_null_an_empty_value_and_a_tombstone_are_three_things(
     assert lastword.json("count", topic)[0]["count"] == 2
 
 
-def test_a_record_that_cannot_be_decoded_is_shown_raw_and_the_log_goes_on(
+def test_a_record_that_cannot_be_decoded_is_shown_raw_and_the_log_continues(
     lastword: Lastword, topic: str
 ) -> None:
     lastword.ok("put", topic, "a-bad", "not json", "--value-codec", "string")

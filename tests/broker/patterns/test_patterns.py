@@ -117,7 +117,7 @@ def test_a_setting_reaches_every_process_and_can_be_rolled_back(
         wait_until(lambda: config.current.retries == 3, "the default to be back")
 
 
-def test_a_setting_of_the_wrong_type_is_refused_or_left_out(table: Table) -> None:
+def test_a_setting_of_the_wrong_type_is_refused_or_ignored(table: Table) -> None:
     with ConfigStore(table, Limits) as config:
         with pytest.raises(ConfigError, match="retries cannot be set"):
             config.set("retries", "many")

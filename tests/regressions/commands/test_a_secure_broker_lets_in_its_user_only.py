@@ -69,7 +69,7 @@ def open_to_others(directory: Path) -> list[Path]:
     return found
 
 
-def test_whoever_has_no_password_is_not_let_in(home: Path) -> None:
+def test_a_client_without_the_password_is_refused(home: Path) -> None:
     running = running_in(home)
     login = running.login
     assert login is not None

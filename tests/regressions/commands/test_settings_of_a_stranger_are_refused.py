@@ -40,7 +40,7 @@ def test_ones_own_file_is_taken(file: Path) -> None:
     assert load_settings(None, {}, {})["application_id"] == "shop"
 
 
-def test_one_that_belongs_to_somebody_else_is_refused_unless_it_is_named(
+def test_a_file_of_another_user_is_refused_unless_it_is_named(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_away(file, monkeypatch)
@@ -50,9 +50,7 @@ def test_one_that_belongs_to_somebody_else_is_refused_unless_it_is_named(
     assert load_settings(file, {}, {})["application_id"] == "shop"
 
 
-def test_a_link_that_somebody_else_made_is_refused(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_of_another_user_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.rename(file.with_name("mine.toml"))
     file.symlink_to("mine.toml")
     give_away(file, monkeypatch)

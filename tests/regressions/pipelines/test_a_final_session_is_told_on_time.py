@@ -26,19 +26,19 @@ def suppressed(*events: tuple[bytes, int]) -> OfflinePipeline:
     return pipeline
 
 
-def test_a_session_is_told_when_gap_and_grace_have_passed() -> None:
+def test_a_session_is_emitted_when_gap_and_grace_have_passed() -> None:
     assert suppressed((b"p", 100), (b"q", 114)).topic("app-counts-final") == []
     told = suppressed((b"p", 100), (b"q", 115)).topic("app-counts-final")
     assert told == [(row(b"p", 100, 100), ONE, 100, ())]
 
 
-def test_a_session_that_was_told_takes_no_more_records() -> None:
+def test_an_emitted_session_accepts_no_more_records() -> None:
     pipeline = suppressed((b"p", 100), (b"q", 115), (b"p", 100), (b"p", 101))
     assert pipeline.tally.late == 1
     assert pipeline.topic("app-counts-final") == [(row(b"p", 100, 100), ONE, 100, ())]
     assert row(b"p", 101, 101) in pipeline.table("app-counts-changelog")
 
 
-def test_a_session_that_begins_at_the_time_at_which_it_closes_is_told_at_once() -> None:
+def test_a_session_that_begins_at_the_time_it_closes_is_emitted_at_once() -> None:
     told = suppressed((b"q", 115), (b"p", 100)).topic("app-counts-final")
     assert told == [(row(b"p", 100, 100), ONE, 100, ())]

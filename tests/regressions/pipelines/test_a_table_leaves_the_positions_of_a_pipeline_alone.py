@@ -77,7 +77,7 @@ def test_a_pipeline_refuses_positions_that_it_did_not_commit(
 
 
 @pytest.mark.parametrize("metadata", ["", "AgAAAZ", '{"changelogs": 1}'])
-def test_a_position_without_metadata_is_a_start_as_long_as_there_are_no_results(
+def test_a_position_without_metadata_is_a_start_while_there_are_no_results(
     bench: Bench, metadata: str
 ) -> None:
     app = bench.pipeline()

@@ -174,7 +174,7 @@ def write_in_transactions(bench: Bench, topic: str, events: list[tuple[str, int]
 
 
 @pytest.mark.parametrize("max_records", [120, 100_000])
-def test_spark_counts_every_record_of_merged_topics_whatever_the_batch_size(
+def test_spark_counts_every_record_of_merged_topics_for_any_batch_size(
     spark: SparkSession, bench: Bench, max_records: int
 ) -> None:
     second = bench.add_source(f"{bench.source}-b")

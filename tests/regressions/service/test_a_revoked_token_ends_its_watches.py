@@ -60,7 +60,7 @@ def test_a_watch_ends_within_a_heartbeat_of_the_revocation(serve: Serve, busy: b
     assert (reason["name"], reason["status"]) == ("Unauthorized", 401)
 
 
-def test_a_watch_without_a_token_goes_on_where_none_is_needed(serve: Serve) -> None:
+def test_a_watch_without_a_token_continues_where_none_is_needed(serve: Serve) -> None:
     serving = serve(limits=Limits(heartbeat_s=0.05))
     tokens = TokenFile(serving.config.tokens_file)
     with serving.client(None) as client, watching(client, WATCH) as events:

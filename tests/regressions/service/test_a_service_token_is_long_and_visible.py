@@ -39,7 +39,7 @@ def test_the_command_refuses_an_empty_token_in_the_settings(tmp_path: Path) -> N
     assert "service.token has 0 characters" in answer.output
 
 
-def test_a_header_without_visible_ascii_names_nobody(serve: Serve) -> None:
+def test_a_header_without_visible_ascii_identifies_no_caller(serve: Serve) -> None:
     serving = serve(token=GOOD)
     with serving.client(None) as client:
         for secret in (b"\xa0", b"\x85", b"\xa0" + GOOD.encode(), GOOD.encode() + b"\xa0"):

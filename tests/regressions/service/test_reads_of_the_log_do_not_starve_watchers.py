@@ -69,7 +69,7 @@ def two_tables(
             own_broker.resume()
 
 
-def test_a_watch_goes_on_while_histories_of_another_table_are_read(two_tables: Serving) -> None:
+def test_a_watch_continues_while_histories_of_another_table_are_read(two_tables: Serving) -> None:
     request = (
         "GET /tables/slow/log?key=key HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {two_tables.token}\r\n\r\n"
@@ -120,7 +120,7 @@ def test_who_missed_nothing_replays_nothing_and_who_waits_hears_heartbeats(serve
             assert [event.data["key"] for event in waiting.take(2)] == ["missed", "now"]
 
 
-def test_a_past_state_that_nobody_waits_for_is_not_made(serve: Serve) -> None:
+def test_a_past_state_without_a_waiting_client_is_not_built(serve: Serve) -> None:
     serving = serve()
     position = serving.table.position()
     context, busy = context_of(serving), threading.Event()

@@ -12,7 +12,7 @@ from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import lagging, running_lab
 
 
-def test_the_next_sweep_is_a_minute_later_whatever_the_wall_clock_says() -> None:
+def test_the_next_sweep_is_a_minute_later_even_if_the_wall_clock_jumps() -> None:
     with running_lab(FakeClock()) as lab:
         follower = lagging(lab)
         lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]

@@ -26,7 +26,7 @@ from tests.support.watching import take
 RETENTION_MS = 10_000
 
 
-def test_a_delete_whose_tombstone_was_cleaned_away_is_not_left_out(
+def test_a_delete_whose_tombstone_was_cleaned_is_still_reported(
     make_topic: MakeTopic, tables: Tables
 ) -> None:
     topic = make_topic(settings=EAGER_COMPACTION | {"delete.retention.ms": "100"})
@@ -67,7 +67,7 @@ def resume(follower: PartitionFollower, start: Position, topic_state: TopicState
     refuse_what_is_gone(start, topic_state, {0: follower})
 
 
-def test_deletes_that_a_sweep_found_are_not_left_out() -> None:
+def test_deletes_that_a_sweep_found_are_reported() -> None:
     with running_lab(FakeClock()) as lab:
         follower = lagging(lab)
         before = position_of({0: follower}, follower.topic_id)  # it may still hold deleted keys
@@ -84,7 +84,7 @@ def sweep(lab: Lab, follower: PartitionFollower) -> None:
     lab.reach_and_drop()
 
 
-def test_keys_that_expired_are_not_left_out() -> None:
+def test_expired_keys_are_reported() -> None:
     with running_lab(FakeClock()) as lab:
         lab.topic.state(delete_retention_ms=24 * 3600_000)
         follower = lab.topic.live_follower([(b"a", b"1"), (b"b", b"2")])

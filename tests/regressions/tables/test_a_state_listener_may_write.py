@@ -46,7 +46,7 @@ def test_a_listener_may_close_the_table(tables: Tables, topic: RealTopic) -> Non
     assert table.state is TableState.STOPPED
 
 
-def test_a_listener_that_fails_hears_the_next_change_all_the_same(
+def test_a_listener_that_fails_still_gets_the_next_change(
     tables: Tables, topic: RealTopic, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: list[TableState] = []

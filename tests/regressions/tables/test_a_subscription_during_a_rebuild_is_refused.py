@@ -15,7 +15,7 @@ from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 
 
-def test_who_joins_just_after_everybody_was_cut_off_is_told(
+def test_a_watcher_that_joins_just_after_all_were_cut_off_gets_an_error(
     topic: RealTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = tables.open(topic.name, **RAW)

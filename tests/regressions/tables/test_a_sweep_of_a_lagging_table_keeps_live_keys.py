@@ -79,7 +79,7 @@ def overwrite_beyond(table: Table, topic: RealTopic) -> None:
     assert table.position().offsets[0] < topic.log()[0].offset
 
 
-def test_keys_overwritten_beyond_the_position_are_never_absent_and_never_told_as_deleted(
+def test_keys_overwritten_beyond_the_position_are_never_reported_as_deleted(
     make_topic: MakeTopic, tables: Tables
 ) -> None:
     topic = make_topic(settings=SHORT)

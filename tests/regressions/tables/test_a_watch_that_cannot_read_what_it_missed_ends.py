@@ -15,7 +15,7 @@ from tests.support.logged_changes import resumed
 from tests.support.offline_table import TOPIC_ID, OfflineTable
 
 
-def test_a_watch_whose_missed_changes_cannot_be_read_does_not_go_on_without_them() -> None:
+def test_a_watch_whose_missed_changes_cannot_be_read_does_not_continue() -> None:
     clock = FakeClock()
     table = OfflineTable(clock)
     key = table.key_in(0)

@@ -83,7 +83,7 @@ def test_the_offsets_of_a_log_are_in_order(bounds: tuple[int, int, int]) -> None
         topic.state(starts={0: start}, stable_ends={0: stable}, ends={0: end})
 
 
-def test_nobody_can_commit_to_the_group_of_the_readers(tmp_path: Path) -> None:
+def test_no_client_can_commit_to_the_group_of_the_readers(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         StateDirectory(tmp_path, READER_GROUP, "a-table", FakeClock())
     with pytest.raises(ConfigError):

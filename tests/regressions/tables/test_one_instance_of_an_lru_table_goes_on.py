@@ -68,7 +68,7 @@ def test_an_instance_that_has_not_written_stops_when_another_does(
     assert set(first) == kept
 
 
-def test_an_instance_that_is_closed_is_no_other(
+def test_a_closed_instance_does_not_count_as_another(
     tables: Tables, topic: RealTopic, first: Table
 ) -> None:
     first.close()

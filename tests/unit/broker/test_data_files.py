@@ -28,7 +28,7 @@ def test_a_format_of_the_future_is_refused(tmp_path: Path) -> None:
         cleaner_checkpoint(tmp_path)
 
 
-def test_segments_are_listed_by_offset_and_indexes_are_left_out(tmp_path: Path) -> None:
+def test_segments_are_listed_by_offset_without_indexes(tmp_path: Path) -> None:
     partition = tmp_path / "users-3"
     partition.mkdir()
     for name in ("00000000000000000120.log", "00000000000000000000.log"):

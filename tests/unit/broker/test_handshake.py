@@ -48,7 +48,7 @@ def test_another_server_is_not_taken_for_a_broker(answer: bytes) -> None:
         ask("127.0.0.1", port, timeout=5)
 
 
-def test_a_web_server_is_told_apart_by_its_first_bytes() -> None:
+def test_a_web_server_is_recognized_by_its_first_bytes() -> None:
     with (
         server_that_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port,
         pytest.raises(OSError, match="does not speak Kafka's protocol"),
@@ -57,7 +57,7 @@ def test_a_web_server_is_told_apart_by_its_first_bytes() -> None:
 
 
 @given(body=st.binary(max_size=60))
-def test_whatever_is_answered_the_result_is_a_view_or_an_oserror(body: bytes) -> None:
+def test_any_answer_gives_a_view_or_an_oserror(body: bytes) -> None:
     with server_that_answers(struct.pack(">i", len(body)) + body) as port:
         try:
             view = ask("127.0.0.1", port, timeout=60)

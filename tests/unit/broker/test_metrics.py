@@ -15,7 +15,7 @@ jvm_info{version="17 \\"x\\" } 1",vendor=""} 1
 """
 
 
-def test_comments_are_left_out_and_labels_and_values_are_read() -> None:
+def test_comments_are_skipped_and_labels_and_values_are_read() -> None:
     assert parse(TEXT) == [
         ScrapedSample("kafka_log_Log_Size", {"partition": "0", "topic": "user-profiles"}, 1584.0),
         ScrapedSample("kafka_log_LogCleaner_max_clean_time_secs", {}, -1794779528.0),

@@ -80,7 +80,7 @@ def test_a_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     assert "no broker 2" in output
 
 
-def test_following_goes_on_when_a_line_is_completed_and_when_the_file_is_rolled(
+def test_following_continues_when_a_line_is_completed_and_when_the_file_is_rolled(
     following: subprocess.Popen[str], log_file: Path
 ) -> None:
     assert following.stdout is not None

@@ -54,7 +54,7 @@ def test_rows_from_a_topic_cannot_command_the_terminal(
     assert ":boom:" in printed
 
 
-def test_notes_for_people_are_left_out_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_for_people_are_not_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     CommandOutput(json_lines=True).info("restored")
     CommandOutput(json_lines=False).info("restored")
     captured = capsys.readouterr()

@@ -86,7 +86,7 @@ def test_a_size_may_have_a_unit(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "1 parsec", "-1", "1e3"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         SIZE.convert(text, None, None)
 

@@ -41,7 +41,7 @@ def test_a_member_that_is_silent_for_longer_is_suspect() -> None:
     assert watch(Detector(), silent, SILENT_S + TICK_S) == {"b"}
 
 
-def test_a_member_at_whose_address_nobody_listens_is_suspect_at_once() -> None:
+def test_a_member_that_does_not_listen_is_suspect_at_once() -> None:
     assert watch(Detector(), {"b": Health(refused=True, heard_at=0.0)}, 0) == {"b"}
 
 
@@ -98,5 +98,5 @@ def test_a_suspect_that_the_group_does_not_have_is_looked_for_again_after_a_seco
     assert detector.to_evict(SILENT_S, {"b"}, leading()) == ["b"]
 
 
-def test_nobody_evicts_itself() -> None:
+def test_no_member_evicts_itself() -> None:
     assert Detector().to_evict(0.0, {"a"}, leading()) == []

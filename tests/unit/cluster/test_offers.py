@@ -32,7 +32,7 @@ def test_a_plan_says_which_partitions_are_here() -> None:
     assert told == [{0: True, 1: False}]
 
 
-def test_a_late_offer_is_told_of_the_plan_that_is_known() -> None:
+def test_a_late_offer_gets_the_known_plan() -> None:
     here, told = offers(), Told()
     here.take(PLAN)
     here.add("carts", 2, told, dict)
@@ -46,7 +46,7 @@ def test_an_earlier_life_at_another_address_is_not_here() -> None:
     assert told == [{0: False, 1: False}]
 
 
-def test_what_was_withdrawn_is_told_of_no_plan() -> None:
+def test_a_withdrawn_offer_gets_no_plan() -> None:
     here, told = offers(), Told()
     here.add("carts", 2, told, dict)
     here.withdraw("carts")

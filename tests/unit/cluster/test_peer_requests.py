@@ -34,7 +34,7 @@ def test_a_peer_answers(pair: PeerPair, size: int) -> None:
     assert a.ask("b", "echo", b"x" * size, WAIT_S) == b"x" * size
 
 
-def test_many_requests_are_under_way_on_one_connection(pair: PeerPair) -> None:
+def test_one_connection_carries_many_requests_at_once(pair: PeerPair) -> None:
     a, b = pair.connected()
     together = threading.Barrier(20, timeout=WAIT_S)
 

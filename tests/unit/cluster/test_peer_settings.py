@@ -107,7 +107,7 @@ def test_mutual_tls_needs_an_authority(files: Certificates) -> None:
         PeerTls(files.peer, files.peer, mutual=True)
 
 
-def test_without_tls_nobody_talks_to_a_peer_that_wants_it(
+def test_a_peer_that_requires_tls_refuses_plain_connections(
     pair: PeerPair, files: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "HANDSHAKE_S", 0.1)

@@ -99,7 +99,7 @@ def test_a_recorded_hello_is_worth_nothing_later() -> None:
     assert judge_hello(KEY, challenge(), recorded, APPLICATION, "a") is Refusal.SECRET
 
 
-def test_a_callers_own_proof_sent_back_is_no_welcome() -> None:
+def test_a_caller_does_not_accept_its_own_proof_as_a_welcome() -> None:
     asked = challenge()
     said = hello(KEY, asked, APPLICATION, "b", "a")
     with pytest.raises(PeerRefusedError):
@@ -107,7 +107,7 @@ def test_a_callers_own_proof_sent_back_is_no_welcome() -> None:
 
 
 @pytest.mark.parametrize(("application", "listener"), [("other", "a"), (APPLICATION, "b")])
-def test_a_hello_for_somebody_else_is_refused(application: str, listener: str) -> None:
+def test_a_hello_for_another_instance_is_refused(application: str, listener: str) -> None:
     asked = challenge()
     said = hello(KEY, asked, application, "b", listener)
     assert judge_hello(KEY, asked, said, APPLICATION, "a") is Refusal.SOMEBODY_ELSE

@@ -189,13 +189,13 @@ def test_a_member_that_is_nearer_to_the_end_comes_first_among_equals() -> None:
     assert make_plan(two, None, leader="a", lags=lags).owners == {"carts": ["b"]}
 
 
-def test_without_members_there_are_no_owners() -> None:
+def test_without_members_no_partition_has_an_owner() -> None:
     plan = make_plan({}, None, leader="")
     assert plan.owners == {}
     assert plan.owner("carts", 0) is None
 
 
-def test_a_topic_that_nobody_offers_any_more_leaves_the_plan() -> None:
+def test_a_topic_without_offers_leaves_the_plan() -> None:
     before, after = plans(
         {"a": PlanMember("a:1", {"carts": 2, "users": 1})}, {"a": PlanMember("a:1", {"carts": 2})}
     )
@@ -226,7 +226,7 @@ def test_a_hundred_members_and_a_thousand_partitions_are_planned_with_little_wor
     assert calls < 1_500_000
 
 
-def test_a_guest_owns_only_what_nobody_else_offers() -> None:
+def test_a_guest_owns_only_topics_without_another_offer() -> None:
     guest = PlanMember("guest:1", {"carts": 7, "users": 1}, guest=True)
     alone, joined, left = plans(
         {"guest": guest},

@@ -132,7 +132,7 @@ def test_starts_with_nothing_is_every_key() -> None:
 
 
 @pytest.mark.parametrize("value", [(), ("a", "b", "c"), ("a", "b")])
-def test_too_few_or_too_many_fields_are_no_prefix(value: Any) -> None:
+def test_too_few_or_too_many_fields_are_not_a_prefix(value: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         PAIRS.prefix(value)
     assert caught.value.hint
@@ -153,7 +153,7 @@ def test_starts_with_takes_text_only() -> None:
 @pytest.mark.parametrize(
     "value", ["eu:user-1", ("eu",), ("eu", "a", "b"), ("eu", 5), (5, "a"), ("eu", None), None]
 )
-def test_what_is_no_tuple_of_texts_is_refused(value: Any) -> None:
+def test_a_key_that_is_not_a_tuple_of_texts_is_refused(value: Any) -> None:
     with pytest.raises(EncodeError) as caught:
         PAIRS.encode(value)
     assert caught.value.hint

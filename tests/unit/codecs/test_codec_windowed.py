@@ -115,7 +115,7 @@ def test_only_session_keys_are_encoded(value: Any) -> None:
 
 
 @pytest.mark.parametrize("start_ms", [-1, 2**63, 1.5, None])
-def test_a_start_that_is_no_time_is_refused(start_ms: Any) -> None:
+def test_an_invalid_start_time_is_refused(start_ms: Any) -> None:
     with pytest.raises(EncodeError, match="not the time of a window"):
         WINDOWS.encode(WindowedKey("a", start_ms))
 

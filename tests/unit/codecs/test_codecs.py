@@ -79,7 +79,7 @@ def test_json_values_keep_the_order_of_their_members() -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "msgpack"])
-def test_equal_keys_have_equal_bytes_whatever_the_order_of_their_members(name: str) -> None:
+def test_equal_keys_have_equal_bytes_for_any_order_of_members(name: str) -> None:
     assert key_codec(name).encode({"b": 1, "a": 2}) == key_codec(name).encode({"a": 2, "b": 1})
 
 
@@ -198,7 +198,7 @@ def test_a_value_codec_is_refused_for_keys_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize("spec", ["jsn", "", int, WholeKey, 7, None])
-def test_what_is_no_codec_is_refused_with_the_names(spec: Any) -> None:
+def test_an_unknown_codec_is_refused_with_the_valid_names(spec: Any) -> None:
     for resolve in (codec, key_codec):
         with pytest.raises(ConfigError, match="is not a codec") as caught:
             resolve(spec)

@@ -157,7 +157,7 @@ def test_a_step_returns_the_next_document() -> None:
 
 
 @pytest.mark.parametrize("stated", [b"0", b'"2"', b"true", b"1.5", b"null", b"[]"])
-def test_a_version_that_is_none_is_a_bad_record(stated: bytes) -> None:
+def test_an_invalid_version_is_a_bad_record(stated: bytes) -> None:
     with pytest.raises(DecodeError, match="not a version"):
         codec(DataclassV3).decode(b'{"$version":' + stated + b',"name":"A"}')
 

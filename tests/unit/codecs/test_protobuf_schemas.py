@@ -93,7 +93,7 @@ def test_a_path_comes_back(path: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", b"\x04\x00", b"\x80" * 9, b"\xfe\xff\xff\x7f\x00"])
-def test_a_path_that_is_none_is_refused(data: bytes) -> None:
+def test_an_invalid_path_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError, match="which message"):
         read_path(data)
 
@@ -134,7 +134,7 @@ def test_a_number_that_an_enum_does_not_know_stays_a_number() -> None:
         ("message M { optional int32 a = 1; }" + " " * TEXT_MAX, "longer than"),
     ],
 )
-def test_what_is_no_schema_is_refused(text: str, why: str) -> None:
+def test_an_invalid_schema_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         ProtoFile(text, {})
 

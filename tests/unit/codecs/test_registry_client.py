@@ -68,7 +68,7 @@ def server() -> Iterator[Canned]:
         (200, b"x" * (SCHEMA_BYTES_MAX + 1), "larger than 4 MiB", True),
     ],
 )
-def test_an_answer_that_is_no_good_is_a_registry_error(
+def test_an_invalid_answer_is_a_registry_error(
     server: Canned, status: int, body: bytes, said: str, retriable: bool
 ) -> None:
     server.status, server.body = status, body
@@ -125,7 +125,7 @@ def test_the_number_of_schemas_that_are_kept_is_bounded(server: Canned) -> None:
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "ftp://x", "http://", "http://me:pw@host:1"])
-def test_a_url_that_is_none_or_holds_a_login_is_refused(url: str) -> None:
+def test_an_invalid_url_or_one_with_a_login_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         RegistrySettings(url=url)
     assert "pw" not in str(caught.value)

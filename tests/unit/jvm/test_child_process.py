@@ -89,9 +89,7 @@ def test_another_object_for_the_same_directory_sees_and_ends_it(
     assert not process.is_running()
 
 
-def test_a_process_that_ends_by_itself_is_not_running(
-    process: ChildProcess, tmp_path: Path
-) -> None:
+def test_a_process_that_has_ended_is_not_running(process: ChildProcess, tmp_path: Path) -> None:
     launch(process, tmp_path, ["true"])
     wait_until(lambda: not process.is_running(), "the end of a short program")
     process.ask_to_stop()  # nothing to do, and no error

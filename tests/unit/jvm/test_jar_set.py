@@ -151,7 +151,7 @@ def test_a_repository_without_a_module_is_an_error_in_ivys_words(world: World) -
         world.resolve()
 
 
-def test_after_a_failure_the_next_try_goes_on(world: World) -> None:
+def test_after_a_failure_the_next_attempt_continues(world: World) -> None:
     shutil.rmtree(world.repository / "org" / "example" / "leaf")
     with pytest.raises(JavaError):
         world.resolve()

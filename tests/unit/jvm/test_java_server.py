@@ -182,7 +182,7 @@ def test_a_runnable_jar_has_no_class_path(java: Java) -> None:
     ]
 
 
-def test_a_program_with_log4j_is_told_where_to_log(tmp_path: Path) -> None:
+def test_a_program_with_log4j_gets_its_log_file(tmp_path: Path) -> None:
     configuration, log_file = log_options(tmp_path / "x.log")
     assert Path(configuration.partition("=")[2]).is_file()
     assert log_file == f"-Dlastword.log={tmp_path / 'x.log'}"

@@ -48,7 +48,7 @@ def test_the_error_names_the_port_the_process_and_another_port(taken: int) -> No
     assert "--port" in (caught.value.hint or "")
 
 
-def test_nobody_listens_on_a_free_port() -> None:
+def test_no_server_listens_on_a_free_port() -> None:
     (port,) = free_ports(1)
     require_free(port)
     assert listener_of(port) is None

@@ -153,7 +153,7 @@ def test_a_connection_is_a_value(tmp_path: Path) -> None:
         ({"bootstrap_servers": "localhost"}, "not the address"),
         ({"bootstrap_servers": "a:9092,b:99999"}, "'b:99999' is not the address"),
         ({"bootstrap_servers": "http://a:9092"}, "not the address"),
-        ({"security_protocol": "TLS"}, "no security protocol 'TLS'"),
+        ({"security_protocol": "TLS"}, "'TLS' is not a security protocol"),
         ({"ssl_ca": Path("ca.pem")}, "PLAINTEXT does not use TLS"),
         ({"security_protocol": "SSL", "ssl_key": Path("k.pem")}, "go together"),
         ({"sasl_mechanism": "PLAIN"}, "PLAINTEXT does not log in"),

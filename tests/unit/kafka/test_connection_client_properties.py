@@ -184,7 +184,7 @@ def test_what_cannot_be_taken_over_is_refused_without_showing_a_secret(
     assert "s3cr3t" not in f"{caught.value} {caught.value.hint}"
 
 
-def test_settings_that_do_not_concern_a_connection_are_named_and_left_out(
+def test_settings_that_do_not_concern_a_connection_are_named_and_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -47,7 +47,7 @@ def test_repetitions_are_there_for_who_asks_for_debug(
     assert [record.levelname for record in caplog.records] == ["ERROR", "DEBUG", "DEBUG"]
 
 
-def test_a_failure_that_goes_on_is_said_again(
+def test_a_repeated_failure_is_logged_again(
     logger: logging.Logger, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):

@@ -77,6 +77,6 @@ def test_no_token_is_an_error_that_does_not_show_the_secret(endpoint: Endpoint) 
     assert "s3cr3t" not in f"{caught.value} {caught.value.hint}"
 
 
-def test_an_endpoint_that_is_no_url_is_refused() -> None:
+def test_an_invalid_endpoint_url_is_refused() -> None:
     with pytest.raises(ConfigError, match="not a URL"):
         ClientCredentials(token_url="file:///etc/passwd", client_id="me", client_secret="x")

@@ -13,5 +13,5 @@ def test_a_fence_record_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"null", b"{}", b'"text"', b"\xff\x00", b"[1]"])
-def test_a_value_that_is_no_fence_record_is_none(value: bytes | None) -> None:
+def test_a_value_that_is_not_a_fence_record_decodes_to_none(value: bytes | None) -> None:
     assert decode_fence(value) is None

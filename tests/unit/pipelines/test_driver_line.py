@@ -52,7 +52,7 @@ def test_reports_arrive_as_they_were_made(driver: Driver) -> None:
     line.close()
 
 
-def test_every_task_is_told_to_stop_and_those_that_come_later_too(driver: Driver) -> None:
+def test_every_task_is_stopped_and_later_ones_too(driver: Driver) -> None:
     first = driver.line(0)
     driver.board.stop_tasks()
     later = driver.line(1)
@@ -73,7 +73,7 @@ def test_a_second_attempt_ends_the_first(driver: Driver) -> None:
     second.close()
 
 
-def test_a_task_that_loses_its_driver_stops_without_being_told_to(driver: Driver) -> None:
+def test_a_task_that_loses_its_driver_stops(driver: Driver) -> None:
     line = driver.line()
     driver.board.close()
     assert line.stopping.wait(60)

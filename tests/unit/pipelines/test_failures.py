@@ -19,13 +19,13 @@ JVM stacktrace:
 """
 
 
-def test_the_line_that_the_users_code_raised_is_told() -> None:
+def test_the_error_of_the_users_code_is_reported() -> None:
     error = failure_of("shop", WORKER.format(raised="ModuleNotFoundError: No module named 'mine'"))
     assert isinstance(error, PipelineError)
     assert str(error) == "'shop' failed: ModuleNotFoundError: No module named 'mine'"
 
 
-def test_an_error_of_ours_is_told_whatever_was_raised_around_it() -> None:
+def test_a_lastword_error_is_reported_even_inside_other_errors() -> None:
     text = WORKER.format(raised="lastword.errors.PipelineError: too many windows")
     text += "org.apache.spark.SparkException: Job aborted\n"
     assert "too many windows" in str(failure_of("shop", text))
@@ -38,6 +38,6 @@ def test_being_replaced_stays_what_it_is() -> None:
     assert "the membership has ended" in str(error)
 
 
-def test_a_text_without_a_traceback_is_told_as_it_is() -> None:
+def test_a_text_without_a_traceback_is_reported_unchanged() -> None:
     assert str(failure_of("shop", "out of memory")) == "'shop' failed: out of memory"
     assert "no reason is given" in str(failure_of("shop", ""))

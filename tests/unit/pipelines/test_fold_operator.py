@@ -93,7 +93,7 @@ def test_a_closed_window_past_its_retention_leaves_state_and_changelog() -> None
     assert (b"p" + bytes(8), None, 50, NO_HEADERS) in run.changelog
 
 
-def test_a_record_on_which_the_function_fails_is_quarantined_and_the_others_go_on() -> None:
+def test_a_record_for_which_the_function_fails_is_quarantined_and_the_others_continue() -> None:
     def strict(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
         old["n"] += 1  # even one that changes its argument before it fails
         return {"n": old["n"] + new["n"] - 1}

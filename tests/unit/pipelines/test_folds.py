@@ -53,7 +53,7 @@ def test_a_shortcut_over_many_values_gives_what_single_steps_give(
     assert fold.apply("k", old, values) == Fold.apply(fold, "k", old, values)
 
 
-def test_a_result_of_none_forgets_the_key_and_what_follows_starts_anew() -> None:
+def test_a_result_of_none_deletes_the_key_and_the_next_record_starts_again() -> None:
     leave = Reduce(lambda old, new: None if new == "checked-out" else new)
     assert leave.apply("p", None, ["in", "checked-out"]) == (None, 1)
     assert leave.apply("p", None, ["in", "checked-out", "in again"]) == ("in again", 2)

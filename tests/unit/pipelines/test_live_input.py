@@ -63,7 +63,7 @@ def test_a_run_is_done_when_everything_before_its_end_is_processed() -> None:
     assert given.has_processed({A: 3})
 
 
-def test_large_batches_mean_that_the_log_goes_on() -> None:
+def test_large_batches_mean_that_the_log_continues() -> None:
     given = LiveInput(0, {"a": 0}, headers=False)
     given.take("a", batch_of([(b"k", b"1")] * 10))
     assert not given.is_behind

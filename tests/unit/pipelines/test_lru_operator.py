@@ -44,7 +44,7 @@ def test_the_same_keys_are_given_up_however_the_records_were_cut(  # noqa: PLR09
     assert run.tally.evicted == model.evicted
 
 
-def test_the_least_recently_used_patient_leaves_with_a_tombstone_and_starts_anew() -> None:
+def test_the_least_recently_used_patient_is_evicted_with_a_tombstone_and_starts_again() -> None:
     run = OperatorRun(LruOperator(Count(), key="string", value="json", capacity=2))
     run.process([Event(b"a", 1, 1), Event(b"b", 1, 2), Event(b"a", 1, 3)])
     run.process([Event(b"c", 1, 4)])

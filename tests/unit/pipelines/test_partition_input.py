@@ -38,7 +38,7 @@ def merged(taken: PartitionInput, *topics: str) -> Events:
     return taken.merged([part for part in parts if part is not None])
 
 
-def test_a_transformed_record_waits_with_the_one_it_comes_of() -> None:
+def test_a_transformed_record_waits_with_its_source_record() -> None:
     plan = transformed("a", read=frozenset({"a/made", "b"}))
     made = records((0, 1), (1, 1), (1, 1))  # other times than those of the records
     given = TaskInput(

@@ -56,7 +56,7 @@ def test_values_are_encoded_and_none_stays_a_tombstone() -> None:
     assert encoded.values == [b'{"n":1}', None]
 
 
-def test_a_record_on_which_a_function_fails_is_left_out_and_told_with_its_place() -> None:
+def test_a_record_for_which_a_function_fails_is_dropped_and_reported_with_its_offset() -> None:
     context = BatchContext()
     mapped = MapValues(lambda value: 1 // value)(events((b"a", 1), (b"b", 0), (b"c", 1)), context)
     assert mapped.keys == [b"a", b"c"]

@@ -119,7 +119,7 @@ def test_a_query_that_cannot_be_started_stops_those_that_were() -> None:
 
 
 @pytest.mark.parametrize("looks", [0, 100])
-def test_a_driver_that_was_replaced_says_so_whatever_its_queries_did(looks: int) -> None:
+def test_a_replaced_driver_says_so_even_if_its_queries_failed(looks: int) -> None:
     lab = Lab()
     lab.replaced = True
     with pytest.raises(FencedError, match="may have taken over 'shop'"):

@@ -52,7 +52,7 @@ def check_against(model: WindowedModel | SessionModel, run: OperatorRun) -> None
     kept_ms=st.integers(4, 40),
     lose_stores=st.booleans(),
 )
-def test_final_windows_are_those_of_the_model_whatever_is_lost(  # noqa: PLR0917
+def test_final_windows_are_those_of_the_model_after_any_failure(  # noqa: PLR0917
     name: str,
     events: list[Event],
     cuts: list[int],
@@ -102,7 +102,7 @@ def test_a_final_session_never_changes_and_never_grows_into_another(  # noqa: PL
     check_against(model, run)
 
 
-def test_pulses_are_told_once_their_minute_and_its_grace_are_over() -> None:
+def test_pulses_are_emitted_once_their_minute_and_its_grace_are_over() -> None:
     run = held_back(Count(), TimeWindows(60_000, 60_000, 5_000), 21_600_000)
     run.process([Event(b"p", 1, 1_000), Event(b"p", 1, 59_000), Event(b"p", 1, 64_999)])
     assert run.told == []
@@ -123,7 +123,7 @@ def test_more_open_windows_than_allowed_stop_the_pipeline() -> None:
     assert [row for row, _ in run.told] == [b"a" + bytes(8), b"b" + bytes(8)]
 
 
-def test_windows_that_were_open_before_they_were_held_back_are_told_too() -> None:
+def test_windows_that_were_open_before_suppress_are_emitted_too() -> None:
     windows = TimeWindows(10, 10, 0)
     plain = OperatorRun(MakeFold(Count(), "string", "json", windows=windows, retention_ms=100)())
     plain.process([Event(b"a", 1, 1), Event(b"a", 1, 11)])

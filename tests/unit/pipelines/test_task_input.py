@@ -55,7 +55,7 @@ def test_what_is_committed_is_skipped() -> None:
     assert given.count_below(2) == 2
 
 
-def test_a_fence_record_is_no_event() -> None:
+def test_a_fence_record_is_not_an_event() -> None:
     headers: list[dict[str, bytes | None]] = [{"n": b"1"}, {}, {"n": b"3"}]
     values: list[bytes | None] = [b"1", b"not a number", b"3"]
     given = RawRecords([b"a", FENCE_KEY, b"b"], values, [7, 8, 9], [70, 80, 90], headers)

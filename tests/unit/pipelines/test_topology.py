@@ -86,7 +86,7 @@ def test_two_stores_of_one_name_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "-a"])
-def test_a_name_that_is_no_topic_or_directory_is_refused(name: str) -> None:
+def test_a_name_that_is_not_valid_for_topics_and_directories_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="cannot be named"):
         pipeline().stream("clicks").group_by_key().count(name)
     with pytest.raises(ConfigError, match="cannot be named"):

@@ -41,7 +41,7 @@ def test_a_checkpoint_of_another_version_is_not_guessed_at(other: dict[str, int]
 
 
 @pytest.mark.parametrize("data", [b"", b"garbage", b"\x90", b"\x93\x01\x02\x03"])
-def test_bytes_that_are_no_checkpoint_count_as_none(data: bytes) -> None:
+def test_bytes_that_are_not_a_checkpoint_count_as_none(data: bytes) -> None:
     assert decode_checkpoint(data) is None
 
 

@@ -41,7 +41,7 @@ def test_taking_from_an_empty_feed_answers_none_after_the_timeout(
     assert subscription.take(0.01) is None
 
 
-def test_a_watcher_that_is_too_far_behind_gets_what_it_has_and_is_then_told(
+def test_a_watcher_that_is_too_far_behind_gets_its_queue_and_then_an_error(
     feed: Feed, subscription: Subscription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed_module, "RECORDS_MAX", 10)

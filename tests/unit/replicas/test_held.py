@@ -39,7 +39,7 @@ def test_one_moment_of_what_is_not_here_holds_nothing(lab: TailLab) -> None:
     assert locked(lab) == []
 
 
-def test_a_replica_that_leaves_while_somebody_waits_for_its_lock_is_not_given(
+def test_a_replica_that_leaves_while_a_thread_waits_for_its_lock_is_not_returned(
     lab: TailLab,
 ) -> None:
     leaving, entered = lab.held.at(1), threading.Event()

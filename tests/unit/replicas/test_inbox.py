@@ -46,7 +46,7 @@ def test_a_call_that_is_given_up_is_never_run(inbox: Inbox) -> None:
     assert ran == []
 
 
-def test_whoever_waits_for_a_thread_that_ends_is_told(inbox: Inbox) -> None:
+def test_a_wait_for_a_thread_that_ends_fails(inbox: Inbox) -> None:
     told = threading.Event()
 
     def ask() -> None:

@@ -136,7 +136,7 @@ def test_the_list_survives_a_restart(topic: OfflineTopic) -> None:
     assert bad_offsets(again) == {b"a": 0}
 
 
-def test_the_list_has_a_limit_and_the_table_goes_on(topic: OfflineTopic) -> None:
+def test_the_list_has_a_limit_and_the_table_continues(topic: OfflineTopic) -> None:
     pairs = [(b"bad-%d" % n, b"!") for n in range(QUARANTINE_MAX + 10)]
     follower = topic.live_follower([*pairs, (b"good", b"1")])
     assert len(follower.quarantine) == QUARANTINE_MAX

@@ -300,7 +300,7 @@ def test_a_live_store_that_falls_behind_for_too_long_must_be_swept(
     assert follower.sweep_due
 
 
-def test_a_live_store_that_nobody_answers_falls_behind_too(
+def test_a_live_store_without_an_answering_broker_falls_behind_too(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
     follower = topic.live_follower([(b"a", b"1")])

@@ -89,7 +89,7 @@ def test_a_live_table_catches_up_before_it_is_swept(lab: Lab) -> None:
     assert follower.sweep is None
 
 
-def test_only_one_pass_is_under_way_for_a_partition(lab: Lab) -> None:
+def test_only_one_pass_at_a_time_runs_for_a_partition(lab: Lab) -> None:
     follower = lagging(lab)
     lab.log = [batch_of([(b"a", b"1"), (b"b", b"2")])]
     for _ in range(3):
@@ -117,7 +117,7 @@ def test_a_pass_that_could_not_read_the_log_is_tried_again_soon(lab: Lab) -> Non
     assert lab.schedule.first_pending == set()
 
 
-def test_what_a_pass_finds_about_a_partition_that_began_anew_is_ignored(lab: Lab) -> None:
+def test_a_pass_over_a_partition_that_restarted_is_ignored(lab: Lab) -> None:
     follower = lagging(lab)
     lab.consider(follower, first=True)
     lab.schedule.forget(0)

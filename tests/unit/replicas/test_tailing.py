@@ -94,7 +94,7 @@ def test_a_topic_that_was_created_again_makes_every_replica_begin_again(tail: Ta
     assert tail.held.at(0).count() == 0
 
 
-def test_watchers_are_told_who_comes_and_who_goes(tail: TailLab) -> None:
+def test_watchers_learn_which_partitions_come_and_go(tail: TailLab) -> None:
     live(tail)
     watching = subscribed(tail)
     tail.state({1: 1})

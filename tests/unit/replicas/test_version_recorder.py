@@ -64,7 +64,7 @@ def test_a_look_from_before_a_gap_was_read_proves_nothing(clock: FakeClock) -> N
     assert table.at(b"a", 3) == b"3"
 
 
-def test_what_a_sweep_drops_was_deleted_nobody_knows_when(clock: FakeClock) -> None:
+def test_a_row_dropped_by_a_sweep_has_no_known_time_of_deletion(clock: FakeClock) -> None:
     table = Versioned(clock, VersionLimit(5), [(b"a", b"1"), (b"b", b"1")])
     assert table.at(b"a", 1) == b"1"
     assert table.follower.drop([(b"a", 0)]) == [b"a"]

@@ -44,13 +44,13 @@ def test_the_first_commit_vouches_for_nothing_that_may_have_been_cleaned_before_
     assert (plan.held_from, plan.complete_from) == ({0: 0, 1: 0}, {0: 100, 1: 40})
 
 
-def test_the_next_one_goes_on_and_vouches_for_what_was_protected_since() -> None:
+def test_the_next_history_continues_and_covers_what_was_protected_since() -> None:
     plan = plan_history(commit(), FACTS, LogCompleteness({0: 85, 1: 30}, 0))
     assert (plan.number, plan.starts, plan.changed) == (5, METADATA.offsets, [0, 1])
     assert (plan.held_from, plan.complete_from) == (METADATA.held_from, METADATA.complete_from)
 
 
-def test_where_the_cleaner_may_have_been_since_the_history_begins_to_vouch_anew() -> None:
+def test_coverage_restarts_where_the_cleaner_may_have_run_since() -> None:
     plan = plan_history(commit(), FACTS, LogCompleteness({0: 95, 1: 30}, 0))
     assert plan.complete_from == {0: 95, 1: 0}
     # As where the start of the log has overtaken it.

@@ -15,5 +15,5 @@ def test_a_place_holds_something_from_the_first_snapshot_or_change_on(tmp_path: 
         assert place.may_hold_any
 
 
-def test_a_place_elsewhere_must_be_looked_at() -> None:
+def test_a_location_on_another_machine_must_be_checked() -> None:
     assert Location("s3a://bucket/lastword", "users").may_hold_any

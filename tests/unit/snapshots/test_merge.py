@@ -57,7 +57,7 @@ def test_changes_merged_into_a_base_are_what_the_whole_log_comes_to(
 
 
 @given(records=changes, first_offset=st.integers(0, 40))
-def test_rows_before_the_start_of_the_log_are_left_out(
+def test_rows_before_the_start_of_the_log_are_skipped(
     records: list[Change], first_offset: int
 ) -> None:
     rows = merged(None, latest(records, 0, 5), first_offset=first_offset)

@@ -9,7 +9,7 @@ from lastword.records import FENCE_KEY
 from lastword.snapshots.jobs.past_frame import RecordCheck
 
 
-def test_keyless_misplaced_and_fence_records_are_left_out() -> None:
+def test_keyless_misplaced_and_fence_records_are_dropped() -> None:
     keyspace = Keyspace(2)
     here = next(b"%d" % n for n in range(9) if keyspace.partition_of(b"%d" % n) == 0)
     there = next(b"%d" % n for n in range(9) if keyspace.partition_of(b"%d" % n) == 1)

@@ -28,7 +28,7 @@ def test_another_java_or_other_jars_have_another_archive(tmp_path: Path) -> None
     assert ClassArchive.of(tmp_path, java(tmp_path), [kafka]) == archives[0]
 
 
-def test_java_is_told_of_an_archive_once_it_is_whole(tmp_path: Path) -> None:
+def test_java_uses_an_archive_once_it_is_complete(tmp_path: Path) -> None:
     archive = ClassArchive.of(tmp_path, java(tmp_path), [])
     archive.make_base()
     made = archive.path.with_name("made")

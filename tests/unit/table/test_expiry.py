@@ -60,7 +60,7 @@ def test_the_count_is_that_of_the_stores_until_the_tombstone_comes(
     assert table.raw.count().value == 1
 
 
-def test_a_scan_is_as_of_the_moment_it_began_whatever_expires_meanwhile(
+def test_a_scan_is_as_of_its_start_even_if_rows_expire_meanwhile(
     table: OfflineTable, clock: FakeClock
 ) -> None:
     table.raw.put(b"a", b"1")

@@ -158,9 +158,7 @@ def test_who_allows_stale_answers_gets_them_marked_before_the_end(clock: FakeClo
 
 
 @pytest.mark.parametrize("allow_stale", [False, True])
-def test_a_partition_that_is_not_here_is_never_left_out(
-    clock: FakeClock, allow_stale: bool
-) -> None:
+def test_a_missing_partition_is_never_silently_omitted(clock: FakeClock, allow_stale: bool) -> None:
     table = OfflineTable(clock, held=(0, 2))
     for read in (
         lambda: table.raw.get(table.key_in(1), allow_stale=allow_stale),

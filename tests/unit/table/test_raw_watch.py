@@ -27,7 +27,7 @@ def test_what_is_applied_is_seen_in_order(table: OfflineTable) -> None:
     assert len(table.replicas.feed) == 0
 
 
-def test_records_that_are_not_of_the_table_are_left_out(table: OfflineTable) -> None:
+def test_records_that_are_not_of_the_table_are_dropped(table: OfflineTable) -> None:
     watch = table.raw.watch()
     here = table.key_in(0)
     table._intake.accept(batch_of([(here, b"1"), (None, b"2"), (table.key_in(1), b"3")]))
@@ -48,7 +48,7 @@ def test_a_partition_that_comes_or_leaves_is_announced(clock: FakeClock) -> None
     assert list(idle.offsets) == [1]
 
 
-def test_a_partition_that_is_being_restored_is_no_part_of_the_position(clock: FakeClock) -> None:
+def test_a_restoring_partition_is_not_part_of_the_position(clock: FakeClock) -> None:
     table = OfflineTable(clock, held=(0,))
     watch = table.raw.watch()
     table.begin(1)
@@ -84,7 +84,7 @@ def test_a_position_that_is_too_old_is_refused(table: OfflineTable, clock: FakeC
         table.raw.missed(Position({0: 0}))
 
 
-def test_what_becomes_too_old_while_it_is_read_is_refused_at_the_end(
+def test_a_state_that_becomes_too_old_during_the_read_is_refused_at_the_end(
     table: OfflineTable, clock: FakeClock
 ) -> None:
     since = Position({0: 0}, TOPIC_ID, clock.now_ms())

@@ -62,7 +62,7 @@ def test_rows_of_all_partitions_come_in_one_order(homes: dict[bytes, int], rever
     assert list(scan) == [(homes[key], key) for key in sorted(homes, reverse=reverse)]
 
 
-def test_a_row_without_a_shape_is_left_out() -> None:
+def test_a_row_without_a_shape_is_skipped() -> None:
     rows = [(b"a", b"row"), (b"b", b"bad"), (b"c", b"row")]
     assert list(merged({0: ListScan(rows)})) == [(0, b"a"), (0, b"c")]
 

@@ -14,7 +14,7 @@ EVERY_STATE = frozenset(TableState)
 
 
 @given(st.lists(st.sampled_from(TableState), max_size=30))
-def test_whatever_is_asked_for_only_valid_transitions_happen(wanted: list[TableState]) -> None:
+def test_only_valid_transitions_happen(wanted: list[TableState]) -> None:
     heard: list[tuple[TableState, TableState]] = []
     machine = StateMachine(lambda old, new: heard.append((old, new)))
     for state in wanted:

@@ -76,7 +76,7 @@ def test_young_segments_must_stay_and_everything_behind_them() -> None:
     assert found.cleanable_bytes == 300
 
 
-def test_waiting_too_long_forces_a_clean_whatever_the_ratio() -> None:
+def test_waiting_too_long_forces_a_clean_at_any_ratio() -> None:
     files = log(1000, 1, 50, cleaned_until=10)
     assert not judge(files).due
     forced = judge(files, max_compaction_lag_ms="1500")

@@ -44,7 +44,7 @@ def test_a_key_that_was_overwritten_or_deleted_does_not_come_up() -> None:
     assert due.take(AT_MS + 60_000, 10) == [DueKey(AT_MS + 60_000, b"renewed", 4)]
 
 
-def test_a_row_that_is_told_late_changes_nothing() -> None:
+def test_a_late_row_changes_nothing() -> None:
     due = DueKeys()
     due.note(b"key", 7, AT_MS + 10)
     due.note(b"key", 6, AT_MS)

@@ -6,7 +6,7 @@ from lastword.writer.evictions import Evictions
 AT_5 = Position({0: 5})
 
 
-def test_a_key_that_nobody_writes_is_deleted_at_once() -> None:
+def test_an_expired_key_without_writes_is_deleted_at_once() -> None:
     assert Evictions().evict([b"a", b"b"], AT_5) == [b"a", b"b"]
 
 

@@ -78,7 +78,7 @@ def test_the_answer_of_a_producer_decides_the_case(
     assert type(outcome_of("key", delivery)) is case
 
 
-def test_what_is_no_record_fails_alone_and_each_item_keeps_its_name() -> None:
+def test_an_invalid_record_fails_alone_and_each_item_keeps_its_name() -> None:
     written: list[Write] = []
 
     def write(records: Sequence[Write]) -> list[Outcome]:

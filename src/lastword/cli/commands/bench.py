@@ -1,4 +1,4 @@
-"""``lastword bench``: measurements of the cluster at hand."""
+"""``lastword bench``: measurements of the current cluster."""
 
 from __future__ import annotations
 

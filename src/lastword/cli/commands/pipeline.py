@@ -145,7 +145,7 @@ def prepare(app: AppContext) -> None:
 
 @contextmanager
 def _stopped_by_signals(found: Pipeline) -> Iterator[None]:
-    """Ctrl-C and a polite kill end the run between two looks at its queries."""
+    """SIGINT and SIGTERM end the run at the next check of its queries."""
     before = {
         number: signal.signal(number, lambda *_: found.stop())
         for number in (signal.SIGINT, signal.SIGTERM)

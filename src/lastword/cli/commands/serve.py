@@ -47,7 +47,7 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
     )
 
     app.flags |= {f"service.{name}": value for name, value in flags.items() if value is not None}
-    service_config(app)  # what is wrong here is said before the cluster is asked anything
+    service_config(app)  # reports wrong settings before it connects
     names = tables or tuple(app.settings.tables)
     if not names:
         raise ConfigError(
@@ -57,7 +57,7 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
     specs = [table_spec(app, name) for name in names]
     service = service_of(app, [mount_of(app, spec) for spec in specs])
     show_first_token(app)
-    # Taken before any thread starts: whoever sends one now must find somebody waiting for it.
+    # Blocked before any thread starts, so that no signal is lost before the wait.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     with service:
         for spec in specs:

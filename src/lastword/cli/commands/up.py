@@ -251,7 +251,7 @@ class _Watcher:
             self._app.output.info(f"{self._name}: {error}; watching again")
 
     def _print_next(self, changes: Watch) -> None:
-        """Anybody who may write to the topic can write nonsense: it is shown, and we go on."""
+        """Show a record that cannot be decoded, and continue: any producer may write one."""
         try:
             change = changes.take(_POLL_S)
         except DecodeError as error:

@@ -31,7 +31,7 @@ def wipe(app: AppContext, table: str, yes: bool) -> None:
     confirm(f"Delete {directory.path}?", assume_yes=yes)
     try:
         for partition in partitions:
-            directory.acquire(partition)  # nobody may be using it, and nobody may start to
+            directory.acquire(partition)  # no process may use it, or start to
         shutil.rmtree(directory.path)
     finally:
         directory.release()

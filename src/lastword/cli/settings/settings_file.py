@@ -112,7 +112,7 @@ class _FileReader:
                 section = self._mapping(name, value)
                 free[name] = {key: _as_kafka_text(each) for key, each in section.items()}
             elif name in _SECTIONS:
-                self._mapping(name, value)  # an empty section, or something that is none
+                self._mapping(name, value)  # an empty section, or not a section
             elif not name.startswith("tables."):
                 raise self._unknown(name, [*BY_NAME, *FREE_SECTIONS, "tables"])
         return Settings(values, free, tables)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lastword.errors import ConfigError
 
-_ROOT = 0  # whoever is root needs no settings file to do harm
+_ROOT = 0  # root needs no settings file to do harm
 
 
 def read_trusted(path: Path) -> bytes:

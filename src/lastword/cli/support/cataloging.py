@@ -9,11 +9,11 @@ from lastword.errors import LastwordError
 
 
 def put_into_catalog(app: AppContext, topic: str, entry: CatalogEntry) -> None:
-    """Have the catalog know of a topic; where that cannot be, a note says so."""
+    """Add a topic to the catalog; if that fails, print a note."""
     try:
         write_entries(app.connection, app.log_source, {topic: entry})
     except LastwordError as error:
-        app.output.info(f"the catalog does not know of {topic}: {error}")
+        app.output.info(f"could not add {topic} to the catalog: {error}")
 
 
 def take_out_of_catalog(app: AppContext, topic: str) -> None:

@@ -38,7 +38,7 @@ def metrics_endpoint(metrics: Metrics, port: int) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """A scrape is no news."""
+            """Do not log scrapes."""
 
     try:
         server = ThreadingHTTPServer((_HOST, port), Handler)

@@ -37,7 +37,7 @@ def open_table(
 
 
 def warn_if_stale(app: AppContext, *, stale: bool, contact_age_s: float) -> None:
-    """Say it when an answer may be out of date, which it does not show by itself."""
+    """Print a note if an answer may be stale."""
     if stale and contact_age_s > CONTACT_MAX_S:
         app.output.info(f"the cluster has not answered for {contact_age_s:.0f} s: this may be old")
     elif stale:

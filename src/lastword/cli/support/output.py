@@ -95,7 +95,7 @@ class CommandOutput:
             table.add_row(*(_cell(row.get(column)) for column in columns))
         if table.row_count:
             # Lines longer than the terminal are for the terminal to wrap: columns squeezed into
-            # 80 characters help nobody, and a pipe has no width at all.
+            # 80 characters are too few, and a pipe has no width.
             self.console(width=_WIDTH_MAX).print(table, crop=False)
         return table.row_count
 

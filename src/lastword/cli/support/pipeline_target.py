@@ -55,5 +55,5 @@ def connection_of(app: AppContext, found: Pipeline) -> Connection:
 
 
 def mode_of(app: AppContext) -> Mode:
-    """How pipelines run here unless told otherwise."""
+    """How pipelines run here by default."""
     return cast("Mode", app.settings["pipeline.mode"])

@@ -1,4 +1,4 @@
-"""Progress bars on standard error, for whatever can take seconds; silent when nobody watches."""
+"""Progress bars on standard error, for slow steps; silent without a terminal."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def table_spec(
         value=str(values["value"]),
         store=str(values["store"]),
         on_bad=cast("BadRecordPolicy", values["on_bad"]),
-        # Windows expire by nature: whoever names them knows that.
+        # Windows expire anyway, so no warning is needed.
         allow_expiry=bool(values["allow_expiry"] or values["window"]),
         mount=_text(values["mount"]),
         window=_text(values["window"]),

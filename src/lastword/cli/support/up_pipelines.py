@@ -19,7 +19,7 @@ from lastword.spark.installed import require_spark, spark_is_installed
 
 
 def pipelines_of(app: AppContext) -> list[Pipeline]:
-    """Those of the settings; or else, where there are no tables either, that of the demo."""
+    """The pipelines of the settings; the demo's if there are neither pipelines nor tables."""
     if named := app.settings.free.get("pipelines"):
         require_spark()
         return [load_pipeline(target) for target in named.values()]

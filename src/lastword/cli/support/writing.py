@@ -22,7 +22,7 @@ from lastword.writer.write_mode import WriteMode
 
 
 class CommandWriter:
-    """Encodes text with a table's codecs, writes it, and prints what became of it."""
+    """Encodes text with a table's codecs, writes it, and prints the outcome."""
 
     def __init__(
         self,

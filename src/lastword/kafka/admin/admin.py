@@ -154,7 +154,7 @@ class Admin:
         return self._offsets.of(topic, partitions, START)
 
     def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """The high watermark of each partition, whatever transaction is open."""
+        """The high watermark of each partition, even beyond open transactions."""
         return self._offsets.of(topic, partitions, END)
 
     def stable_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:

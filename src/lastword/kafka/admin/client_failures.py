@@ -110,7 +110,7 @@ def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> 
     found: LastwordError = TopicError(f"failed while {doing}: {error.name()}: {reason}")
     if is_no_such_topic(error):
         found = TopicNotFoundError(
-            f"there is no topic {topic!r} with the partitions asked for at {servers}",
+            f"the topic {topic!r} at {servers} does not have these partitions",
             hint=f"list the topics: lastword topic list; or: lastword topic create {topic}",
         )
     elif code == KafkaError.TOPIC_ALREADY_EXISTS:

@@ -1,7 +1,7 @@
 """Where the logs of a topic start and end, as the leaders of its partitions say.
 
 For a partition whose leader hangs or is gone, librdkafka answers -1001 *without an error*. So a
-negative offset is no answer: it is asked for again, and never handed on.
+negative offset is not an answer: the request is repeated, and the offset never returned.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LogBounds(NamedTuple):
 
 
 class OffsetQuery(NamedTuple):
-    """Which offset of a log is asked for."""
+    """Which offset of a log to look up."""
 
     spec: OffsetSpec
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED

@@ -79,7 +79,7 @@ def open_transactions(
 
 
 def ongoing_transactions(connection: Connection) -> set[str]:
-    """The transactional ids of this cluster that have a transaction under way."""
+    """The transactional ids of this cluster with an open transaction."""
     with wire_admin(connection, doing="looking for open transactions") as admin:
         listed = admin.list_transactions(state_filters=[_ONGOING])
     return {row.transactional_id for rows in listed.values() for row in rows}
@@ -88,7 +88,7 @@ def ongoing_transactions(connection: Connection) -> set[str]:
 def holder_of(
     connection: Connection, transactional_id: str, topic: str, partition: int
 ) -> tuple[int, int, bool]:
-    """The producer id and the epoch of whoever holds a transactional id now.
+    """The producer id and epoch of a transactional id's current holder.
 
     And whether the leader of a partition knows that producer id.
     """

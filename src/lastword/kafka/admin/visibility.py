@@ -56,7 +56,7 @@ class Visibility:
         self._at_every_broker(brokers, lambda topics: topic not in topics, gone)
 
     def wait_until_answered(self, ask: Callable[[], object], topic: str) -> None:
-        """Until the leaders answer; they are named a moment before they are ready."""
+        """Wait until the leaders answer; metadata names them shortly before they are ready."""
 
         def answered() -> bool:
             try:
@@ -108,7 +108,7 @@ def _answers(connection: Connection, seen: Callable[[Mapping[str, Any]], bool]) 
     try:
         return seen(client.list_topics(timeout=_ANSWER_SECONDS).topics)
     except KafkaException:
-        return False  # not an answer; the deadline decides how long to go on asking
+        return False  # not an answer; retry until the deadline
     finally:
         client.poll(0)
 

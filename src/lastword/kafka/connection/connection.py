@@ -212,7 +212,7 @@ def _check_addresses(bootstrap_servers: str) -> None:
 def _check_tls(connection: Connection) -> None:
     if connection.security_protocol not in get_args(SecurityProtocol):
         raise ConfigError(
-            f"there is no security protocol {connection.security_protocol!r}",
+            f"{connection.security_protocol!r} is not a security protocol",
             hint=f"one of {', '.join(get_args(SecurityProtocol))}",
         )
     files = (connection.ssl_ca, connection.ssl_certificate, connection.ssl_key)

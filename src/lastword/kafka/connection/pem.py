@@ -12,7 +12,7 @@ _PKCS8 = ("PRIVATE KEY", "ENCRYPTED PRIVATE KEY")
 
 
 def readable(path: Path | None) -> str | None:
-    """The path as clients take it, once it is known that they will be able to open it."""
+    """The path in the form that clients accept; checks that they can open it."""
     if path is not None:
         _read(path)
     return None if path is None else str(path)

@@ -76,7 +76,7 @@ class DriverLock:
                 hint="is the broker reachable and its group coordinator up?",
             )
         if not self.metadata:
-            # Both looked at the same moment; the control topic's one partition decides.
+            # Both looked at the same time; the control topic's only partition decides.
             others = [m for m in self._groups.members(self.group) if m.client_id != self._client_id]
             self.leave()
             raise self._refusal(others[0] if others else None)
@@ -89,7 +89,7 @@ class DriverLock:
     def leave(self) -> None:
         """Leave at once, so that a successor need not wait; idempotent."""
         self._leaving.set()
-        # Once lost, the thread is parked for good: its consumer must not be asked anything again.
+        # Once the lock is lost, the thread stops: its consumer must not be called again.
         if self._thread.ident is not None and not self._lost.is_set():
             self._thread.join()
         self._groups.close()

@@ -99,7 +99,7 @@ class GroupAdmin:
                     )
                 return getattr(self._client, call)(*arguments)
             except BaseException:
-                # The coordinator may have moved, or an answer may still be under way.
+                # The coordinator may have moved, or an answer may still arrive.
                 self._drop()
                 raise
 

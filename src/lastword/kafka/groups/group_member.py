@@ -30,8 +30,8 @@ class GroupMember:
 
     The group assigns the one partition of ``topic`` to one of its members. ``term`` says whether
     it is this one, and ``on_change`` is called after each rebalance, on the member's own thread.
-    A member that was evicted joins again by itself. One whose instance id another process has
-    taken is out for good: ``failure`` says so.
+    An evicted member rejoins automatically. One whose instance id another process has
+    taken does not rejoin: ``failure`` says so.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class GroupMember:
         return self._terms if self._holds else 0
 
     def join(self) -> None:
-        """Begin to join the group, and go on until it works; ``joined`` says when it is done."""
+        """Start joining the group, with retries; ``joined`` says when it is done."""
         self._thread.start()
 
     def leave(self) -> None:
-        """Leave at once, so that nobody waits for the end of the session; idempotent."""
+        """Leave at once, so that others need not wait for the session timeout; idempotent."""
         self._leaving.set()
         if self._thread.ident is None:
             return
@@ -131,7 +131,7 @@ class GroupMember:
         return True
 
     def _assigned(self, consumer: Any, partitions: list[TopicPartition]) -> None:
-        # Nothing is read here: whoever follows the topic has a reader of its own.
+        # Nothing is read here: the control topic has its own reader.
         at_end = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
         consumer.incremental_assign(at_end)
         if partitions:

@@ -135,7 +135,7 @@ class Groups:
         return self._until_answered(ask, doing=doing)
 
     def _consumer(self, group: str) -> Consumer:
-        """One that never subscribes: it has the group's name and is no member."""
+        """A consumer that never subscribes: it has the group's name but is not a member."""
         if group not in self._consumers:
             settings = self._connection.librdkafka()
             settings |= {"group.id": group, "enable.auto.commit": False}
@@ -148,7 +148,7 @@ class Groups:
         return wire_admin(self._connection, doing=doing, timeout_seconds=self._patience_s)
 
     def _until_answered(self, ask: Callable[[], T], *, doing: str) -> T:
-        """Ask until somebody is in charge: a group's first question appoints its coordinator."""
+        """Retry until there is a coordinator: the first request of a group appoints it."""
         deadline = self._clock.monotonic() + self._patience_s
         while True:
             try:

@@ -54,7 +54,7 @@ def reader_settings(connection: Connection, queue_bytes: int) -> dict[str, Any]:
 
 
 class FailedRead(NamedTuple):
-    """What librdkafka hands over instead of a record."""
+    """What librdkafka returns instead of a record."""
 
     partition: int
     offset: int
@@ -98,7 +98,7 @@ class ConsumerReader(ABC):
             return [*batches, *self._events(failed)]
 
     def close(self) -> None:
-        """Free the consumer, once a poll under way is over; a second call does nothing."""
+        """Free the consumer after the current poll; a second call does nothing."""
         with self._using:
             if not self._closed:
                 self._closed = True
@@ -111,7 +111,7 @@ class ConsumerReader(ABC):
             if each.code == KafkaError._PARTITION_EOF and each.offset >= 0:
                 yield self._end_of_log(each.partition, each.offset)
             elif each.code == KafkaError._AUTO_OFFSET_RESET:
-                # The partition is stopped for good; only a new assignment revives it.
+                # librdkafka has stopped the partition; only a new assignment resumes it.
                 self._release(each.partition)
                 yield PositionLost(each.partition, each.reason)
             elif each.code in _CORRUPT:

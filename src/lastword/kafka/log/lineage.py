@@ -15,7 +15,7 @@ _POLL_S = 0.5
 def lost_positions(
     log_source: LogSource, topic: str, places: Mapping[int, LogEnd]
 ) -> dict[int, str]:
-    """The partitions that are no longer what they were up to there, and why.
+    """The partitions whose log was truncated below these positions, and the reason.
 
     The consumer asks the leader where the epoch ended before it reads anything, and reports a log
     that was cut; there is no other way to that question.
@@ -27,7 +27,7 @@ def lost_positions(
             reader.assign(partition, place.offset, place.leader_epoch)
         waited_s = 0.0
         while waiting:
-            # A corrupt batch does not tell whether the log was cut.
+            # A corrupt batch does not show whether the log was truncated.
             news = [item for item in reader.poll(_POLL_S) if not isinstance(item, Unreadable)]
             waited_s = 0.0 if news else waited_s + _POLL_S
             if waited_s >= _ANSWERED_WITHIN_S:

@@ -1,4 +1,4 @@
-"""What whoever reads a log is given: a source of batches, and the news that comes between them.
+"""The protocol for reading logs: a source of batches, and the news between them.
 
 A source is handed in, never made by its readers. So a native one can take the place of the
 Kafka client, and a test can read a log that it wrote down itself. ``lastword.testing`` has the
@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from lastword.records import Batch
 
 QUEUE_BYTES = 32 << 20
-"""How much a reader fetches ahead of whoever polls it."""
+"""How much a reader prefetches."""
 
 STALL_TIMEOUT_S = 60.0
 
@@ -46,7 +46,7 @@ class PositionLost:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The batch at ``offset`` is corrupt; the reader stays there and tries again by itself."""
+    """The batch at ``offset`` is corrupt; the reader stays there and retries."""
 
     partition: int
     offset: int
@@ -59,7 +59,7 @@ News = Batch | EndOfLog | PositionLost | Unreadable
 class LogReader(Protocol):
     """Reads partitions of one topic, which come and go. One thread uses it; any may close it.
 
-    It hands over committed records only, never resets an offset by itself, and validates the
+    It returns only committed records, never resets an offset automatically, and validates the
     leader epoch when one is given, so that a truncated log is noticed.
     """
 
@@ -78,7 +78,7 @@ class LogReader(Protocol):
         """
 
     def close(self) -> None:
-        """Stop reading and free everything, once a poll under way is over; idempotent."""
+        """Stop reading and free everything after the current poll; idempotent."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """One producer of librdkafka and the thread that serves it, until it fails or is closed.
 
 After a fatal error (the broker and the producer disagree about its sequence of records) librdkafka
-takes no more records. The thread survives it: it waits a moment for what is in flight, reports
+accepts no more records. The thread survives it: it waits briefly for records in flight, reports
 the rest as unknown, and ends. Whoever owns the producer makes a new one.
 """
 

@@ -1,4 +1,4 @@
-"""Sends records and reports what became of each: written, refused, or unknown."""
+"""Sends records and reports the outcome of each: written, refused, or unknown."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class RecordProducer:
         return deliveries
 
     def post(self, records: Sequence[Write]) -> None:
-        """Write without waiting, for records whose loss is made good later."""
+        """Write without waiting, for records that are sent again if they are lost."""
         live = self._usable() if records else None
         if live is None:
             return
@@ -129,7 +129,7 @@ class RecordProducer:
                 if error is not None:
                     refused[i] = error
                     reports.leave_out()
-            # librdkafka gives up by itself at its message timeout; a second more for its report.
+            # librdkafka gives up at its message timeout; one second more for its report.
             reports.settled.wait(max(0.0, deadline - self._clock.monotonic()) + 1.0)
         silence = reports.given_up or "no answer in time"
         return [

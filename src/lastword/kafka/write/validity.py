@@ -1,4 +1,4 @@
-"""What a record must be before it is sent: refused here, for no broker would."""
+"""Checks records before they are sent, for what no broker would refuse."""
 
 from __future__ import annotations
 

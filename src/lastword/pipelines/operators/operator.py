@@ -33,8 +33,8 @@ class Operator(ABC):
     """Processes batches in order; between them it keeps its state in its stores and its context.
 
     An operator with several inputs receives their events as one stream, in processing order;
-    ``events.inputs`` has the input of each one. A store shows the values before the batch and
-    those put since (``StateView.changes``).
+    ``events.inputs`` has the input of each one. A store's view shows the values before the batch,
+    overlaid with those put since.
     """
 
     @abstractmethod

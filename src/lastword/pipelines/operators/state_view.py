@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import NamedTuple
 
 from lastword.records import NO_HEADERS, Headers
 from lastword.rows import (
@@ -22,15 +21,6 @@ Update = tuple[bytes, bytes | None, int, Headers]
 
 A plain tuple, because there is one for every key of a batch.
 """
-
-
-class StateChange(NamedTuple):
-    """A key's values before and after a batch; None is no value."""
-
-    key: bytes
-    old: bytes | None
-    new: bytes | None
-    timestamp_ms: int
 
 
 Kept = tuple[bytes | None, int]
@@ -161,15 +151,15 @@ class StateView:
         rows.sort(key=lambda each: each[1].offset)
         return [(key, (row.value, row.timestamp_ms)) for key, row in rows]
 
-    def changes(self) -> list[StateChange]:
-        """The keys that this batch put or deleted, with their values before and after."""
+    def created_and_deleted(self) -> list[tuple[bytes, bool, int]]:
+        """The keys that this batch created or deleted: key, whether it exists now, timestamp."""
         self._look_up_changed()
-        found: list[StateChange] = []
-        for key, (_, value, timestamp_ms, _) in self._dirty.items():
-            row = self._before.get(key)
-            old = None if row is None else value_of(row)
-            found.append(StateChange(key, old, value, timestamp_ms))
-        return found
+        before = self._before.get
+        return [
+            (key, value is not None, timestamp_ms)
+            for key, (_, value, timestamp_ms, _) in self._dirty.items()
+            if (value is None) != (before(key) is None)
+        ]
 
     def updates(self) -> list[Update]:
         """The records for the changelog, in order."""

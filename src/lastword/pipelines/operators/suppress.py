@@ -7,12 +7,12 @@ position, so a window is emitted exactly once, whatever fails or is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from lastword.errors import PipelineError
 from lastword.pipelines.api.windows import Windows
 from lastword.pipelines.operators.operator import BatchContext
-from lastword.pipelines.operators.state_view import StateChange, StateView, Update
+from lastword.pipelines.operators.state_view import StateView, Update
 from lastword.records import NO_HEADERS
 
 _TIME_BYTES = 8
@@ -37,15 +37,16 @@ class OpenWindows:
         """
         (known,) = self._index.get_many([_HOW_MANY])
         if known is not None:
-            held = int.from_bytes(known, "big") + self._follow(state.changes(), before_ms)
+            held = int.from_bytes(known, "big") + self._follow(
+                state.created_and_deleted(), before_ms
+            )
         else:
             # The first batch, or the first one with suppress().
-            opened = (StateChange(row, None, value, 0) for row, value in state.scan(None, None))
-            held = self._follow(opened, before_ms)
+            open_rows = [(row, True, 0) for row, _ in state.scan(None, None)]
+            held = self._follow(open_rows, before_ms)
         now_ms = context.stream_time_ms
         due = sorted(entry for entry, _ in self._index.scan(None, _time(now_ms + 1)))
-        for entry in due:
-            self._index.put(entry, None, now_ms)
+        self._index.put_many(due, [None] * len(due), [now_ms] * len(due))
         held -= len(due)
         self._refuse_beyond_limit(held)
         self._index.put(_HOW_MANY, held.to_bytes(_TIME_BYTES, "big"), now_ms)
@@ -57,20 +58,19 @@ class OpenWindows:
             for row, (value, at_ms) in zip(rows, state.get_with_times(rows), strict=True)
         ]
 
-    def _follow(self, changes: Iterable[StateChange], before_ms: int) -> int:
+    def _follow(self, changed: Sequence[tuple[bytes, bool, int]], before_ms: int) -> int:
         """Add windows that were opened and drop those that were deleted; returns the difference.
 
         Windows that closed earlier were already emitted; they change only by expiring. Only a
         session can start at exactly the time at which it closes.
         """
-        more = 0
-        for row, old, new, at_ms in changes:
-            closes_at_ms = self._windows.closes_at_ms(row)
-            if closes_at_ms < before_ms or (old is None) == (new is None):
-                continue
-            self._index.put(_time(closes_at_ms) + row, None if new is None else _OPEN, at_ms)
-            more += 1 if old is None else -1
-        return more
+        closes_at_ms = self._windows.closes_at_ms
+        closing = [(closes_at_ms(row), row, is_open, at_ms) for row, is_open, at_ms in changed]
+        current = [each for each in closing if each[0] >= before_ms]
+        marks = [_OPEN if is_open else None for _, _, is_open, _ in current]
+        entries = [_time(close_ms) + row for close_ms, row, _, _ in current]
+        self._index.put_many(entries, marks, [at_ms for _, _, _, at_ms in current])
+        return len(marks) - 2 * marks.count(None)
 
     def _refuse_beyond_limit(self, held: int) -> None:
         if held > self._limit:

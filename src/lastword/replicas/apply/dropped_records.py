@@ -16,7 +16,7 @@ _WHY = {
     "quarantined_records_total": "that cannot be decoded are dropped",
     "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
     "bad_expiries_total": "with an expiry that makes no sense are kept as if they had none",
-    "foreign_records_total": "did not come through an owner, and are applied all the same",
+    "foreign_records_total": "were not written by an owner, and are applied anyway",
 }
 
 

@@ -6,7 +6,7 @@ from lastword.kafka.admin.offsets import LogEnd
 
 
 class LogOffsets:
-    """``position`` is what readers see; ``next_offset`` is where reading goes on.
+    """``position`` is what readers see; ``next_offset`` is the next offset to read.
 
     It runs ahead of the position while a restore gathers a large batch.
 

@@ -1,4 +1,4 @@
-"""Why a store cannot go on from its checkpoint: it is of another log, or of another table."""
+"""Why a store cannot continue from its checkpoint: it is of another log or another table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def why_rebuild(
     key_suffix_bytes: int,
     is_new: bool,
 ) -> str | None:
-    """The reason to start over, or None where the store can go on.
+    """The reason to start over, or None if the store can continue.
 
     ``checkpoint`` is None for a new store, and for one whose checkpoint cannot be read. Raises
     PartitionCountError, because starting over would not help there.

@@ -102,13 +102,13 @@ class SweepSchedule:
         self._sweeper.start()
 
     def stop(self) -> None:
-        """Give up what is under way."""
+        """Abort the running sweep."""
         self._sweeper.stop()
 
     def consider(
         self, follower: PartitionFollower, topic_state: TopicState, *, first: bool
     ) -> None:
-        """Start a sweep if one is due, allowed and not under way.
+        """Start a sweep if one is due, allowed and not running.
 
         A live table first catches up: what it reads on the way would only be swept again.
         """

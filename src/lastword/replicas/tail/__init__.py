@@ -1,1 +1,1 @@
-"""The thread that follows a topic, and the parts it is made of."""
+"""The thread that follows a topic, and its parts."""

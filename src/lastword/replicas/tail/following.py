@@ -126,7 +126,7 @@ class Following:
         self._starter.stop()
         self.reader.close()
         self._housekeeping.close()
-        self.held.feed.break_off("the table was closed", "open it again to go on watching")
+        self.held.feed.break_off("the table was closed", "open it again to continue watching")
 
     @property
     def topic_state(self) -> TopicState:

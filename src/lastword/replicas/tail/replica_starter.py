@@ -57,7 +57,7 @@ class ReplicaStarter:
         self._thread.start()
 
     def stop(self) -> None:
-        """Give up what is under way, between two chunks, and wait for that."""
+        """Abort the current preparation between two chunks, and wait for it to end."""
         self._thread.stop()
 
     def begin(self, replica: Replica, topic_state: TopicState, lost: str | None = None) -> None:

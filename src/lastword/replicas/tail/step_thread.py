@@ -26,7 +26,7 @@ class StepThread:
         self._steps.put(step)
 
     def stopping(self) -> bool:
-        """Whether the step under way should give up."""
+        """Whether the current step should stop."""
         return self._stopping.is_set()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The thread that follows a topic: it reads the log and hands over what it finds."""
+"""The thread that follows a topic: it reads the log and passes on batches and news."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POLL_S = 0.1
 
 
 class Tailer:
-    """Runs what is in the inbox, polls the reader, hands over its news, and does the ``upkeep``.
+    """Runs what is in the inbox, polls the reader, passes on its news, and does the ``upkeep``.
 
     ``on_failure`` hears of the error that ends the thread, ``on_end`` that it has ended.
     """

@@ -74,7 +74,7 @@ class TopicReaction:
         self._starter.release(replica)
         self._lost.pop(replica.partition, None)
         self._held.remove(replica)
-        self._troubles.on_read(replica.partition)  # nobody asks any more
+        self._troubles.on_read(replica.partition)  # the trouble no longer matters
         self._held.moved()
         self._readiness.tell()
 

@@ -201,7 +201,7 @@ class PastBuilder:
         return min(self._keep.deleted_ms // 20, _EXPIRE_EVERY_MS_MAX)
 
     def _is_over(self, last: KeyVersion, now_ms: int) -> bool:
-        """Whether what came before a key's last version need not be remembered any more."""
+        """Whether the versions before a key's last one can be dropped."""
         if last.row is None:
             return last.seen_from_ms <= now_ms - self._keep.deleted_ms
         period_ms = self._keep.period_ms

@@ -55,7 +55,7 @@ class NotCovered(NamedTuple):
 def version_at(
     cut: VersionCut, coverage: PastCoverage, row: bytes | None, past: KeyPast
 ) -> KeyVersion | NotCovered | None:
-    """What a key was at a moment, None when it was not there; never a guess."""
+    """A key's value at a moment, None if it was absent; never a guess."""
     if not coverage.covers(cut):
         return NotCovered(coverage.complete_from, coverage.complete_since_ms)
     version = at_cut(cut, row, past)

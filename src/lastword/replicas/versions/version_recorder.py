@@ -34,7 +34,7 @@ class VersionRecorder(Protocol):
         """The store is empty, and the log is read from ``start`` on."""
 
     def resume(self, checkpoint: Checkpoint, topic_state: TopicState) -> None:
-        """The store goes on from a checkpoint."""
+        """The store continues from a checkpoint."""
 
     def take(self, batch: Batch, expected: int) -> None:
         """A batch was read; ``expected`` is the offset that was to come next."""

@@ -13,7 +13,7 @@ from lastword.errors import ConfigError
 from lastword.rows import offset_of, timestamp_of
 
 VERSIONS_MAX = 1_000
-"""Of one key, whatever the period: each change of a key rewrites its past."""
+"""The limit for one key, in any period: each change of a key rewrites its past."""
 
 DELETED_KEPT_MS = 86_400_000
 """How long the past of a deleted key stays where versions are kept by number."""

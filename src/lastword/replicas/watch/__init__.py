@@ -1,1 +1,1 @@
-"""Changes for whoever watches, and whether a watch can go on from a position."""
+"""Changes for watchers, and whether a watch can resume from a position."""

@@ -1,4 +1,4 @@
-"""Hands every applied batch to whoever watches, and tells a watcher that cannot keep up."""
+"""Passes every applied batch to the watchers, and ends one that cannot keep up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a watch can go on from a position without leaving a change out in silence.
+"""Whether a watch can resume from a position without silently missing a change.
 
 A tombstone beyond a position was written after the moment the position is complete at, so it stays
 in the log for ``delete.retention.ms`` after that moment. Later it may be gone, and a delete that a
@@ -38,7 +38,7 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
     for partition, offset in start.offsets.items():
         if partition >= topic_state.partitions:
             raise WatchLostError(
-                f"there is no partition {partition} to watch",
+                f"partition {partition} does not exist, so it cannot be watched",
                 hint="a position names partitions of this table's topic",
             )
         if partition not in replicas:

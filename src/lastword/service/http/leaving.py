@@ -37,5 +37,5 @@ async def until_left(receive: Receive) -> None:
 
 
 def client_left() -> RefusedError:
-    """Nobody reads this answer; it ends the work for it."""
+    """An answer that no client reads; it ends the work."""
     return RefusedError(400, "Disconnected", "the client left before the end")

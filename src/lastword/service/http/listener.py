@@ -23,7 +23,7 @@ from lastword.service.http.service_config import ServiceConfig
 
 
 def bind(config: ServiceConfig) -> socket.socket:
-    """Take the port, without answering there yet; ServiceError when somebody else has it."""
+    """Bind the port without accepting yet; raises ServiceError if it is in use."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     bound = socket.socket(family)
     try:

@@ -14,7 +14,7 @@ from lastword.service.http.problems import RefusedError
 from lastword.service.http.service_config import ServiceConfig
 
 _GOOD_HOSTS_MAX = 1000
-# Two of these in one request mean that somebody between us may have read the other one.
+# Two of these in one request: a proxy may have checked the other one.
 _ONCE = (
     b"host",
     b"authorization",

@@ -43,7 +43,7 @@ class Pool:
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Take no more calls; those under way end by their own limits."""
+        """Accept no more calls; running ones end by their own limits."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _ended(self, _call: Future[Any]) -> None:

@@ -101,7 +101,7 @@ class Service:
         log.info("serving at %s", self.url)
 
     def stop(self) -> None:
-        """End the watchers, finish the requests under way, close the tables; idempotent."""
+        """End the watchers, finish open requests, close the tables; idempotent."""
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive() and self._loop is not None:
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)
@@ -146,7 +146,7 @@ class Service:
             await asyncio.wait((keeping,))
 
     def _await_listening(self) -> None:
-        """Granian does not say when it listens, so knock until somebody opens."""
+        """Connect until the port accepts: Granian does not say when it listens."""
         deadline = self._clock.monotonic() + _START_S
         while self._thread is not None and self._thread.is_alive():
             try:
@@ -169,6 +169,6 @@ class Service:
 
 
 def _report_failure(keeping: asyncio.Task[None]) -> None:
-    """The service goes on without its figures, but somebody must learn why."""
+    """The service continues without its figures, but logs why."""
     if not keeping.cancelled() and (failure := keeping.exception()) is not None:
         log.error("figures are no longer remembered", exc_info=failure)

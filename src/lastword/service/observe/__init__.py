@@ -1,1 +1,1 @@
-"""What the service knows of its tables over time, for operators and the dashboard."""
+"""Figures of the tables over time, for operators and the dashboard."""

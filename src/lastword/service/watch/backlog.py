@@ -26,7 +26,7 @@ class Backlog:
         return watcher
 
     def remove(self, watcher: Watcher) -> None:
-        """Nothing will wait for this watcher any more."""
+        """Remove the watcher; nothing is queued for it from now on."""
         watcher.leave()
         self._watchers.discard(watcher)
 

@@ -104,7 +104,7 @@ class EventEncoder:
         return Chunk(b"".join(events), self._reached(), len(events), timestamp_ms)
 
     def advance(self, position: Position) -> Chunk:
-        """No change, but the log went on."""
+        """The log advanced without a change."""
         self._position.update(position.offsets)
         self._origin = position
         return Chunk(b"", self._reached(), 0, None)

@@ -94,7 +94,7 @@ class Fanout:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nobody watches and no thread of a former pump runs any more."""
+        """Whether there are no watchers and no thread of an earlier pump."""
         return not self._users and all(pump.ended for pump in self._ending)
 
     async def _started(self) -> Pump:
@@ -120,7 +120,7 @@ class Fanout:
     def _stop_pump(self) -> None:
         if self._pump is not None:
             self._pump.stop()
-            # Those that have ended are let go here: watchers come and go all day.
+            # Drop those that have ended: watchers come and go all day.
             self._ending = [pump for pump in self._ending if not pump.ended] + [self._pump]
             self._pump = None
 

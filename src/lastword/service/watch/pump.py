@@ -1,4 +1,4 @@
-"""The thread that takes what a table publishes, encodes it, and hands it to the event loop."""
+"""The thread that encodes a table's changes and passes them to the event loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Pump:
         self._thread.start()
 
     def stop(self) -> None:
-        """Take nothing more; the thread ends within a moment."""
+        """Stop; the thread ends shortly after."""
         self._stopping.set()
         self._watch.cut_off(WatchLostError("nobody watches any more"))
 
@@ -84,7 +84,7 @@ class Pump:
         self._on_chunk(self, chunk)
 
     def _gathered(self, first: FeedItem) -> list[FeedItem]:
-        """``first`` and what follows it within a moment."""
+        """``first`` and the batches that follow it shortly after."""
         items = [first]
         deadline = self._clock.monotonic() + _GATHER_S
         while len(items) < _GATHERED_BATCHES_MAX:

@@ -55,7 +55,7 @@ class Watcher:
         """The next chunk, or None when there is none in time or the watch has ended."""
         if not self._chunks and not self.ended:
             self._news.clear()
-            with suppress(TimeoutError):  # a chunk may have come in the very moment all the same
+            with suppress(TimeoutError):  # a chunk may still have arrived at the same time
                 async with asyncio.timeout(timeout_s):
                     await self._news.wait()
         if not self._chunks:

@@ -16,7 +16,7 @@ _SCHEMA = pa.schema([("key", pa.large_binary()), ("offset", pa.int64())])
 
 @dataclass(frozen=True)
 class Difference:
-    """Keys by what became of them."""
+    """Keys by kind of change."""
 
     added: int
     changed: int

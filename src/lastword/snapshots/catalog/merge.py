@@ -1,4 +1,4 @@
-"""The last record of each key, column by column: what a snapshot is made of.
+"""The last record of each key, column by column: the rows of a snapshot.
 
 Measured: grouping in Arrow is 1.6 times as fast as Spark's ``max_by`` and needs no shuffle.
 Keys and values are held as large binaries, for a partition may have more than two gigabytes.

@@ -109,7 +109,7 @@ class Catalog:
 
 @contextmanager
 def delta_errors(uri: str) -> Iterator[None]:
-    """Whatever deltalake or Arrow cannot read becomes a SnapshotError; absence passes."""
+    """Turn read errors of deltalake and Arrow into SnapshotError, except for absence."""
     try:
         yield
     except TableNotFoundError:

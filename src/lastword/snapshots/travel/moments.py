@@ -23,7 +23,7 @@ def as_milliseconds(moment: int | datetime) -> int:
 
 
 def time_of(moment: Moment) -> int | None:
-    """The time of a moment in milliseconds; None for offsets, which have none by themselves.
+    """The time of a moment in milliseconds; None for offsets, which have no time.
 
     A position that a table answered with names a time at which the topic held no more than that.
     """

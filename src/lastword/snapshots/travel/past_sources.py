@@ -102,7 +102,7 @@ class PastSources:
         return None
 
     def _cuts_at(self, time_ms: int) -> dict[int, ReplayEnd]:
-        """Between the last position known to have been reached by then, and the next one."""
+        """Between the last position known to be reached at that time, and the next one."""
         observed = self.observed
         reached = [
             protection.ends for protection in observed if protection.answered_at_ms <= time_ms

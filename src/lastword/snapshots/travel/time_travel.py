@@ -31,7 +31,7 @@ SizeListener = Callable[[int], None]
 
 
 def unwatched(_size_bytes: int) -> None:
-    """Nobody wants to know."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class TimeTravel:
         self._admin = admin
         self._log_source = log_source
         self._topic = topic
-        # Every record counts, decodable or not: whoever reads it gets the decode error.
+        # Every record counts, decodable or not: reading it raises the decode error.
         self._filter = replace(record_filter, validate=None)
         self._location = location
         self._clock = clock

@@ -83,7 +83,7 @@ def test_a_batch_without_a_definite_answer_is_sent_again_as_it_is(
         ([LeaderAnswer(29, -1)], WriteFailedError, True),
     ],
 )
-def test_an_answer_says_what_became_of_the_batch(
+def test_an_error_code_says_what_happened_to_the_batch(
     lab: Lab, answers: list[LeaderAnswer | Exception], error: type[LastwordError], holds: bool
 ) -> None:
     lab.wire.answers = answers

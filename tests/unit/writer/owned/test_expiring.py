@@ -40,7 +40,7 @@ def wait_for_tombstones(lab: OwnerLab, count: int) -> None:
     wait_until(lambda: lab.log.values().count(None) == count, f"{count} tombstones")
 
 
-def test_a_key_gets_its_tombstone_though_nobody_asks_for_it(
+def test_an_expired_key_gets_its_tombstone_without_a_request(
     lab: OwnerLab, clock: ShiftedClock
 ) -> None:
     owner = lab.own()

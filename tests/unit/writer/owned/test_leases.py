@@ -69,7 +69,7 @@ def test_the_token_is_the_offset_of_the_acquiring_record(owner: Owner) -> None:
     assert owner.end == 7  # a renewal is a record, else a deposed owner could renew
 
 
-def test_another_is_denied_and_told_who_holds_it_and_for_how_long(
+def test_another_holder_is_denied_and_learns_who_holds_it_and_for_how_long(
     owner: Owner, clock: FakeClock
 ) -> None:
     owner.ask(acquire("a"))
@@ -110,7 +110,7 @@ def test_a_released_lease_is_free_at_once(owner: Owner) -> None:
     assert owner.ask(Release(key=KEY, token=first.token), acquire("b")) == [first, Leased(7)]
 
 
-def test_whoever_asks_again_for_its_own_lease_gets_the_same_token(owner: Owner) -> None:
+def test_a_holder_that_acquires_its_lease_again_gets_the_same_token(owner: Owner) -> None:
     (first,) = owner.ask(acquire("a"))
     assert owner.ask(acquire("a")) == [first]
 

@@ -86,7 +86,7 @@ def test_a_deposed_owner_writes_nothing_and_tells_nothing(lab: OwnerLab) -> None
     assert lab.log.values() == [b"1", b"2"]
 
 
-def test_a_conflict_is_told_only_by_an_owner_that_can_prove_it(lab: OwnerLab) -> None:
+def test_only_an_owner_that_can_prove_it_reports_a_conflict(lab: OwnerLab) -> None:
     owner = lab.own()
     ask(owner, Put(key=b"a", value=b"1"))
     lab.logs[0].proven_at = -inf
@@ -97,7 +97,9 @@ def test_a_conflict_is_told_only_by_an_owner_that_can_prove_it(lab: OwnerLab) ->
     assert lab.logs[0].batches == [1]
 
 
-def test_a_read_within_the_lease_asks_nobody_and_one_after_it_is_proven(lab: OwnerLab) -> None:
+def test_a_read_within_the_lease_is_answered_at_once_and_a_later_one_proven(
+    lab: OwnerLab,
+) -> None:
     owner = lab.own()
     ask(owner, Put(key=b"a", value=b"1"))
     lab.logs[0].proven_at = inf
@@ -170,7 +172,7 @@ def test_without_a_verdict_the_outcome_is_indeterminate(lab: OwnerLab) -> None:
     assert not answer.retriable
 
 
-def test_a_request_that_nobody_took_up_in_time_is_certain_not_to_be_written(
+def test_a_request_that_no_owner_claimed_in_time_is_certainly_not_written(
     lab: OwnerLab,
 ) -> None:
     owner = lab.own()

@@ -41,7 +41,7 @@ def test_everything_that_waits_is_one_batch_in_the_order_of_arrival() -> None:
     assert len(waiting) == 0
 
 
-def test_a_batch_is_no_larger_than_one_append_takes() -> None:
+def test_a_batch_is_never_larger_than_one_append_takes() -> None:
     waiting = queue(batch_bytes=1000)
     for number, size in enumerate((300, 300, 300, 5000, 10)):
         waiting.put(ticket(number, size))
@@ -74,7 +74,7 @@ def test_a_full_queue_refuses_and_takes_again_once_there_is_room(limits: dict[st
     assert waiting.put(ticket(3, 100))
 
 
-def test_a_closed_queue_gives_back_what_waits_and_takes_no_more() -> None:
+def test_a_closed_queue_returns_waiting_tickets_and_accepts_no_more() -> None:
     waiting = queue()
     waiting.put(ticket(1))
     assert [each.number for each in waiting.close()] == [1]

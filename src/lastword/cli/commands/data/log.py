@@ -49,7 +49,7 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
         partitions = sorted(only) or list(every)
         bounds = admin.bounds(topic, partitions)
     for partition in partitions:
-        # What follows an open transaction is not readable yet, and waiting for it is no help.
+        # Records after an open transaction are not readable yet, and waiting does not help.
         start, readable, end, _ = bounds[partition]
         for batch in app.log_source.read(topic, {partition: (start, readable)}):
             for offset in batch.unreadable_headers:

@@ -59,7 +59,7 @@ def _position(app: AppContext, topic: str, start: str) -> Position | None:
         return asked
     with Admin(app.connection) as admin:
         info = admin.describe(topic)
-        # What is in the log of the topic as it is: nobody claims to have seen the rest.
+        # Only what is in the log: compaction may have removed earlier changes.
         if asked is not None:
             return replace(asked, topic_id=info.topic_id)
         starts = admin.start_offsets(topic, range(info.partitions))

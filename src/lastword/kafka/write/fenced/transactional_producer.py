@@ -40,7 +40,7 @@ class Transactions:
 
     def init(self, left: SecondsLeft) -> None:
         """Fence the earlier holder of the id, and end its open transaction."""
-        for _ in range(2):  # it connects twice: told to begin in between, it waits for 500 ms
+        for _ in range(2):  # it connects twice; beginning in between would wait 500 ms
             topics = self._call(lambda: self._producer.list_topics(self._topic, left())).topics
         found = topics[self._topic]
         if found.error is not None:
