@@ -48,6 +48,28 @@ BLIND_EXCEPTS: dict[str, str] = {
 # Names that say nothing about what is inside; such modules collect everything and cause cycles.
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "models", "shared", "types"}
 
+# Types and files that share a name -> why both keep it. The command line names its files after
+# commands and the client mirrors the service, so neither counts.
+SHARED_TYPE_NAMES = {
+    "ChangeStream": "the records of a benchmark; the change events that a pipeline mirrors",
+    "Context": "where a codec is used (public); what a request of the service can use",
+    "Finding": "a check of a topic; a check of a database",
+    "Operation": "a row of the HTTP interface; what a change event did",
+    "RowChange": "a change of a table's row; a change of a database's row",
+    "Session": "of a user (public); with a database",
+    "Snapshot": "a Delta table at a position; Debezium's first read of a database",
+}
+SHARED_FILE_NAMES = {
+    "base": "the protocol of a package",
+    "check": "of a topic; of a database",
+    "conditions": "of an HTTP request; of a table's write",
+    "messages": "between a driver and its tasks; between the instances of a table",
+    "names": "of consumer groups; of a database's parts",
+    "routing": "of writes to owners; of reads to holders",
+    "runtime": "one for each Java program",
+    "versions": "of a schema's class; of a key's value",
+}
+
 # Written so that no pattern matches this very file.
 FOREIGN_TEXT = {
     r"(?:pypi|pythonhosted)\.(?:org|io)": "a registry's address; tools have settings for it",
@@ -134,6 +156,25 @@ def test_modules_are_named_after_what_they_hold() -> None:
         if EMPTY_NAMES & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
     ]
     assert_none(empty, "name the module after its idea")
+
+
+def test_a_name_means_one_thing() -> None:
+    types: dict[str, set[Path]] = {}
+    files: dict[str, set[Path]] = {}
+    for path in sorted((ROOT / "src" / "lastword").rglob("*.py")):
+        package = path.relative_to(ROOT / "src" / "lastword").parts[0]
+        if package in ("cli", "client") or path.name == "__init__.py":
+            continue
+        files.setdefault(path.stem, set()).add(path)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                types.setdefault(node.name, set()).add(path)
+    for known, allowed in ((types, SHARED_TYPE_NAMES), (files, SHARED_FILE_NAMES)):
+        shared = {name for name, places in known.items() if len(places) > 1}
+        assert shared == set(allowed), (
+            "choose another name for one of them, or say why both keep it (or take a stale reason "
+            f"out): {sorted(shared ^ set(allowed))}"
+        )
 
 
 def test_only_the_clock_knows_the_wall_time() -> None:
