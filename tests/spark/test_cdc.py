@@ -16,11 +16,13 @@ from psycopg.rows import dict_row
 from pyspark.sql import SparkSession
 
 from lastword.cdc.postgres.capture import Capture
+from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.codecs.row import RowCodec
 from lastword.connect.runtime import ConnectRuntime
 from lastword.connect.worker import EmbeddedWorker
+from lastword.errors import CaptureError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines import Pipeline
@@ -224,3 +226,37 @@ def _resynced(
     assert "22" in table()
     capture.resync()
     equals(table, database, "every_type")
+
+
+def test_what_stands_in_the_way_is_found_and_repaired_by_the_sql_of_the_finding(
+    postgres: Postgres, database: PostgresConnection[Any]
+) -> None:
+    database.execute("CREATE ROLE reader LOGIN; CREATE TABLE odd (id int NOT NULL, n numeric[])")
+    database.execute("ALTER TABLE odd REPLICA IDENTITY NOTHING")
+    table = SourceTable.parse("odd")
+    reader = PostgresDatabase(postgres.url.replace("postgres@", "reader@"))
+    with reader.connect() as session:
+        found = check(session, table)
+        assert [each.what for each in found if each.severity == "error"] == [
+            "the role reader may not replicate",
+            "the role reader may not read public.odd",
+            "public.odd has no primary key",
+            "the replica identity of public.odd is NOTHING",
+            "there is no publication lastword_odd with public.odd, and only its owner can make one",
+        ]
+        for finding in found:
+            for statement in finding.repair.replace("(...)", "(id)").split(";")[:-1]:
+                database.execute(statement.encode())
+        assert check(session, table) == []
+        assert "there is no table" in check(session, SourceTable.parse("absent"))[0].what
+    database.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+
+
+def test_a_database_that_refuses_is_named_without_its_password(postgres: Postgres) -> None:
+    url = postgres.url.replace("postgres@", "nobody:sesame@")
+    with (
+        pytest.raises(CaptureError, match="does not let us in") as raised,
+        PostgresDatabase(url).connect(),
+    ):
+        pass
+    assert "sesame" not in f"{raised.value} {raised.value.hint}"

@@ -22,8 +22,7 @@ from tests.support.up_process import Up
 
 ON_SPARK = {"pipeline run", "pipeline rebuild", "pipeline prepare", "snapshot create"}
 UNTIL_STOPPED = ("up", "serve")
-# They would start a server. The broker asks for no cluster's password; what the worker writes to
-# its log is looked at in tests/spark/test_cdc.py.
+# They would start a server, and print where it is.
 LEFT_OUT = {"broker start", "connect start"}
 RUNS = (
     "topic create {topic} --partitions 1",
