@@ -71,8 +71,8 @@ def fetch(app: AppContext) -> None:
 def stop(app: AppContext) -> None:
     """Stop the local worker; its connectors go on when it is started again.
 
-    A database keeps its log for a connector that does not run: to be rid of it, remove the capture
-    first (lastword cdc remove). Without a worker there is nothing to do.
+    A database keeps its log for a connector that does not run. If it is not to go on, remove the
+    capture first. Without a worker there is nothing to do.
     """
     running = read_worker(app.home)
     stopped = None
