@@ -84,18 +84,18 @@ def test_a_message_is_named_by_its_path_in_the_file(
 ) -> None:
     assert wide().named(name).indexes == data
     assert wide().at(path).indexes == data
-    assert read_path(data + b"rest") == (path, len(data))
+    assert read_path(data + b"rest", 0) == (path, len(data))
 
 
 @pytest.mark.parametrize("path", [(0,), (1,), (0, 0), (300, 0, 70_000)])
 def test_a_path_comes_back(path: tuple[int, ...]) -> None:
-    assert read_path(path_bytes(path) + b"\x08") == (path, len(path_bytes(path)))
+    assert read_path(path_bytes(path) + b"\x08", 0) == (path, len(path_bytes(path)))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", b"\x04\x00", b"\x80" * 9, b"\xfe\xff\xff\x7f\x00"])
 def test_an_invalid_path_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError, match="which message"):
-        read_path(data)
+        read_path(data, 0)
 
 
 def test_a_path_to_no_message_is_refused() -> None:

@@ -11,6 +11,7 @@ from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
+from lastword.codecs.registry.wire_format import HEADER_BYTES
 from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -77,20 +78,19 @@ class JsonSchemaCodec(RegistryCodec):
 
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError unless it is valid."""
-        written, document = self._document(data)
+        writer = self._writer(data)
         try:
-            value = _decode(document)
+            value = _decode(data[HEADER_BYTES:])
         except DECODING_FAILED as error:
             raise DecodeError(
                 f"not json: {error}", hint="the bytes codec shows what is there"
             ) from error
-        why = _why_invalid(written.validator, value)
-        if why is not None:
+        if not writer.validator.is_valid(value):
             raise DecodeError(
-                f"the value does not fit its schema: {why}",
+                f"the value does not fit its schema: {_why_invalid(writer.validator, value)}",
                 hint="its writer did not validate it; repair the record or its schema",
             )
-        return value if self._type is None else self._typed(value, written.version)
+        return value if self._type is None else self._typed(value, writer.version)
 
     def to_json(self, data: bytes) -> bytes:
         """The document; of a class, as its newest version writes it."""

@@ -27,11 +27,11 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def read_path(data: bytes) -> tuple[tuple[int, ...], int]:
-    """The path before the message, and where the message begins; raises DecodeError."""
-    if data[:1] == b"\x00":
-        return (0,), 1
-    count, at = _zigzag(data, 0)
+def read_path(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
+    """The path that begins at ``start``, and where the message begins; raises DecodeError."""
+    if data[start : start + 1] == b"\x00":
+        return (0,), start + 1
+    count, at = _zigzag(data, start)
     if not 0 < count <= DEPTH_MAX:
         raise _no_path()
     path = []

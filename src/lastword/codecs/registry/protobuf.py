@@ -11,6 +11,7 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.proto_path import read_path
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec
+from lastword.codecs.registry.wire_format import HEADER_BYTES
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
@@ -53,11 +54,11 @@ class ProtobufCodec(RegistryCodec):
 
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError for bytes that do not fit their schema."""
-        writer, rest = self._document(data)
-        path, start = read_path(rest)
+        writer = self._writer(data)
+        path, start = read_path(data, HEADER_BYTES)
         message = writer.at(path) if self._schema is None else self._reader()
         try:
-            return message.value(message.type.FromString(rest[start:]))
+            return message.value(message.type.FromString(data[start:]))
         except (Unreadable, ValueError, RecursionError, OverflowError) as error:
             raise DecodeError(
                 f"the bytes do not fit their schema: {str(error)[:200]}",
@@ -77,8 +78,8 @@ class ProtobufCodec(RegistryCodec):
         """The same message of the newest schema: a topic may hold several."""
         if self._schema is not None:
             return self
-        writer, rest = self._document(data)
-        name = str(writer.at(read_path(rest)[0]).type.DESCRIPTOR.full_name)
+        path, _ = read_path(data, HEADER_BYTES)
+        name = str(self._writer(data).at(path).type.DESCRIPTOR.full_name)
         if name not in self._by_message:
             newest = super()._reading_newest(data)
             made = copy(newest)

@@ -13,7 +13,7 @@ import msgspec
 from lastword.codecs.base import Column, Context
 from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema
-from lastword.codecs.registry.known_schemas import KnownSchemas
+from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
 from lastword.codecs.registry.wire_format import HEADER_BYTES, schema_id_of, with_id
 from lastword.codecs.versions import ValueVersion
@@ -48,6 +48,7 @@ class RegistryCodec(WholeKey):
         self._context: Context | None = None
         self._known: KnownSchemas = known_schemas(settings)
         self._writing: WriteSchema | None = None
+        self._met: dict[bytes, Any] = {}
         self._newest: RegistryCodec | None = None
         self._by_id: dict[int, int | None] = {}
         self._lock = threading.Lock()
@@ -141,10 +142,21 @@ class RegistryCodec(WholeKey):
             self._by_id.setdefault(schema_id, None)
         return self._by_id[schema_id]
 
-    def _document(self, data: bytes) -> tuple[Any, bytes]:
-        """The parsed schema that wrote ``data``, and the document."""
+    def _writer(self, data: bytes) -> Any:
+        """The parsed schema that wrote ``data``. On the hot path of every read."""
+        return self._met.get(data[:HEADER_BYTES]) or self._meet(data)
+
+    def _meet(self, data: bytes) -> Any:
         parsed = self._known.parsed(self.kind, schema_id_of(data), self._parsed)
-        return parsed, data[HEADER_BYTES:]
+        found = self._reading(parsed)
+        if len(self._met) >= SCHEMAS_MAX:
+            self._met.clear()
+        self._met[data[:HEADER_BYTES]] = found
+        return found
+
+    def _reading(self, writer: Any) -> Any:
+        """What ``decode`` needs to read records of that schema, made once per schema."""
+        return writer
 
     def _framed(self, document: bytes) -> bytes:
         return with_id(self.writing().schema_id, document)

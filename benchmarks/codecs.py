@@ -1,0 +1,156 @@
+"""How many values a second the codecs of a registry decode, beside Confluent's and plain fastavro.
+
+python benchmarks/codecs.py --registry http://localhost:8081    (lastword up --registry runs one)
+
+Confluent's deserializers need more packages than Lastword has:
+pip install 'confluent-kafka[avro,json,protobuf]'. Without them their lines are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import io
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import fastavro
+from arena import report
+
+from lastword.codecs.base import Context
+from lastword.codecs.registry import Registry
+
+TOPIC = "benchmark-codecs"
+NAMES = ("id", "name", "email", "age", "score", "active", "city", "country", "visits", "since")
+AVRO = {
+    "type": "record",
+    "name": "Profile",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": "string"},
+        {"name": "email", "type": "string"},
+        {"name": "age", "type": "int"},
+        {"name": "score", "type": "double"},
+        {"name": "active", "type": "boolean"},
+        {"name": "city", "type": ["null", "string"]},
+        {"name": "country", "type": "string"},
+        {"name": "visits", "type": "long"},
+        {"name": "since", "type": "string"},
+    ],
+}
+_JSON_TYPES = {"long": "integer", "int": "integer", "double": "number", "boolean": "boolean"}
+JSON = {
+    "type": "object",
+    "title": "Profile",
+    "properties": {
+        each["name"]: {"type": _JSON_TYPES.get(str(each["type"]), "string")}
+        for each in AVRO["fields"]
+    },
+    "required": list(NAMES),
+}
+PROTO = """
+syntax = "proto3";
+message Profile {
+  int64 id = 1; string name = 2; string email = 3; int32 age = 4; double score = 5;
+  bool active = 6; string city = 7; string country = 8; int64 visits = 9; string since = 10;
+}
+"""
+
+
+def profile(number: int) -> dict[str, Any]:
+    since = datetime.date(2020, 1, 1) + datetime.timedelta(days=number % 2000)
+    return {
+        "id": number,
+        "name": f"User {number}",
+        "email": f"user-{number}@example.com",
+        "age": number % 90,
+        "score": number / 7,
+        "active": number % 2 == 0,
+        "city": "Paris",
+        "country": "FR",
+        "visits": number * 3,
+        "since": since.isoformat(),
+    }
+
+
+def main() -> None:
+    arguments = _arguments()
+    registry = Registry(arguments.registry, auto_register=True)
+    values = [profile(number) for number in range(arguments.values)]
+    rates: dict[str, dict[str, float]] = {}
+    for kind, schema in (("avro", AVRO), ("json_schema", JSON), ("protobuf", PROTO)):
+        codec: Any = getattr(registry, kind)(schema).bound(Context(f"{TOPIC}-{kind}", "value"))
+        data = [codec.encode(value) for value in values]
+        if [codec.decode(each) for each in data] != values:
+            raise SystemExit(f"{kind} does not give the values back")
+        rates[kind] = {"Lastword": rate(codec.decode, data)}
+        if kind == "avro":
+            rates[kind]["fastavro alone"] = rate(_plain_fastavro(), [each[5:] for each in data])
+        confluent = _confluent(kind, arguments.registry, schema)
+        if confluent is not None:
+            rates[kind]["Confluent"] = rate(confluent, data)
+    _print(rates)
+    report.save("codecs", {"values": arguments.values, "values_per_s": rates})
+
+
+def rate(decode: Callable[[bytes], Any], data: Sequence[bytes]) -> float:
+    """Values a second of CPU, the best of five rounds."""
+    best = float("inf")
+    for _ in range(5):
+        started = time.process_time()
+        for each in data:
+            decode(each)
+        best = min(best, time.process_time() - started)
+    return len(data) / best
+
+
+def _plain_fastavro() -> Callable[[bytes], Any]:
+    parsed = fastavro.parse_schema(AVRO)
+    return lambda document: fastavro.schemaless_reader(io.BytesIO(document), parsed, None)
+
+
+def _confluent(kind: str, url: str, schema: Any) -> Callable[[bytes], Any] | None:
+    if kind == "protobuf" or importlib.util.find_spec("authlib") is None:
+        return None  # Confluent's Protobuf needs classes that protoc has generated
+    from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415
+    from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: PLC0415
+
+    client = SchemaRegistryClient({"url": url})
+    context = SerializationContext(f"{TOPIC}-{kind}", MessageField.VALUE)
+    if kind == "avro":
+        from confluent_kafka.schema_registry.avro import AvroDeserializer  # noqa: PLC0415
+
+        read: Any = AvroDeserializer(client)
+    else:
+        from confluent_kafka.schema_registry.json_schema import JSONDeserializer  # noqa: PLC0415
+
+        read = JSONDeserializer(json.dumps(schema), schema_registry_client=client)
+    return lambda data: read(data, context)
+
+
+def _print(rates: dict[str, dict[str, float]]) -> None:
+    who = ("Lastword", "fastavro alone", "Confluent")
+    rows = []
+    for kind, found in rates.items():
+        times = f"{found['Lastword'] / found['Confluent']:.1f}" if "Confluent" in found else "-"
+        shown = [f"{found[each] / 1000:.0f}" if each in found else "-" for each in who]
+        rows.append([kind, *shown, times])
+    report.print_table(
+        "Thousands of values decoded per second of CPU, ten fields each",
+        ["", *who, "times Confluent"],
+        rows,
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--registry", required=True, help="the URL of a schema registry")
+    parser.add_argument("--values", type=int, default=20_000)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
