@@ -106,9 +106,9 @@ def _steps_of(type: type[Any]) -> Mapping[int, Step]:
     for parent in reversed(type.__mro__):
         own: dict[int, str] = {}
         for name, member in vars(parent).items():
-            step = member.__func__ if isinstance(member, staticmethod) else None
-            number = getattr(step, _MARK, None)
-            if step is None or number is None:
+            step = member.__func__ if isinstance(member, staticmethod) else member
+            number = vars(step).get(_MARK) if callable(step) and hasattr(step, "__dict__") else None
+            if number is None:
                 continue
             if number in own:
                 raise ConfigError(

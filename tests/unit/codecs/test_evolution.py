@@ -49,8 +49,8 @@ class ProfileV2(msgspec.Struct):
 class StructV3(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     age: int | None = None
-    _one_name = staticmethod(Steps._one_name)
-    _age = staticmethod(Steps._age_is_a_number)
+    _one_name = Steps._one_name
+    _age = Steps._age_is_a_number
 
 
 @dataclasses.dataclass
