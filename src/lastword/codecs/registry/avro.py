@@ -34,7 +34,7 @@ _UNWRITABLE = (ValueError, TypeError, IndexError, KeyError, AttributeError, Over
                RecursionError, ArithmeticError)  # fmt: skip
 
 
-class Resolution(NamedTuple):
+class ReadingSchema(NamedTuple):
     """The schema that wrote a record, and the other one that reads it, if there is one."""
 
     schema: AvroSchema
@@ -86,10 +86,10 @@ class AvroCodec(RegistryCodec):
             )
         return value
 
-    def _reading(self, writer: AvroSchema) -> Resolution:
+    def _reading(self, writer: AvroSchema) -> ReadingSchema:
         """The schema of its own, unless it is the same: fastavro would compare them each time."""
         own = None if self._schema is None else self._own_parsed().parsed
-        return Resolution(writer, None if own == writer.parsed else own)
+        return ReadingSchema(writer, None if own == writer.parsed else own)
 
     def from_json(self, document: bytes) -> bytes:
         """Encode a JSON document: bytes are in base64, times in ISO 8601."""
