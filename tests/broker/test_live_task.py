@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import FencedError, LastwordError, TakenOverError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -26,6 +27,7 @@ from lastword.pipelines.real_time.switchboard import Switchboard
 from lastword.pipelines.task.task_report import TaskReport
 from lastword.records import TopicPartition
 from lastword.testing.waiting import wait_until
+from tests.support.kafka_proxy import END_TXN, FETCH, PRODUCE, Direction, KafkaProxy
 from tests.support.pipeline_worker import Worker
 
 HOST = "127.0.0.1"
@@ -62,7 +64,8 @@ class Live:
         address, token = self.board.address, self.board.token
         order = LiveOrder(address, token, ((0, 1),), starts, 0.02, until)
         self._line = DriverLine(address, token, 0)
-        self._task = LiveTask(worker.plan, order, 0, self._line, KafkaLog(worker.connection))
+        log = KafkaLog(worker.plan.connection)
+        self._task = LiveTask(worker.plan, order, 0, self._line, log)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -196,6 +199,45 @@ def test_a_task_that_lost_its_driver_fails_instead_of_being_done(worker: Worker)
     live.board.close()
     with pytest.raises(TakenOverError, match="driver is gone"):
         live.join()
+
+
+@pytest.mark.parametrize(
+    ("direction", "api_key"),
+    [("response", FETCH), ("request", PRODUCE), ("request", END_TXN), ("response", END_TXN)],
+)
+def test_a_connection_that_breaks_at_any_step_of_a_commit_costs_and_doubles_nothing(
+    worker: Worker, broker: EmbeddedBroker, direction: Direction, api_key: int
+) -> None:
+    with KafkaProxy(broker.bootstrap_servers) as proxy:
+        behind = Connection(bootstrap_servers=proxy.bootstrap_servers)
+        worker.plan = replace(worker.plan, connection=behind)
+        live = Live(worker)
+        write(worker, ["a"])
+        wait_until(lambda: worker.table == {b"a": b"1"}, what="the first record")
+        proxy.cut_next(direction, api_key)
+        write(worker, ["a", "b"])
+        wait_until(lambda: worker.table == {b"a": b"2", b"b": b"1"}, what="what was written")
+        live.stop()
+    assert worker.position == 3
+
+
+def test_connections_that_all_break_in_the_middle_of_a_commit_cost_and_double_nothing(
+    worker: Worker, broker: EmbeddedBroker
+) -> None:
+    with KafkaProxy(broker.bootstrap_servers) as proxy:
+        behind = Connection(bootstrap_servers=proxy.bootstrap_servers)
+        worker.plan = replace(worker.plan, connection=behind)
+        live = Live(worker)
+        write(worker, ["a"])
+        wait_until(lambda: worker.table == {b"a": b"1"}, what="the first record")
+        with proxy.holding("request", END_TXN) as held:
+            write(worker, ["a"])
+            held.wait_for(1)
+            proxy.cut()
+            write(worker, ["b"])
+        wait_until(lambda: worker.table == {b"a": b"2", b"b": b"1"}, what="what was written")
+        live.stop()
+    assert worker.position == 3
 
 
 def test_two_topics_are_processed_in_the_order_of_time(worker: Worker, topic_name: str) -> None:

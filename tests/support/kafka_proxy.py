@@ -26,6 +26,7 @@ from typing import Any, Literal
 from lastword.testing import wait_until
 
 PRODUCE = 0
+FETCH = 1
 METADATA = 3
 END_TXN = 26
 
