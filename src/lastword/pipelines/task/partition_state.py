@@ -12,7 +12,9 @@ import msgspec
 from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import StoreCorruptedError, StoreLockedError
 from lastword.kafka.admin import Admin
-from lastword.kafka.log.source import LogSource
+from lastword.kafka.log.lent_reader import LentReader
+from lastword.kafka.log.ranges import read_ranges
+from lastword.kafka.log.source import STALL_TIMEOUT_S, LogReader, LogSource
 from lastword.pipelines.graph.node import StorePlan
 from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
@@ -54,6 +56,7 @@ class PartitionState:
         self._checkpoint: Checkpoint | None = None
         self._rows: int | None = None
         self._reading: Generator[Batch, None, None] | None = None
+        self._table_reader: LogReader | None = None
         self._store = self._open(self._acquire())
 
     def _acquire(self) -> Path:
@@ -116,7 +119,13 @@ class PartitionState:
         """A view of a table that advances from ``position`` with the events."""
         topic = self.plan.changelog or ""
         self._stop_reading()
-        reading = self._log_source.read(topic, {self._partition: (position, end)})
+        reading = read_ranges(
+            self._lend_reader,
+            topic,
+            {self._partition: (position, end)},
+            stall_timeout_s=STALL_TIMEOUT_S,
+            stopping=lambda: False,
+        )
         self._reading = reading
         every = (record for batch in reading for record in batch.records())
         records = (record for record in every if record.key != FENCE_KEY)
@@ -157,6 +166,12 @@ class PartitionState:
         self._stop_reading()
         self._store.close()
         self._directory.release()
+
+    def _lend_reader(self) -> LogReader:
+        """One for all batches: to connect takes longer than to read what is new."""
+        if self._table_reader is None:
+            self._table_reader = self._log_source.follow(self.plan.changelog or "")
+        return LentReader(self._table_reader)
 
     def _stop_reading(self) -> None:
         if self._reading is not None:
