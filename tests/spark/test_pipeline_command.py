@@ -56,7 +56,7 @@ def test_each_batch_prints_a_line(bench: Bench, spark: SparkSession, module: str
     assert (bench.directory / "state" / f"app-{bench.source}" / "counts").is_dir()
 
     bench.write([("a", {}, 4)])
-    answer = run(bench, f"{module}:app", "--once")
+    answer = run(bench, f"{module}:app", "--once", "--mode", "real-time")
     assert f"{bench.source}: 1 records in " in answer.stdout
     assert " 1 updates; 0 to come; counts has " in answer.stdout
 

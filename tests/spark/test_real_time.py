@@ -9,11 +9,12 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from lastword.errors import ConfigError
+from lastword.errors import ConfigError, PipelineError
 from lastword.pipelines import BatchReport, Pipeline, tumbling
 from lastword.pipelines.api.result import Result
 from lastword.testing.waiting import wait_until
@@ -84,16 +85,26 @@ def test_several_parts_windows_joins_and_topics_give_what_batches_give(
             connection=bench.connection,
             state_dir=bench.directory / mode,
         )
-        both = app.stream(bench.source).map_values(lambda value: value).merge(app.stream(other))
+        whole = app.stream(bench.source).map_values(failing_at_seven)
+        both = whole.merge(app.stream(other))
         joined = both.join(table, lambda event, row: {**event, **row}, "rows")
         sums = joined.group_by_key().sum("name", "sums")
         final = both.group_by_key().windowed_by(tumbling(100)).count("windows").suppress()
         rekeyed = both.select_key(lambda key, value: f"n{value['n'] % 5}")
         by_rest = rekeyed.group_by_key().count("by-rest")
-        app.run(spark, once=True, mode=mode)  # type: ignore[arg-type]
-        found.append([bench.table(each) for each in (sums, final, by_rest)])
+        reports: list[BatchReport] = []
+        app.run(spark, once=True, mode=mode, on_batch=reports.append)  # type: ignore[arg-type]
+        bad = sum(report.tally.quarantined for report in reports)
+        found.append([bad, *(bench.table(each) for each in (sums, final, by_rest))])
     assert found[0] == found[1]
     assert all(found[0])
+
+
+def failing_at_seven(value: Any) -> Any:
+    """A function of the user that cannot deal with one of the events."""
+    if value["n"] == 7:
+        raise ValueError("seven")
+    return value
 
 
 def test_a_killed_worker_process_costs_and_doubles_nothing(
@@ -114,6 +125,13 @@ def test_a_killed_worker_process_costs_and_doubles_nothing(
                 what=f"the records after {killed} was killed",
             )
     assert sum(report.tally.records for report in reports) <= total
+    jobs = spark.sparkContext.statusTracker()
+    assert jobs.getActiveJobsIds() == []
+    last = jobs.getJobInfo(
+        max(jobs.getJobIdsForGroup(f"lastword-app-{bench.source}-{bench.source}"))
+    )
+    assert last is not None
+    assert last.status == "SUCCEEDED", "tasks end by themselves when the pipeline is stopped"
 
 
 def kill_a_worker() -> int:
@@ -130,6 +148,20 @@ def kill_a_worker() -> int:
     chosen = random.choice(workers)
     os.kill(chosen, signal.SIGKILL)
     return chosen
+
+
+def test_a_task_that_fails_whenever_it_is_tried_ends_the_run_with_its_reason(
+    bench: Bench, spark: SparkSession
+) -> None:
+    bench.write([("a", {}, 1)])
+    app, _ = counting(bench)
+    app.run(spark, once=True, mode=MODE)
+    bench.write([("a", {}, 2)])
+    changed = bench.pipeline()
+    changed.stream(bench.source).group_by_key().count("counts", value="json")
+    with pytest.raises(PipelineError, match="DecodeError") as raised:
+        changed.run(spark, mode=MODE)
+    assert "Traceback (most recent call last)" in str(raised.value.__cause__)
 
 
 def test_a_transformation_is_refused(bench: Bench, spark: SparkSession) -> None:
