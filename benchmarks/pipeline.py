@@ -8,24 +8,24 @@ python benchmarks/pipeline.py --parts throughput --kinds count --bootstrap-serve
 from __future__ import annotations
 
 import argparse
+import functools
 import shutil
 import statistics
 import sys
-import time
 from typing import Any
 
 from arena import child, report
 from arena.cluster import cluster
 from arena.events import KINDS, WINDOW_MS, Events, check
-from arena.latency import latency
+from arena.latency import Follower, latency
 from arena.programs import BUILD, java_program
 from arena.report import console
 
-from lastword.durations import milliseconds
-
 PARTS = ("throughput", "latency")
+WHO = ("streams", "streams-eos", "micro-batch", "real-time")
 STATE = BUILD / "pipelines"
 # Larger polls and fetches than its defaults, which make Kafka Streams faster.
+EXACTLY_ONCE = {"processing.guarantee": "exactly_once_v2"}
 STREAMS = {"max.poll.records": "10000", "consumer.max.partition.fetch.bytes": str(4 << 20)}
 
 
@@ -56,28 +56,51 @@ def throughput(arguments: argparse.Namespace, servers: str) -> dict[str, Any]:
                 check(servers, changelog, kind, expected, who)
             figures.setdefault(kind, {})[who] = answer
             shown = ", ".join(f"{events.records / s:,.0f}/s" for s in answer["rounds"])
-            console.print(f"  {kind:11s} {who:9s} {shown}")
+            console.print(f"  {kind:11s} {who:11s} {shown}")
     shutil.rmtree(STATE, ignore_errors=True)
     _print_throughput(events, figures)
     return {"records": events.records, "keys": events.keys, "figures": figures}
 
 
 def _contestants(events: Events, kind: str, servers: str, rounds: int) -> dict[str, list[str]]:
-    settings = [f"{name}={value}" for name, value in STREAMS.items()]
+    streams = functools.partial(
+        _streams, servers, kind, events.topic, records=events.records, rounds=rounds
+    )
+    ours = functools.partial(_lastword, servers, kind, events.topic)
+    once = ["--rounds", str(rounds)]
+    names = {who: _application(events, who, kind) for who in WHO}
     return {
-        "streams": [
-            *java_program("Pipelines"),
-            *(kind, events.topic, str(STATE), _application(events, "streams", kind)),
-            *(str(events.records), str(rounds), str(WINDOW_MS)),
-            *(f"bootstrap.servers={servers}", "auto.offset.reset=earliest", *settings),
-        ],
-        "lastword": [
-            *(sys.executable, "-m", "arena.run_pipeline", "--bootstrap-servers", servers),
-            *("--topic", events.topic, "--kind", kind, "--state-dir", str(STATE)),
-            *("--application-id", _application(events, "lastword", kind)),
-            *("--rounds", str(rounds)),
-        ],
+        "streams": streams(names["streams"], **STREAMS),
+        "streams-eos": streams(names["streams-eos"], **STREAMS, **EXACTLY_ONCE),
+        "micro-batch": [*ours(names["micro-batch"], "micro-batch"), *once],
+        "real-time": [*ours(names["real-time"], "real-time"), *once],
     }
+
+
+def _streams(
+    servers: str,
+    kind: str,
+    topic: str,
+    application: str,
+    *,
+    records: int = 0,
+    rounds: int = 0,
+    **more: str,
+) -> list[str]:
+    settings = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", **more}
+    return [
+        *java_program("Pipelines"),
+        *(kind, topic, str(STATE), application, str(records), str(rounds), str(WINDOW_MS)),
+        *(f"{name}={value}" for name, value in settings.items()),
+    ]
+
+
+def _lastword(servers: str, kind: str, topic: str, application: str, mode: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "arena.run_pipeline", "--bootstrap-servers", servers),
+        *("--topic", topic, "--kind", kind, "--state-dir", str(STATE)),
+        *("--application-id", application, "--mode", mode),
+    ]
 
 
 def _application(events: Events, who: str, kind: str) -> str:
@@ -85,6 +108,7 @@ def _application(events: Events, who: str, kind: str) -> str:
 
 
 def _print_throughput(events: Events, figures: dict[str, Any]) -> None:
+    """Rates, each with its ratio to both kinds of Kafka Streams; then what the rounds used."""
     rows = []
     for kind, answers in figures.items():
         cold = {who: events.records / answer["rounds"][0] for who, answer in answers.items()}
@@ -92,43 +116,50 @@ def _print_throughput(events: Events, figures: dict[str, Any]) -> None:
             who: events.records / statistics.median(answer["rounds"][1:])
             for who, answer in answers.items()
         }
-        rows += [
-            [
-                f"{kind}, {when}",
-                f"{rates['lastword'] / 1000:,.0f}",
-                f"{rates['streams'] / 1000:,.0f}",
-                f"{rates['lastword'] / rates['streams']:.2f}",
+        for when, rates in (("cold", cold), ("warm", warm)):
+            ours = [
+                f"{rates[who] / 1000:,.0f} ({rates[who] / rates['streams']:.2f}x, "
+                f"{rates[who] / rates['streams-eos']:.2f}x)"
+                for who in ("micro-batch", "real-time")
             ]
-            for when, rates in (("cold", cold), ("warm", warm))
-        ]
+            theirs = [f"{rates[who] / 1000:,.0f}" for who in ("streams", "streams-eos")]
+            rows.append([f"{kind}, {when}", *theirs, *ours])
+        used = [answers[who].get("tree_cpu_s", answers[who]["cpu_s"]) for who in WHO]
+        rows.append([f"{kind}, CPU seconds", *(f"{seconds:,.0f}" for seconds in used)])
     title = f"Pipelines over {events.records:,} events, {events.keys:,} keys, thousand records/s"
-    report.print_table(title, ["", "Lastword", "Kafka Streams", "x"], rows)
+    report.print_table(title, ["", *WHO], rows)
 
 
 def latencies(arguments: argparse.Namespace, servers: str) -> dict[str, Any]:
-    """From the event to its result in the changelog, at a steady rate."""
+    """From the event to its result in the changelog, at steady rates."""
     figures: dict[str, Any] = {}
     rows = []
+    for rate in arguments.rates:
+        for name, follower in _followers(arguments, servers).items():
+            found = latency(servers, follower, name=name, rate=rate, seconds=arguments.seconds)
+            shutil.rmtree(STATE, ignore_errors=True)
+            figures[f"{name} {rate}"] = found
+            shown = [f"{found[each]:,.0f}" for each in ("p50_ms", "p99_ms", "max_ms")]
+            rows.append([f"{rate:,}/s", name, *shown, f"{found['cores']:.2f}"])
+            console.print("  ".join(rows[-1]))
+    title = "From event to changelog, milliseconds"
+    report.print_table(
+        title, ["events", "mode, commit interval", "p50", "p99", "max", "cores"], rows
+    )
+    return figures
+
+
+def _followers(arguments: argparse.Namespace, servers: str) -> dict[str, Follower]:
+    def ours(mode: str, interval: str) -> Follower:
+        more = ["--follow", "--commit-interval", interval]
+        return lambda topic, app: [*_lastword(servers, "count", topic, app, mode), *more]
+
+    settings = EXACTLY_ONCE | {"commit.interval.ms": "100"}
     runs = [("micro-batch", interval) for interval in arguments.intervals]
     runs += [("real-time", interval) for interval in arguments.real_time_intervals]
-    for mode, interval in runs:
-        interval_s = milliseconds(interval, what="an interval") // 1000
-        found = latency(
-            servers,
-            state_dir=STATE,
-            mode=mode,
-            commit_interval=interval,
-            rate=arguments.rate,
-            seconds=max(arguments.seconds, 3 * interval_s),
-            tag=str(int(time.time())),
-        )
-        shutil.rmtree(STATE, ignore_errors=True)
-        figures[f"{mode} {interval}"] = found
-        shown = [f"{found[name]:,.0f}" for name in ("p50_ms", "p99_ms", "max_ms")]
-        rows.append([f"{mode}, {interval}", *shown, f"{found['events']:,}"])
-    title = f"From event to changelog at {arguments.rate:,} events/s, milliseconds"
-    report.print_table(title, ["mode, commit interval", "p50", "p99", "max", "events"], rows)
-    return figures
+    return {f"{mode}-{interval}": ours(mode, interval) for mode, interval in runs} | {
+        "streams-eos-100ms": lambda topic, app: _streams(servers, "count", topic, app, **settings)
+    }
 
 
 def _arguments() -> argparse.Namespace:
@@ -136,17 +167,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--bootstrap-servers", help="a broker to use instead of an embedded one")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--intervals", nargs="+", default=["0s", "1s", "10s"])
+    parser.add_argument("--intervals", nargs="+", default=["0s"])
     parser.add_argument("--real-time-intervals", nargs="*", default=["100ms", "50ms"])
+    parser.add_argument("--rates", nargs="+", type=int, default=[1_000, 10_000])
+    parser.add_argument("--seconds", type=int, default=30, help="of each latency, once it is warm")
+    parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=4, help="the first of them is the cold one")
     parser.add_argument("--keys", type=int, default=1_000_000, help="how many the events are over")
     parser.add_argument("--quick", action="store_true", help="small numbers: does it work at all?")
     arguments = parser.parse_args()
-    arguments.records = 2_000_000
-    arguments.rate, arguments.seconds = 10_000, 30
     if arguments.quick:
         arguments.records, arguments.keys, arguments.rounds = 100_000, 5_000, 2
-        arguments.rate, arguments.seconds, arguments.intervals = 1_000, 5, ["0s", "1s"]
+        arguments.rates, arguments.seconds = [1_000], 5
     return arguments
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from arena.processor_time import used_s
 from arena.programs import BENCHMARKS
 
 PARTITIONS = 4
@@ -24,28 +22,27 @@ _PATIENCE_S = 120.0
 _TICK_S = 0.01
 
 
+Follower = Callable[[str, str], list[str]]
+"""(topic, application id) -> the command of a contestant that counts the topic until it is told to
+end; its changelog is that of ``<application id>-0``."""
+
+
 def latency(
-    servers: str,
-    *,
-    state_dir: Path,
-    mode: str,
-    commit_interval: str,
-    rate: int,
-    seconds: int,
-    tag: str,
-) -> dict[str, Any]:
+    servers: str, follower: Follower, *, name: str, rate: int, seconds: int
+) -> dict[str, float]:
     """Every event has a key of its own, so that each has a result of its own to wait for."""
-    topic = f"bench-latency-{tag}-{mode}-{commit_interval}"
+    topic = f"bench-latency-{name}-{rate}-{int(time.time())}"
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
     application = f"latency-{topic}"
-    run = ["--mode", mode, "--commit-interval", commit_interval]
-    with _pipeline(servers, topic, application, state_dir, run):
+    with _running(follower(topic, application)) as process:
         reader = _Reader(servers, f"{application}-0-result-changelog")
         warm = _produce(servers, topic, 0, rate * _WARM_SECONDS, rate)
         reader.wait_for(warm)
         reader.latencies_ms.clear()
+        used, began = used_s(process.pid), time.monotonic()
         reader.wait_for(_produce(servers, topic, warm, rate * seconds, rate))
+        cores = (used_s(process.pid) - used) / (time.monotonic() - began)
         reader.stop()
     p50, p99 = np.percentile(reader.latencies_ms, [50, 99])
     return {
@@ -53,19 +50,15 @@ def latency(
         "p50_ms": float(p50),
         "p99_ms": float(p99),
         "max_ms": float(max(reader.latencies_ms)),
+        "cores": cores,
     }
 
 
 @contextmanager
-def _pipeline(
-    servers: str, topic: str, application: str, state_dir: Path, run: list[str]
-) -> Iterator[None]:
-    command = [sys.executable, "-m", "arena.run_pipeline", "--bootstrap-servers", servers]
-    command += ["--topic", topic, "--kind", "count", "--state-dir", str(state_dir), "--follow"]
-    command += ["--application-id", application, *run]
+def _running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(command, cwd=BENCHMARKS)
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(60)

@@ -36,7 +36,8 @@ import org.apache.kafka.streams.state.Stores;
  * <pre>Pipelines count|windowed|reduce|deduplicate TOPIC STATE_DIR APPLICATION_ID RECORDS ROUNDS WINDOW_MS name=value...</pre>
  *
  * Each round is an application of its own (APPLICATION_ID-0, -1, ...) that processes the whole topic. Its time
- * ends when close() has flushed and committed everything. Writes one line of JSON.
+ * ends when close() has flushed and committed everything. Writes one line of JSON. With 0 rounds, APPLICATION_ID-0
+ * runs until the process is told to end.
  */
 public final class Pipelines {
     private static final String STORE = "result";
@@ -45,6 +46,10 @@ public final class Pipelines {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] args) throws Exception {
+        if (args[5].equals("0")) {
+            follow(args);
+            return;
+        }
         long records = Long.parseLong(args[4]);
         StringJoiner seconds = new StringJoiner(", ");
         for (int round = 0; round < Integer.parseInt(args[5]); round++) {
@@ -61,6 +66,14 @@ public final class Pipelines {
             seconds.add(String.format("%.3f", (System.nanoTime() - started) / 1e9));
         }
         System.out.printf("{\"rounds\": [%s], \"ready_at\": %.3f}%n", seconds, System.currentTimeMillis() / 1e3);
+    }
+
+    private static void follow(String[] args) throws InterruptedException {
+        Topology topology = topology(args[0], args[1], Long.parseLong(args[6]), () -> { });
+        KafkaStreams streams = new KafkaStreams(topology, settings(args, 0));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(Duration.ofSeconds(30))));
+        streams.start();
+        Thread.currentThread().join();
     }
 
     private static Topology topology(String kind, String topic, long windowMs, Runnable onRecord) {
