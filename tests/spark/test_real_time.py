@@ -137,13 +137,13 @@ def test_a_killed_worker_process_costs_and_doubles_nothing(
 def kill_a_worker() -> int:
     """One of the Python processes that run tasks of this test's Spark."""
     found = subprocess.run(
-        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()[1:]
     rows = [
         (int(pid), int(ppid), args) for pid, ppid, args in (each.split(None, 2) for each in found)
     ]
     java = [pid for pid, ppid, _ in rows if ppid == os.getpid()]
-    daemons = [pid for pid, ppid, args in rows if ppid in java and "pyspark.daemon" in args]
+    daemons = [pid for pid, ppid, args in rows if ppid in java and "worker_daemon" in args]
     workers = [pid for pid, ppid, _ in rows if ppid in daemons]
     chosen = random.choice(workers)
     os.kill(chosen, signal.SIGKILL)

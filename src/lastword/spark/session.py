@@ -88,6 +88,10 @@ DELTA_SETTINGS: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "2",
 }
 
+# Workers that are ready at once. Not on a cluster, where it would have to be installed for Spark
+# to run any Python at all.
+_DAEMON = "lastword.pipelines.run.worker_daemon"
+
 # What fails is raised in Python; Spark says it again, several times and over many lines. The
 # gateway would set the root to its own level, and say so, if the two differed.
 _LOG4J = """
@@ -191,6 +195,7 @@ def build_session(
         | dict(_CHECKPOINT_SETTINGS if delta_at is None else DELTA_SETTINGS)
         | (s3a_settings(os.environ) if in_s3 else {})
         | _jar_settings(jars, s3a_jars, master)
+        | ({"spark.python.daemon.module": _DAEMON} if is_local(master) else {})
         | {
             "spark.driver.extraJavaOptions": " ".join([_log_option(home), *classes]),
             "spark.local.dir": tempfile.gettempdir(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from lastword.errors import FencedError
@@ -35,9 +37,14 @@ def test_what_another_attempt_cannot_mend_is_raised_at_once(error: Exception) ->
     assert Restarts(FakeClock()).pause_after(error) is None
 
 
+NUMBERS = itertools.count()
+
+
 def raised(line: str) -> RuntimeError:
-    """As Spark tells of an error in a task."""
-    return RuntimeError(f"Job aborted\nTraceback (most recent call last):\n  File x\n{line}\n")
+    """As Spark tells of an error in a task, with numbers of its own in it."""
+    java = f"org.apache.spark.SparkException: Task 0 in stage {next(NUMBERS)}.0 failed"
+    text = f"{java}\nTraceback (most recent call last):\n  File x\n{line}\n\n{java}\n"
+    return RuntimeError(text)
 
 
 def test_the_same_error_of_a_users_function_is_not_tried_for_long() -> None:

@@ -52,5 +52,6 @@ class Restarts:
 
 def _foreign_error(text: str) -> str | None:
     """What Python code raised, unless it may pass by itself."""
-    raised = raised_in(text) if _IN_PYTHON in text else []
-    return None if not raised or any(each.startswith(_PASSING) for each in raised) else raised[-1]
+    _, is_python, after = text.rpartition(_IN_PYTHON)
+    raised = raised_in(after)[:1] if is_python else []  # what follows is Spark's
+    return None if not raised or raised[0].startswith(_PASSING) else raised[0]
