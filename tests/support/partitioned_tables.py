@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lastword.cluster.cluster import Cluster
 from lastword.cluster.peers import PeerSettings
 from lastword.cluster.plan import Plan
 from lastword.kafka.connection import Connection
@@ -43,10 +44,14 @@ class PartitionedTables(Tables):
         return table
 
 
-def plan_of(table: Table) -> Plan | None:
+def cluster_of(table: Table) -> Cluster:
     shared = table._lifecycle.parts.shared
     assert shared is not None
-    return shared._placement.cluster.plan
+    return shared._placement.cluster
+
+
+def plan_of(table: Table) -> Plan | None:
+    return cluster_of(table).plan
 
 
 def replicas_of(table: Table) -> ReplicaSet:

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "describe": ("tables", "Describe a table: codecs, who writes it, settings, sizes."),
     "schema": ("schema", "List, show and register schemas; check and rewrite old versions."),
     "lock": ("lock", "Run a command while holding a lock that all instances share."),
+    "cluster": ("cluster", "See the instances of an application, and who keeps which partition."),
     "history": ("data.history", "Print every known change of a key, from its history and the log."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
     "token": ("token", "Make, list and revoke the tokens that the service asks for."),

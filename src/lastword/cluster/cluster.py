@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import msgspec
@@ -26,8 +27,14 @@ from lastword.kafka.groups.names import control_topic, owner_transactional_id
 from lastword.kafka.write.fenced import FencedLog, open_fenced_log
 from lastword.metrics import Metrics
 
+log = logging.getLogger(__name__)
+
 REPORT = "cluster.report"
 REPORT_S = 0.25
+DRAIN = "cluster.drain"
+DRAIN_S = 5.0
+ANNOUNCE_S = 5.0
+_POLL_S = 0.05
 PLAN_WRITE_S = 10.0
 PLAN_BYTES_MAX = 1_000_000
 
@@ -103,6 +110,7 @@ class Cluster:
         ensure_control_topic(self._admin, control_topic(self.application_id))
         self._offers.address = self._peers.start()
         self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._offers.report()))
+        self._peers.handle(DRAIN, self._drain)
         self._membership = Membership(
             self._connection,
             self.application_id,
@@ -196,6 +204,43 @@ class Cluster:
         """
         self._offers.add(topic, partitions, on_plan, lags, standbys)
         self._wake()
+
+    def announce_restart(self, within_ms: int) -> bool:
+        """Say that this instance leaves and comes back within that time; whether the plan says so.
+
+        Until then its partitions wait for it: none of them moves, and nothing that is withdrawn
+        from now on changes the plan. Waits for the plan that says so, a few seconds at most.
+        """
+        if not self.plan or self.instance_id not in self.plan.members:
+            return False
+        self._offers.announce_restart(within_ms)
+        deadline = self._clock.monotonic() + ANNOUNCE_S
+        while not self._is_away():
+            if self._clock.monotonic() >= deadline:
+                log.warning("no plan says that %s restarts", self.instance_id)
+                return False
+            self._wake()
+            self._clock.sleep(_POLL_S)
+        return True
+
+    def _is_away(self) -> bool:
+        me = None if self.plan is None else self.plan.members.get(self.instance_id)
+        return me is not None and me.away_until_ms > 0
+
+    def drain(self, instance_id: str, *, on: bool = True) -> None:
+        """Have a member give its partitions to others, or take some again; raises as ``ask``.
+
+        It lasts until the member ends.
+        """
+        if instance_id == self.instance_id:
+            self._drain(b"1" if on else b"")
+        else:
+            self.ask(instance_id, DRAIN, b"1" if on else b"", DRAIN_S)
+
+    def _drain(self, payload: bytes) -> bytes:
+        self._offers.draining = payload == b"1"
+        self._wake()
+        return b""
 
     def withdraw(self, topic: str) -> None:
         """Withdraw the offer: the next plan gives the topic's partitions to other members."""

@@ -21,6 +21,7 @@ from lastword.errors import (
     TopicUnfitError,
 )
 from lastword.kafka.admin import Admin
+from lastword.kafka.groups.names import control_topic
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.log.source import EndOfLog, LogReader, News, PositionLost, Unreadable
 from lastword.records import Batch
@@ -54,6 +55,24 @@ def ensure_control_topic(admin: Admin, name: str) -> None:
             hint="stop every instance of the application and delete the topic, or use another "
             "application id",
         )
+
+
+def read_last_plan(admin: Admin, application_id: str) -> Plan | None:
+    """The last plan of an application; None if there never was one.
+
+    Raises ConnectionFailedError, and ClusterError for a plan of a later format.
+    """
+    name = control_topic(application_id)
+    try:
+        bounds = admin.bounds(name, [PARTITION])[PARTITION]
+    except TopicNotFoundError:
+        return None
+    last = None
+    ranges = {PARTITION: (bounds.start, bounds.stable_end)}
+    for batch in KafkaLog(admin.connection).read(name, ranges, queue_bytes=_QUEUE_BYTES):
+        for record in batch.records_of(PLAN_KEY)[-1:]:
+            last = record
+    return None if last is None else decode_plan(last.value or b"")
 
 
 class ControlTopic:

@@ -122,6 +122,7 @@ class Report(msgspec.Struct, frozen=True):
     rack: str = ""
     weight: int = 1
     draining: bool = False
+    away_for_ms: int = 0
 
     def member(self, address: str) -> PlanMember:
         """The member as a plan has it."""
@@ -137,20 +138,31 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def describe_members(
-    addresses: Mapping[str, str], reports: Mapping[str, Report], previous: Plan | None
+    addresses: Mapping[str, str],
+    reports: Mapping[str, Report],
+    previous: Plan | None,
+    now_ms: int,
 ) -> dict[str, PlanMember]:
     """The members for the next plan.
 
     A member that did not answer keeps the offers it has in the previous plan, if its address is
-    the same. If it is dead it is evicted soon; until then none of its partitions move.
+    the same. If it is dead it is evicted soon; until then none of its partitions move. A member
+    that announced a restart stays in the plan until its time is over.
     """
     known = {} if previous is None else previous.members
-    members = {}
+    members = {name: each for name, each in known.items() if each.away_until_ms > now_ms}
     for name, address in addresses.items():
+        before = known.get(name)
+        same = before is not None and before.address == address
         if name in reports:
             members[name] = reports[name].member(address)
-        elif name in known and known[name].address == address:
-            members[name] = known[name]
+            if (within_ms := reports[name].away_for_ms) > 0:
+                until_ms = now_ms + within_ms
+                if before is not None and same and before.away_until_ms:
+                    until_ms = before.away_until_ms  # its time runs since it was announced
+                members[name] = msgspec.structs.replace(members[name], away_until_ms=until_ms)
+        elif before is not None and same:
+            members[name] = before
         else:
             members[name] = PlanMember(address)
     return members

@@ -33,9 +33,11 @@ class Lookout:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The address of each member's peer endpoint."""
+        """The address of each member's peer endpoint; none of a member that restarts."""
         planned = {} if self._plan is None else self._plan.members
-        known = {name: member.address for name, member in planned.items()}
+        known = {
+            name: member.address for name, member in planned.items() if not member.away_until_ms
+        }
         return dict(known if self._led is None else self._led)
 
     @property

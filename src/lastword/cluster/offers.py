@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from lastword.cluster.leadership import Report
 from lastword.cluster.plan import Assignment, Owner, Plan
 
@@ -45,6 +47,7 @@ class Offers:
         self._offers: dict[str, _Offer] = {}
         self._plan: Plan | None = None
         self._ended = False
+        self._last_report: Report | None = None
         self._lock = threading.RLock()
 
     def add(
@@ -65,6 +68,11 @@ class Offers:
         """Withdraw the topic; ``on_plan`` is not called afterwards."""
         with self._lock:
             self._offers.pop(topic, None)
+
+    def announce_restart(self, within_ms: int) -> None:
+        """Have the leader told from now on that this instance restarts, with what it offers now."""
+        with self._lock:
+            self._last_report = msgspec.structs.replace(self.report(), away_for_ms=within_ms)
 
     def take(self, plan: Plan) -> None:
         """Pass the plan to every callback."""
@@ -87,6 +95,8 @@ class Offers:
     def report(self) -> Report:
         """The report for the leader."""
         with self._lock:
+            if self._last_report is not None:
+                return self._last_report
             offers = dict(self._offers)
         return Report(
             offers={topic: offer.partitions for topic, offer in offers.items()},

@@ -127,7 +127,7 @@ class Steward:
         self._on_view(view.addresses)
         reports = self._ask_reports(view.addresses)
         before = self._leadership.written
-        members = describe_members(view.addresses, reports, before)
+        members = describe_members(view.addresses, reports, before, self._clock.now_ms())
         lags = {name: report.lags for name, report in reports.items()}
         plan = self._leadership.write(members, lags)
         if plan is not None:

@@ -29,6 +29,7 @@ from lastword.table.decoder import Decoder
 from lastword.table.partition_stores import TableStores
 from lastword.table.partitioned.shared_partitions import SharedPartitions
 from lastword.table.table_config import TableConfig
+from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
 from lastword.table.writing.writers import Writers, make_writers
 from lastword.topics.check import Finding, check_topic, require_fit
 
@@ -56,6 +57,7 @@ class Parts:
 
     def close(self) -> None:
         """Stop writing, following and storing; idempotent."""
+        SHARED_CLUSTERS.announce_restart(self.writers.config)
         self.writers.close()
         if self.shared is not None:
             self.shared.close()

@@ -40,7 +40,6 @@ from lastword.table.table_config import (
     DEFAULT_APPLICATION_ID,
     InstanceConfig,
     TableConfig,
-    check_write_mode,
 )
 from lastword.table.table_state import StateListener, TableState
 from lastword.table.watch import Watch
@@ -100,18 +99,19 @@ class Table(TableWrites):
         rack: str = "",
         weight: int = 1,
         plan_limits: PlanLimits = DEFAULT_LIMITS,
+        restart_within: Duration | None = None,
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
         guest: bool = False,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        check_write_mode(writes)
         self.topic = topic
         self.name = name or topic
         self.metrics = Metrics(table=self.name)
         root = default_state_dir() if state_dir is None else Path(state_dir)
         skipped = self.metrics.counter("skipped_records_total")
-        instance = InstanceConfig(instance_id, peer, guest, rack, weight, plan_limits)
+        traits = (rack, weight, plan_limits, restart_within)
+        instance = InstanceConfig(instance_id, peer, guest, *traits)
         config = TableConfig(
             topic=topic,
             name=self.name,

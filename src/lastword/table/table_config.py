@@ -10,6 +10,7 @@ from lastword.clock import Clock
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.cluster.planning import DEFAULT_LIMITS
+from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.kafka.connection import Connection
 from lastword.replicas.state_directory import StateDirectory
@@ -48,12 +49,26 @@ class InstanceConfig:
     rack: str = ""
     weight: int = 1
     limits: PlanLimits = DEFAULT_LIMITS
+    restart_within: Duration | None = None
+    """When it ends, it says that it comes back within this time; its partitions wait for it."""
 
     def __post_init__(self) -> None:
+        if self.restart_within_ms is not None and self.instance_id is None:
+            raise ConfigError(
+                "an instance without a name cannot come back",
+                hint="give instance_id together with restart_within",
+            )
         if not 1 <= self.weight <= WEIGHT_MAX:
             raise ConfigError(
                 f"an instance cannot have the weight {self.weight}", hint=f"use 1 to {WEIGHT_MAX}"
             )
+
+    @property
+    def restart_within_ms(self) -> int | None:
+        """The same in milliseconds; raises ConfigError."""
+        if self.restart_within is None:
+            return None
+        return milliseconds(self.restart_within, what="restart_within")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,4 +98,5 @@ class TableConfig:
     """Those to hold from the beginning; None for all. The set gains and loses others later."""
 
     def __post_init__(self) -> None:
+        check_write_mode(self.writes)
         check_layout(self.layout, self.standbys)

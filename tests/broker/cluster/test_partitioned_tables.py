@@ -16,8 +16,10 @@ from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.partitioned_tables import (
     PartitionedTables,
+    cluster_of,
     held,
     plan_of,
+    replicas_of,
     wait_until_settled,
 )
 from tests.support.real_topic import RealTopic
@@ -194,3 +196,44 @@ def test_a_standby_answers_when_the_owner_does_not(
     assert found.value is not None
     assert found.value.value == ROWS[key]
     assert found.answered_by != (owner.instance_id,)
+
+
+def test_restarting_one_instance_after_the_other_moves_nothing_and_fails_no_read(
+    connection: Connection, topic_name: str, tmp_path: Path
+) -> None:
+    RealTopic(connection, topic_name).create(partitions=PARTITIONS)
+    with PartitionedTables(connection, tmp_path, topic_name) as tables:
+        options = {"restart_within": "5m", "store": "rocksdb"}
+        started = {name: tables.begin(name, **options) for name in "ab"}
+        for table in started.values():
+            table.wait_ready()
+        started["a"].put_many(ROWS)
+        before = wait_until_settled(started.values(), PARTITIONS, copies=2)
+        for name, other in (("a", "b"), ("b", "a")):
+            started[name].close()
+            for key, value in ROWS.items():
+                assert started[other][key] == value
+            waiting = plan_of(started[other])
+            assert waiting is not None
+            assert waiting.owners == before.owners
+            assert waiting.members[name].away_until_ms > 0
+            started[name] = tables.open(name, **options)
+            after = wait_until_settled(started.values(), PARTITIONS, copies=2)
+            assert (after.owners, after.standbys) == (before.owners, before.standbys)
+
+
+def test_an_instance_that_is_drained_keeps_nothing_and_still_answers(
+    connection: Connection, topic_name: str, tmp_path: Path
+) -> None:
+    RealTopic(connection, topic_name).create(partitions=PARTITIONS)
+    with PartitionedTables(connection, tmp_path, topic_name) as tables:
+        started = {name: tables.begin(name, standbys=0) for name in "ab"}
+        for table in started.values():
+            table.wait_ready()
+        started["a"].put_many(ROWS)
+        wait_until_settled(started.values(), PARTITIONS, copies=1)
+        cluster_of(started["a"]).drain("b")
+        wait_until(lambda: not replicas_of(started["b"]).held, "b keeps nothing")
+        assert dict(started["b"].items()) == ROWS
+        cluster_of(started["a"]).drain("b", on=False)
+        wait_until(lambda: len(held(started["b"])) == PARTITIONS // 2, "b keeps its share again")

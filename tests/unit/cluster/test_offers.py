@@ -9,6 +9,7 @@ from lastword.cluster.offers import Offers
 from lastword.cluster.plan import Assignment, Plan, PlanMember
 
 MEMBERS = {"a": PlanMember("h:1", {"carts": 2}), "b": PlanMember("h:2", {"carts": 2})}
+NOW_MS = 1_000_000
 PLAN = Plan(3, "a", MEMBERS, {"carts": ["a", "b"]})
 
 
@@ -82,10 +83,41 @@ def test_a_report_has_offers_and_lags() -> None:
 
 
 def test_a_member_that_does_not_report_keeps_what_the_plan_has_for_it() -> None:
-    described = describe_members({"a": "h:1", "b": "h:2"}, {"a": Report({"users": 1})}, PLAN)
+    described = describe_members(
+        {"a": "h:1", "b": "h:2"}, {"a": Report({"users": 1})}, PLAN, NOW_MS
+    )
     assert described == {"a": PlanMember("h:1", {"users": 1}), "b": MEMBERS["b"]}
 
 
 def test_a_member_at_another_address_offers_nothing_until_it_reports() -> None:
-    described = describe_members({"b": "h:7"}, {}, PLAN)
+    described = describe_members({"b": "h:7"}, {}, PLAN, NOW_MS)
     assert described == {"b": PlanMember("h:7", {})}
+
+
+def test_a_member_that_restarts_stays_in_the_plan_until_its_time_is_over() -> None:
+    here = {"a": "h:1", "b": "h:2"}
+    leaving = {"a": Report({"carts": 2}), "b": Report({"carts": 2}, away_for_ms=500)}
+    announced = describe_members(here, leaving, PLAN, NOW_MS)
+    assert announced["b"].away_until_ms == NOW_MS + 500
+    plan = Plan(4, "a", announced, PLAN.owners)
+    again = describe_members(here, leaving, plan, NOW_MS + 300)
+    assert again["b"].away_until_ms == NOW_MS + 500, "its time runs since it was announced"
+    gone = {"a": "h:1"}
+    assert describe_members(gone, leaving, plan, NOW_MS + 499)["b"] == announced["b"]
+    assert "b" not in describe_members(gone, leaving, plan, NOW_MS + 500)
+
+
+def test_a_member_that_has_come_back_is_away_no_more() -> None:
+    away = {**MEMBERS, "b": PlanMember("h:2", {"carts": 2}, away_until_ms=NOW_MS + 500)}
+    plan = Plan(4, "a", away, PLAN.owners)
+    back = describe_members({"b": "h:9"}, {"b": Report({"carts": 2})}, plan, NOW_MS)
+    assert back["b"] == PlanMember("h:9", {"carts": 2})
+
+
+def test_what_is_withdrawn_after_the_announcement_of_a_restart_stays_offered() -> None:
+    offers = Offers("a")
+    offers.add("carts", 2, lambda _: None, dict)
+    offers.announce_restart(60_000)
+    offers.withdraw("carts")
+    assert offers.report().offers == {"carts": 2}
+    assert offers.report().away_for_ms == 60_000

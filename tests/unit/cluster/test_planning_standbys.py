@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lastword.cluster import forecast
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.plan import Lags, Plan, PlanMember, decode_plan, encode_plan
 from lastword.cluster.planning import make_plan
@@ -105,11 +106,9 @@ def test_at_rest_no_copy_could_go_to_a_member_with_two_fewer(histories: list[set
     plan = settled(*map(members_of, histories))
     load = loads(histories[-1], (name for kept in standbys(plan) for name in kept))
     load.update(plan.owners[TOPIC])
-    for owner, (name,) in (
-        zip(plan.owners[TOPIC], standbys(plan), strict=True) if any(standbys(plan)) else ()
-    ):
-        others = histories[-1] - {owner, name}
-        assert all(load[name] - load[other] <= 1 for other in others)
+    for owner, kept in zip(plan.owners[TOPIC], standbys(plan), strict=True):
+        for name in kept:
+            assert all(load[name] - load[each] <= 1 for each in histories[-1] - {owner, name})
 
 
 @few
@@ -338,3 +337,12 @@ def test_many_members_and_partitions_come_to_rest(standbys_wanted: int) -> None:
     assert set(owned.values()) == {4, 5}
     kept = loads(members, (n for each in plan.standbys.values() for s in each for n in s))
     assert max(kept.values()) - min(kept.values()) <= 2
+
+
+def test_a_forecast_says_what_still_moves() -> None:
+    before = settled(members_of("abc"))
+    joined = planned(members_of("abcd"), before)
+    moves = forecast.moves_between(joined, later := forecast.settled(joined))
+    assert {move.target for move in moves} == {"d"}
+    assert len(moves) == PARTITIONS // 4
+    assert forecast.moves_between(later, forecast.settled(later)) == []

@@ -26,6 +26,7 @@ def instance_settings(app: AppContext, *, guest: bool) -> InstanceConfig:
         guest=guest,
         rack=str(given["rack"]),
         weight=int(str(given["weight"])),
+        restart_within=None if guest else _text(given["restart_within"]),
         limits=PlanLimits(int(str(given["acceptable_lag"])), int(str(given["max_warmups"]))),
     )
 

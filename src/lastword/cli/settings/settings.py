@@ -149,6 +149,13 @@ SETTINGS: tuple[Setting, ...] = (
         "what instances know each other by; default: a file below HOME, for one machine",
         secret=True,
     ),
+    Setting(
+        "cluster.restart_within",
+        str,
+        None,
+        "how long the partitions of this instance wait for it when it ends: 60s, 2m, ...; needs "
+        "cluster.instance_id; default: not at all",
+    ),
     Setting("cluster.rack", str, "", "where this instance runs; copies go to different racks"),
     Setting("cluster.weight", int, 1, "the share of this instance; 2 gets twice as much as 1"),
     Setting(

@@ -44,4 +44,5 @@ def make_table(
         rack=instance.rack,
         weight=instance.weight,
         plan_limits=instance.limits,
+        restart_within=instance.restart_within,
     )

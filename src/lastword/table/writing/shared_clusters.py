@@ -46,6 +46,13 @@ class SharedClusters:
             shared.topics.add(config.topic)
             return shared.cluster
 
+    def announce_restart(self, config: TableConfig) -> None:
+        """Say that this process comes back soon, if its configuration says that it does."""
+        with self._lock:
+            shared = self._joined.get(_key(config))
+        if shared is not None and config.instance.restart_within_ms is not None:
+            shared.cluster.announce_restart(config.instance.restart_within_ms)
+
     def leave(self, config: TableConfig) -> None:
         """Leave for this topic; the last topic to leave ends the membership."""
         with self._lock:

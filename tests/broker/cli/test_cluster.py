@@ -1,0 +1,53 @@
+"""The instances of an application, seen and drained from the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cluster.peers import PeerSettings
+from lastword.testing import wait_until
+from tests.broker.cli.conftest import Lastword
+from tests.support.partitioned_tables import PartitionedTables, replicas_of, wait_until_settled
+from tests.support.peer_pair import SECRET
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lastword.kafka.connection import Connection
+
+
+def test_instances_are_listed_and_drained(
+    lastword: Lastword, connection: Connection, topic: str, tmp_path: Path
+) -> None:
+    lastword.environ["LASTWORD_APPLICATION_ID"] = topic
+    lastword.environ["LASTWORD_CLUSTER_SECRET"] = SECRET
+    missing = lastword("cluster", "status")
+    assert missing.exit_code == 1
+    assert "has shared partitions yet" in missing.stderr
+    with PartitionedTables(connection, tmp_path / "state", topic) as tables:
+        options = {"standbys": 0, "peer": PeerSettings(secret=SECRET)}
+        a, b = (tables.begin(name, **options) for name in "ab")
+        for table in (a, b):
+            table.wait_ready()
+        settled = wait_until_settled([a, b], 3, copies=1)
+        rows = {row["instance"]: row for row in lastword.json("cluster", "status")}
+        assert {name: row["owns"] for name, row in rows.items()} == {
+            name: settled.owners[topic].count(name) for name in "ab"
+        }
+        assert {row["state"] for row in rows.values()} == {"present"}
+        partitions = lastword.json("cluster", "plan")
+        assert [row["owner"] for row in partitions] == settled.owners[topic]
+        assert lastword.json("cluster", "rebalance", "--dry-run") == []
+        assert lastword("cluster", "rebalance").exit_code == 2
+        lastword.ok("cluster", "drain", "b")
+        wait_until(lambda: not replicas_of(b).held, "b keeps nothing")
+        drained = {row["instance"]: row for row in lastword.json("cluster", "status")}
+        assert (drained["b"]["state"], drained["b"]["owns"]) == ("draining", 0)
+
+
+@pytest.mark.parametrize("command", ["status", "plan"])
+def test_a_plan_is_shown_to_people_too(lastword: Lastword, command: str, topic: str) -> None:
+    lastword.environ["LASTWORD_APPLICATION_ID"] = topic
+    assert lastword("cluster", command).exit_code == 1
