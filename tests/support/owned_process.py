@@ -22,6 +22,9 @@ from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.child_process import ChildProcess
 
+ANSWER_S = 300.0
+"""Eight processes that start and write at once take minutes on a machine with much other work."""
+
 
 class OwnedProcess(ChildProcess):
     """The parent's side; ``call("increment", "n")`` calls the method of the child's table."""
@@ -46,7 +49,11 @@ class OwnedProcess(ChildProcess):
 
     def answer(self, number: int) -> Any:
         """Wait for the answer to a call."""
-        wait_until(lambda: number in dict(self.lines) or self.ended, f"answer {number}")
+        wait_until(
+            lambda: number in dict(self.lines) or self.ended,
+            f"answer {number}",
+            timeout=ANSWER_S,
+        )
         answers = dict(self.lines)
         assert number in answers, "the child has ended"
         return answers[number]
