@@ -67,6 +67,16 @@ def codecs_for(topic: str, key: CodecSpec, value: CodecSpec) -> tuple[KeyCodec[A
     )
 
 
+def value_spec_for(topic: str, spec: CodecSpec) -> CodecSpec:
+    """What was passed as codec of a topic's values, bound to the topic if it is a codec object.
+
+    Names and classes mean the same for every topic, and stay as they are.
+    """
+    if isinstance(spec, str | type):
+        return spec
+    return codec(spec).bound(Context(topic, "value"))
+
+
 def _not_a_codec(spec: object) -> ConfigError:
     return ConfigError(
         f"{spec!r} is not a codec",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from lastword.codecs.resolve import CodecSpec
+from lastword.codecs.resolve import CodecSpec, value_spec_for
 from lastword.durations import Duration
 from lastword.errors import ConfigError
 from lastword.pipelines.api.folds import (
@@ -121,6 +121,7 @@ class GroupedStream:
         changelog = changelog_of(
             self.topology, store, options.get("changelog", NO_SETTINGS), retention_ms
         )
+        value = value_spec_for(changelog or store, value)
         make = MakeFold(
             fold,
             self.key,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lastword.codecs.resolve import CodecSpec, codec
+from lastword.codecs.resolve import CodecSpec, codec, value_spec_for
 from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
@@ -212,6 +212,7 @@ class Stream:
         An existing topic keeps its partitions and must be compacted; ``settings`` are applied to
         it.
         """
+        value = value_spec_for(topic, value)
         encoded = self._with("encode_values", EncodeValues(value))
         self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))
         self.topology.catalog(topic, key=self.key, value=value)
