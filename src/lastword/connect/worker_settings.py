@@ -50,7 +50,7 @@ def worker_settings(info: WorkerInfo, connection: Connection, plugins: Path) -> 
 
 def _storage(group: str) -> dict[str, str]:
     settings = {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
-    for name in ("config", "offset", "status"):
-        settings[f"{name}.storage.topic"] = f"_{group}-{name}s"
+    for name, topic in (("config", "configs"), ("offset", "offsets"), ("status", "status")):
+        settings[f"{name}.storage.topic"] = f"_{group}-{topic}"
         settings[f"{name}.storage.replication.factor"] = _BROKERS_DEFAULT
     return settings
