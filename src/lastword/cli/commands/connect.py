@@ -9,7 +9,7 @@ import click
 from lastword.cli.settings.local_connect import connect_client, connect_runtime, local_worker
 from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
-from lastword.cli.support.log_lines import LINES_SHOWN, last_lines
+from lastword.cli.support.log_lines import LINES_SHOWN, print_lines
 from lastword.cli.support.output import printable
 from lastword.connect.rest import ConnectClient
 from lastword.connect.worker_info import WorkerInfo, read_worker
@@ -123,8 +123,12 @@ def log(app: AppContext, lines: int, follow: bool) -> None:
         raise ConnectWorkerError(
             "no local worker was ever started", hint="start one: lastword connect start"
         )
-    for line in last_lines(info.log_file, lines, follow=follow):
-        app.output.line(printable(line), {"line": line})
+    print_lines(
+        info.log_file,
+        lines,
+        lambda line: app.output.line(printable(line), {"line": line}),
+        follow=follow,
+    )
 
 
 def _show(app: AppContext, info: WorkerInfo) -> bool:

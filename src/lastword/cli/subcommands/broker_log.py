@@ -8,7 +8,7 @@ import click
 
 from lastword.broker.info import read_info
 from lastword.cli.support.app_context import AppContext, with_app
-from lastword.cli.support.log_lines import LINES_SHOWN, last_lines
+from lastword.cli.support.log_lines import LINES_SHOWN, print_lines
 from lastword.cli.support.output import printable
 from lastword.errors import BrokerError
 from lastword.home import HomeFolder
@@ -33,8 +33,12 @@ def log(app: AppContext, lines: int, follow: bool, number: int) -> None:
     lastword broker log -n 1000 | grep -A3 "cleaned log"
     """
     path = _log_file(app.home / HomeFolder.BROKER, number)
-    for line in last_lines(path, lines, follow=follow):
-        app.output.line(printable(line), {"broker": number, "line": line})
+    print_lines(
+        path,
+        lines,
+        lambda line: app.output.line(printable(line), {"broker": number, "line": line}),
+        follow=follow,
+    )
 
 
 def _log_file(directory: Path, number: int) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -14,14 +14,14 @@ LINES_SHOWN = 40
 _POLL_SECONDS = 0.2
 
 
-def last_lines(path: Path, lines: int, *, follow: bool) -> Iterator[str]:
-    """The last ``lines`` of them, and with ``follow`` the new ones until Ctrl-C."""
+def print_lines(path: Path, lines: int, say: Callable[[str], None], *, follow: bool) -> None:
+    """Say the last ``lines`` of them, and with ``follow`` the new ones until Ctrl-C."""
     written = path.read_bytes()
     end = written.rfind(b"\n") + 1  # a line that is being written comes later
     there = deque(written[:end].splitlines(), maxlen=lines)
     try:
         for line in chain(there, _new_lines(path, end) if follow else ()):
-            yield line.decode(errors="replace")
+            say(line.decode(errors="replace"))
     except KeyboardInterrupt:
         return
 
