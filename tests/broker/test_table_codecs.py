@@ -187,7 +187,7 @@ def test_typed_values_are_structs(topic: str, tables: Tables, store: str, codec:
     assert table["user-1"] == User("Alice", 25)
     with pytest.raises(EncodeError, match="takes User, not dict") as refused:
         table.put("user-2", {"name": "Bob", "age": 30})
-    assert "msgspec.convert" in (refused.value.hint or "")
+    assert refused.value.hint == "make a User of it first"
     assert len(table) == 1
 
 

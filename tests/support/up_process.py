@@ -71,6 +71,12 @@ class Up:
             pass
         return found
 
+    def next_batch(self) -> dict[str, Any]:
+        """The next report of a pipeline that has processed records."""
+        while not (found := self.next_with("sources"))["records"]:
+            pass
+        return {name: found[name] for name in ("sources", "records", "updates")}
+
     def is_gone(self) -> bool:
         """Whether no process that it started, directly or not, is left."""
         return not self.processes()

@@ -106,7 +106,7 @@ def test_a_transaction_is_for_keys_of_one_partition(owned: Table) -> None:
         owned.transact({together[0]: "newer"}, if_version={together[1]: versions[together[0]]})
     assert lost.value.current.key == together[1]
     assert owned[together[0]] == "new"
-    with pytest.raises(ConfigError, match="2 partitions"):
+    with pytest.raises(ConfigError, match="and these are in 2"):
         owned.transact({by_partition[0][0]: 1, by_partition[1][0]: 1})
 
 

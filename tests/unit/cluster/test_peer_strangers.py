@@ -154,7 +154,7 @@ def test_a_caller_that_does_not_read_its_answers_is_cut_off(
     a.handle("much", lambda _: answered.append(1) or bytes(8 << 20))  # type: ignore[func-returns-value]
     with Stranger(a.address) as stranger:
         introduced(stranger)
-        request = frames.pack_request(frames.Request(60_000, "much", b""))
+        request = frames.pack_request(frames.PeerRequest(60_000, "much", b""))
         for number in range(4):
             stranger.send(frames.pack_message(frames.REQUEST, number, request))
         wait_until(lambda: not a._endpoint.callers, "the end of the connection")

@@ -110,7 +110,7 @@ def failure(error: KafkaError, *, doing: str, servers: str, topic: str = "") -> 
     found: LastwordError = TopicError(f"failed while {doing}: {error.name()}: {reason}")
     if is_no_such_topic(error):
         found = TopicNotFoundError(
-            f"the topic {topic!r} at {servers} does not have these partitions",
+            f"{servers} has no topic {topic!r}, or not all of its partitions",
             hint=f"list the topics: lastword topic list; or: lastword topic create {topic}",
         )
     elif code == KafkaError.TOPIC_ALREADY_EXISTS:
