@@ -253,7 +253,10 @@ class WritePathContract(ABC):
 
         threads = [threading.Thread(target=write_until_closed, args=(n,)) for n in range(3)]
         _run_together([*threads, threading.Thread(target=close_while_nothing_is_answered)])
-        assert {outcome.status for outcome in outcomes} == {"ok", "failed"}
+        ended = {outcome.status for outcome in outcomes} - {"ok"}
+        # A path that asks owners may have given its partitions away already.
+        assert ended <= {"failed", "not-owner"}
+        assert ended
         acknowledged = {outcome.key for outcome in outcomes if outcome.status == "ok"}
         assert {record.key for record in written(connection, topic)} == acknowledged
 
