@@ -12,7 +12,7 @@ LOGGER_NAME = "lastword.kafka.librdkafka"
 REPEAT_SECONDS = 60.0
 """A repeated failure is logged again after this long; in between it is a debug line."""
 
-_VARYING = re.compile(r"rdkafka#\w+-\d+|\d+ ?ms|\d+ identical error\(s\) suppressed")
+_VARYING = re.compile(r"rdkafka#\w+-\d+|\d+ ?ms|,? ?\d+ identical error\(s\) suppressed")
 _KEPT_LINES_MAX = 1000
 
 
