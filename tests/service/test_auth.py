@@ -29,6 +29,8 @@ CALLERS: dict[str, Access] = {
 PRESET = "from-the-settings-of-the-service"
 WRONG_TOKEN = "lw_" + "x" * 43
 PLACEHOLDERS = {"{key:path}": "auth", "{key}": "auth", "{window}": "60000"}
+DELETION = b'{"records":[{"op":"delete","key":"auth"}]}'
+LOOKUP = b'{"keys":["auth"]}'
 
 
 def path_of(operation: Operation) -> str:
@@ -41,7 +43,8 @@ def path_of(operation: Operation) -> str:
 
 def ask(client: httpx.Client, operation: Operation) -> tuple[int, dict[str, Any]]:
     """The status, and the problem if there is one; a stream is left at once."""
-    content = b'{"records":[{"op":"delete","key":"auth"}]}' if operation.body else None
+    body = LOOKUP if operation.id == "lookup_keys" else DELETION
+    content = body if operation.body else None
     headers = {"Content-Type": "application/json"} if operation.body else {}
     with client.stream(
         operation.method, path_of(operation), content=content, headers=headers
