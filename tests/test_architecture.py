@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"codecs", "stores", "jvm", "deduplication"}),
-    frozenset({"broker", "kafka", "registry_server", "connect"}),
+    frozenset({"broker", "kafka", "registry_server", "connect_worker"}),
     frozenset({"topics", "catalog", "cdc"}),
     frozenset({"cluster", "replicas", "spark"}),
     frozenset({"writer", "snapshots", "bench"}),

@@ -20,8 +20,8 @@ from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.codecs.row import RowCodec
-from lastword.connect.runtime import ConnectRuntime
-from lastword.connect.worker import EmbeddedWorker
+from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import CaptureError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection

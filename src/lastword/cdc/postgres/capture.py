@@ -9,8 +9,8 @@ from lastword.cdc.postgres.connector import CLASS, connector_config
 from lastword.cdc.postgres.database import PostgresDatabase, Session, quoted
 from lastword.cdc.postgres.names import SourceTable
 from lastword.clock import SYSTEM_CLOCK
-from lastword.connect.rest import ConnectClient
-from lastword.connect.secrets import forget_secret, keep_secret
+from lastword.connect_worker.rest import ConnectClient
+from lastword.connect_worker.secrets import forget_secret, keep_secret
 from lastword.errors import ConnectorError, TopicExistsError
 from lastword.kafka.admin import Admin
 

@@ -11,8 +11,8 @@ from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.cli.support.log_lines import LINES_SHOWN, print_lines
 from lastword.cli.support.output import printable
-from lastword.connect.rest import ConnectClient
-from lastword.connect.worker_info import WorkerInfo, read_worker
+from lastword.connect_worker.rest import ConnectClient
+from lastword.connect_worker.worker_info import WorkerInfo, read_worker
 from lastword.errors import ConnectWorkerError
 
 

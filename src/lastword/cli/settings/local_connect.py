@@ -7,10 +7,10 @@ from pathlib import Path
 
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.progress_bar import progress_bar
-from lastword.connect.rest import ConnectClient
-from lastword.connect.runtime import ConnectRuntime
-from lastword.connect.worker import EmbeddedWorker
-from lastword.connect.worker_info import read_worker
+from lastword.connect_worker.rest import ConnectClient
+from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.worker import EmbeddedWorker
+from lastword.connect_worker.worker_info import read_worker
 from lastword.errors import ConnectWorkerError
 from lastword.home import HomeFolder
 

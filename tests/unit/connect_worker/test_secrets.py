@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lastword.connect.secrets import forget_secret, keep_secret
+from lastword.connect_worker.secrets import forget_secret, keep_secret
 from lastword.kafka.connection.java_properties import parse_java_properties
 
 

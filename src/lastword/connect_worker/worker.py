@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from lastword.broker.node_settings import to_properties
-from lastword.connect.rest import ConnectClient
-from lastword.connect.runtime import ConnectRuntime
-from lastword.connect.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
-from lastword.connect.worker_settings import worker_settings
+from lastword.connect_worker.rest import ConnectClient
+from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
+from lastword.connect_worker.worker_settings import worker_settings
 from lastword.errors import ConnectWorkerError
 from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer, log_options
 from lastword.jvm.ports import free_ports

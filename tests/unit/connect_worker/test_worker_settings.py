@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lastword.connect.rest import ConnectClient, ConnectorStatus, TaskStatus
-from lastword.connect.worker_info import WorkerInfo
-from lastword.connect.worker_settings import worker_settings
+from lastword.connect_worker.rest import ConnectClient, ConnectorStatus, TaskStatus
+from lastword.connect_worker.worker_info import WorkerInfo
+from lastword.connect_worker.worker_settings import worker_settings
 from lastword.errors import ConfigError, ConnectWorkerError
 from lastword.jvm.ports import free_ports
 from lastword.kafka.connection import Connection

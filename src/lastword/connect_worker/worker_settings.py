@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lastword.connect.worker_info import WorkerInfo
+from lastword.connect_worker.worker_info import WorkerInfo
 from lastword.kafka.connection import Connection
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
