@@ -37,6 +37,13 @@ def test_what_can_be_loaded_is_what_is_listed() -> None:
     assert loadable == set(lastword.__all__), "keep _HOMES and __all__ in step"
 
 
+def test_no_module_hides_a_public_name() -> None:
+    inside = {path.stem for path in Path(lastword.__file__).parent.iterdir()}
+    assert set(lastword._HOMES) & inside == set(), (
+        "an import of that module would replace the name in the package"
+    )
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Tabel"):
         _ = lastword.Tabel
