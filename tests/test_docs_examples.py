@@ -55,6 +55,7 @@ class Terminal:
             "LASTWORD_HOME": str(self.directory / "home"),
             "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "PYTHONWARNINGS": "error",
+            "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"],
         }
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from tests.support.kafka_streams import KafkaStreams, Outcome
 from tests.support.offline_pipeline import OfflinePipeline, Rows
 from tests.support.streams_cases import STORE, Case, random_case
 
-CASES = int(os.environ.get("LASTWORD_TEST_STREAMS_CASES", "1000"))
+CASES = int(os.environ.get("LASTWORD_TEST_STREAMS_CASES", "400"))
 SEED = int(os.environ.get("LASTWORD_TEST_STREAMS_SEED") or Random().randrange(10**9))
 AT_ONCE = 500
 
