@@ -39,7 +39,7 @@ up: $(READY) ## Run a broker, the user-profiles table, its dashboard and a pipel
 .PHONY: test
 test: setup browser ## Everything: format, lint, types and all tests against a real broker and browser
 	@failed=0; $(MAKE) --no-print-directory static || failed=1; \
-	$(PYTEST) -n 2 --no-loadscope-reorder || failed=1; exit $$failed
+	$(PYTEST) -n 3 --no-loadscope-reorder || failed=1; exit $$failed
 
 .PHONY: browser
 browser: ## Find a Chromium for the dashboard's tests; install Debian's where that is allowed

@@ -42,7 +42,7 @@ SHARING = {
 
 
 class Together(LoadScopeScheduling):
-    """Tests of one file, or of one of those directories, run in one process (``pytest -n 2``)."""
+    """Tests of one file, or of one of those directories, run in one process (``pytest -n 3``)."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
