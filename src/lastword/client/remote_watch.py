@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from lastword.client.calls.watching import SILENCE_S, ChangeReader
+from lastword.client.calls.watching import ChangeReader
 from lastword.client.http.failures import AnswerLostError
 from lastword.client.http.pool import BlockingStream
+from lastword.client.watch_stream import WatchStream, nothing_sent
 from lastword.clock import Clock
-from lastword.records import Position
 from lastword.table.entry import Change
 
 WAIT_S = 0.5
@@ -17,7 +17,7 @@ WAIT_S = 0.5
 OpenStream = Callable[[ChangeReader], BlockingStream]
 
 
-class RemoteWatch:
+class RemoteWatch(WatchStream[BlockingStream]):
     """Every change from a moment on; ends only when closed and never skips one silently.
 
     ``position`` is where to start again to see what comes after the last change taken. A broken
@@ -26,18 +26,9 @@ class RemoteWatch:
     """
 
     def __init__(self, changes: ChangeReader, open_stream: OpenStream, clock: Clock) -> None:
-        self._changes = changes
+        super().__init__(changes, clock)
         self._open = open_stream
-        self._clock = clock
-        self._closed = False
-        self._heard_at = 0.0
-        self._stream: BlockingStream | None = None
         self._begin()
-
-    @property
-    def position(self) -> Position:
-        """Just after the last change that was taken."""
-        return self._changes.position
 
     def __iter__(self) -> Iterator[Change]:
         return self
@@ -82,38 +73,17 @@ class RemoteWatch:
     def _begin(self) -> None:
         self._connect()
         while not self._changes.begun and not self._closed:
-            if self._clock.monotonic() - self._heard_at > SILENCE_S:
+            if self._is_silent():
                 self.close()
-                raise AnswerLostError("the service accepted a watch and sent nothing")
+                raise nothing_sent()
             self._read(WAIT_S)
 
     def _connect(self) -> BlockingStream:
-        stream = self._stream = self._open(self._changes)
-        self._heard_at = self._clock.monotonic()
-        if self._closed:
-            stream.close()
-        self._feed(stream.body)
-        return stream
+        return self._take_over(self._open(self._changes))
 
     def _read(self, timeout_s: float) -> None:
         stream = self._stream or self._connect()
         try:
-            data = stream.read(timeout_s)
+            self._hear(stream.read(timeout_s))
         except AnswerLostError:
-            data = b""
-        now = self._clock.monotonic()
-        if data:
-            self._heard_at = now
-            self._feed(data)
-        elif data is not None or now - self._heard_at > SILENCE_S:
             self._drop()
-
-    def _feed(self, data: bytes) -> None:
-        if self._changes.feed(data):
-            self._drop()
-
-    def _drop(self) -> None:
-        """Close a connection that brings nothing more; the next read opens another."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
