@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from lastword.broker.node_settings import to_properties
 from lastword.connect_worker.rest import ConnectClient
@@ -12,6 +10,7 @@ from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
 from lastword.connect_worker.worker_settings import worker_settings
 from lastword.errors import ConnectWorkerError
+from lastword.jvm.embedded_server import EmbeddedServer
 from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer, log_options
 from lastword.jvm.ports import free_ports
 from lastword.kafka.connection import Connection
@@ -23,7 +22,7 @@ _MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
 _ANSWER_SECONDS = 5.0
 
 
-class EmbeddedWorker:
+class EmbeddedWorker(EmbeddedServer):
     """One worker in distributed mode with exactly-once support for sources.
 
     Connectors, their offsets and their state are in topics of the cluster of ``connection``: a
@@ -51,23 +50,20 @@ class EmbeddedWorker:
             str(self._directory), port or free_ports(1)[0], group, detached=detached
         )
         self._settings = worker_settings(self.info, connection, runtime.plugins)
-        self._server = JavaServer(
-            WORKER,
-            self._directory,
-            ports=(self.info.port,),
-            log_file=self._directory / LOG_FILE,
-            detached=detached,
+        super().__init__(
+            JavaServer(
+                WORKER,
+                self._directory,
+                ports=(self.info.port,),
+                log_file=self._directory / LOG_FILE,
+                detached=detached,
+            )
         )
 
     @property
     def url(self) -> str:
         """Where its REST interface is."""
         return self.info.url
-
-    @property
-    def pid(self) -> int | None:
-        """The id of its process, or None when it does not run."""
-        return self._server.pid
 
     @property
     def client(self) -> ConnectClient:
@@ -90,26 +86,6 @@ class EmbeddedWorker:
             arguments=(str(properties),),
         )
         self._server.start(program, self._is_ready, START_SECONDS)
-
-    def stop(self) -> None:
-        """End it in order; idempotent."""
-        self._server.stop()
-
-    def kill(self) -> None:
-        """End it as a crash would."""
-        self._server.kill()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _is_ready(self) -> bool:
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 from pathlib import Path
-from types import TracebackType
 
 from lastword.errors import RegistryServerError
 from lastword.jvm.child_process import ServerKind
+from lastword.jvm.embedded_server import EmbeddedServer
 from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer
 from lastword.jvm.ports import LOOPBACK, free_ports
 from lastword.registry_server.runtime import RegistryRuntime
@@ -21,7 +21,7 @@ _PATH = "/apis/ccompat/v7"
 _ANSWER_SECONDS = 5.0
 
 
-class EmbeddedRegistry:
+class EmbeddedRegistry(EmbeddedServer):
     """One registry. Its schemas are in memory, or in topics of ``bootstrap_servers``.
 
     It ends with this process. Its own port and that of its management listen on loopback, and the
@@ -41,22 +41,19 @@ class EmbeddedRegistry:
         self.port = port or ports[0]
         self._management_port = ports[1]
         self._bootstrap_servers = bootstrap_servers
-        self._server = JavaServer(
-            _REGISTRY,
-            directory,
-            ports=(self.port, self._management_port),
-            environ=self._environ(),
+        super().__init__(
+            JavaServer(
+                _REGISTRY,
+                directory,
+                ports=(self.port, self._management_port),
+                environ=self._environ(),
+            )
         )
 
     @property
     def url(self) -> str:
         """Where clients of Confluent's interface find it."""
         return f"http://{LOOPBACK}:{self.port}{_PATH}"
-
-    @property
-    def pid(self) -> int | None:
-        """The id of its process, or None when it does not run."""
-        return self._server.pid
 
     def start(self) -> None:
         """Start it, and return once it answers and checks compatibility."""
@@ -68,26 +65,6 @@ class EmbeddedRegistry:
         if status >= http.client.BAD_REQUEST:
             self.kill()
             raise RegistryServerError(f"the registry refuses its settings: {answer[:200]!r}")
-
-    def stop(self) -> None:
-        """End it in order; idempotent."""
-        self._server.stop()
-
-    def kill(self) -> None:
-        """End it as a crash would."""
-        self._server.kill()
-
-    def __enter__(self) -> EmbeddedRegistry:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _answers(self) -> bool:
         try:
