@@ -16,6 +16,7 @@ from lastword.table.writing.loop_answers import LoopAnswers
 from lastword.testing import wait_until
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import Applied
+from tests.support.coroutines import run_coroutine
 from tests.support.tables import Tables
 
 pytestmark = pytest.mark.broker
@@ -167,7 +168,7 @@ def test_coroutines_are_answered_without_a_thread_each(owned: Table) -> None:
         requests = [raw.request(b"n", "increment", 1) for _ in range(200)]
         return await asyncio.gather(*map(answers.ask, requests)), wakes
 
-    results, wakes = asyncio.run(count())
+    results, wakes = run_coroutine(count())
     assert all(isinstance(result, Applied) for result in results)
     assert owned.get("n", consistency="linearizable") == 200
     assert wakes < 100  # the loop wakes up per batch, not per answer

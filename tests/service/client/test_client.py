@@ -30,6 +30,7 @@ from lastword.testing import wait_until
 from lastword.testing.certificates import make_certificates
 from tests.service.client.conftest import Lab
 from tests.service.conftest import Serve
+from tests.support.coroutines import run_coroutine
 from tests.support.cutting_relay import CuttingRelay
 
 WAIT_S = 60.0
@@ -241,4 +242,4 @@ def test_coroutines_have_the_same_calls(lab: Lab, relay: CuttingRelay) -> None:
         with pytest.raises(TableClosedError):
             await users.get("async-a")
 
-    asyncio.run(use())
+    run_coroutine(use())
