@@ -145,3 +145,14 @@ def is_due(row: bytes, now_ms: int) -> bool:
     return bool(row[0] & HAS_EXPIRY) and now_ms >= int.from_bytes(
         row[PREFIX_BYTES:_EXPIRY_END], "big"
     )
+
+
+def live_rows(
+    keys: Sequence[bytes], rows: Sequence[bytes | None], now_ms: int
+) -> list[tuple[bytes, bytes]]:
+    """Those keys that have a row which has not expired, each with it."""
+    return [
+        (key, row)
+        for key, row in zip(keys, rows, strict=True)
+        if row is not None and not (row[0] & HAS_EXPIRY and is_due(row, now_ms))
+    ]

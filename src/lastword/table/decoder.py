@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from lastword.codecs.base import Codec, KeyCodec
@@ -10,6 +11,8 @@ from lastword.metrics import Counter
 from lastword.records import Record, Validate, Version
 from lastword.rows import decode_row, encode_row, offset_of, value_of
 from lastword.table.entry import Change, Entry, RawEntry
+
+_BAD = object()
 
 BadRecordPolicy = Literal["fail", "skip", "quarantine"]
 
@@ -77,6 +80,18 @@ class Decoder:
         except DecodeError as error:
             self.handle_bad(error, partition, offset_of(row))
             return default
+
+    def values(
+        self, partition: int, rows: Sequence[tuple[bytes, bytes]]
+    ) -> Iterable[tuple[bytes, Any]]:
+        """The raw keys and the values of many rows, without those left out as by ``entry``."""
+        decode = self.value.decode
+        try:
+            return [(raw, decode(value_of(row))) for raw, row in rows]
+        except DecodeError:
+            # Rare, and worth a second pass: the loop above has nothing to do for good rows.
+            pairs = ((raw, self.row_value(partition, row, _BAD)) for raw, row in rows)
+            return [pair for pair in pairs if pair[1] is not _BAD]
 
     def change(self, record: Record) -> Change | None:
         """The record as a change; None when it is bad and the policy is not to fail."""

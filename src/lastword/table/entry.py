@@ -38,6 +38,10 @@ class RawEntry(NamedTuple):
     expires_at_ms: int | None = None
 
 
+PartitionRows = tuple[int, list[tuple[bytes, bytes]]]
+"""A partition, and some of its keys with their rows."""
+
+
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
     """What a store's row says."""
     offset, timestamp_ms, headers, value, expires_at_ms = decode_row(row)

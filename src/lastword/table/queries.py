@@ -92,17 +92,24 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[dict[Any, Entry]]:
         """The entries of those keys that exist, all as of one moment."""
-        encode, shape = self._decoder.key.encode, self._decoder.entry
-        raws = [encode(key) for key in keys]
-        answer = self._raw.read_many(
-            raws, shape, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
+        raws = list(map(self._decoder.key.encode, keys))
+        answer = self._raw.rows_of(
+            raws, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
         )
-        return answer.with_value({entry.key: entry for entry in answer.value})
+        entry = self._decoder.entry
+        shaped = (entry(home, raw, row) for home, rows in answer.value for raw, row in rows)
+        return answer.with_value({each.key: each for each in shaped if each is not None})
 
     def values(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """Only the values of those keys that exist, all as of one moment."""
-        raws = list(map(self._decoder.key.encode, keys))
-        return dict(self._raw.read_many(raws, self._decoder.pair).value)
+        asked = list(keys)
+        raws = list(map(self._decoder.key.encode, asked))
+        key_of = dict(zip(raws, asked, strict=True))
+        return {
+            key_of[raw]: value
+            for partition, rows in self._raw.rows_of(raws).value
+            for raw, value in self._decoder.values(partition, rows)
+        }
 
     def count(
         self,

@@ -20,8 +20,8 @@ from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
-from lastword.rows import HAS_EXPIRY, is_due, offset_of
-from lastword.table.entry import Answer, RawEntry, raw_entry
+from lastword.rows import HAS_EXPIRY, is_due, live_rows, offset_of
+from lastword.table.entry import Answer, PartitionRows, RawEntry, raw_entry
 from lastword.table.partitioned.routing import LocalTable
 from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
@@ -162,20 +162,20 @@ class RawTable(LocalTable):
         allow_stale: bool = False,
     ) -> Answer[list[RawEntry]]:
         """The entries of those keys that exist, all as of one moment."""
-        return self.read_many(
-            keys, raw_entry, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
+        answer = self.rows_of(keys, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale)
+        return answer.with_value(
+            [raw_entry(home, key, row) for home, rows in answer.value for key, row in rows]
         )
 
-    def read_many(
+    def rows_of(
         self,
         keys: Iterable[bytes],
-        shape: Shape[T],
         *,
         at_least: Position | None = None,
         timeout_s: float = AT_LEAST_TIMEOUT_S,
         allow_stale: bool = False,
-    ) -> Answer[list[T]]:
-        """The same, as ``shape`` gives them."""
+    ) -> Answer[list[PartitionRows]]:
+        """The rows of those keys that exist, by partition, all as of one moment."""
         started_ns = perf_counter_ns()
         wanted = self.keyspace.by_partition(list(keys))
         unready = self._serving.admit_read(wanted, at_least, timeout_s, allow_stale)
@@ -183,15 +183,11 @@ class RawTable(LocalTable):
             position = position_of(replicas, self._replicas.topic_state.topic_id)
             stale, age_s = freshness_of(replicas.values())
             rows = {p: replicas[p].get_many(of_it) for p, of_it in wanted.items()}
-        found: list[T] = []
         now_ms = self.clock.now_ms()
-        for partition, of_it in wanted.items():
-            for key, row in zip(of_it, rows[partition], strict=True):
-                if row is None or is_due(row, now_ms):
-                    continue
-                shaped = shape(partition, key, row)
-                if shaped is not None:
-                    found.append(shaped)
+        found = [
+            (partition, live_rows(of_it, rows[partition], now_ms))
+            for partition, of_it in wanted.items()
+        ]
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(found, position, unready or stale, age_s)
 

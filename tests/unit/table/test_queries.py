@@ -77,6 +77,8 @@ def test_a_bad_value_is_the_decoders_affair(table: OfflineTable) -> None:
     assert list(skipping.scan()) == []
     assert list(skipping.pairs()) == []
     assert table.metrics.counter("skipped_records_total").value == 5
+    table.append(b"good", b"1")
+    assert skipping.values(["bad", "good"]) == {"good": 1}
 
 
 def test_the_windows_of_a_key_are_read_from_its_partition_alone(clock: FakeClock) -> None:

@@ -72,7 +72,6 @@ def test_the_shape_decides_what_a_read_gives_and_leaves_out(table: OfflineTable)
     assert list(table.raw.walk((None, None), short)) == [(b"a", home)]
     assert table.raw.read(b"a", short).value == (b"a", home)
     assert table.raw.read(b"b", short).value is None
-    assert table.raw.read_many([b"a", b"b"], short).value == [(b"a", home)]
 
 
 def test_a_read_waits_for_the_position_it_asks_for(table: OfflineTable) -> None:

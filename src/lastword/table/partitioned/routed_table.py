@@ -12,7 +12,7 @@ from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.replicas.sweep.soundness import Freshness
 from lastword.replicas.watch.missed import MissedChanges
-from lastword.table.entry import Answer
+from lastword.table.entry import Answer, PartitionRows
 from lastword.table.partitioned.messages import (
     CountWanted,
     KeysWanted,
@@ -98,24 +98,21 @@ class RoutedTable(RawTable):
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return self._answer(shaped, replies)
 
-    def read_many(
+    def rows_of(
         self,
         keys: Iterable[bytes],
-        shape: Shape[T],
         *,
         at_least: Position | None = None,
         timeout_s: float = AT_LEAST_TIMEOUT_S,
         allow_stale: bool = False,
-    ) -> Answer[list[T]]:
-        """The entries of those keys that exist, as ``shape`` gives them."""
+    ) -> Answer[list[PartitionRows]]:
+        """The rows of those keys that exist, as those who answered gave them."""
         started_ns = perf_counter_ns()
         wanted = self.keyspace.by_partition(list(keys))
         replies = self._asked(
             KeysWanted({p: list(of_it) for p, of_it in wanted.items()}), at_least, timeout_s
         )
-        found = [
-            shaped for reply in replies for row in reply.rows if (shaped := shape(*row)) is not None
-        ]
+        found = [(p, [(key, row)]) for reply in replies for p, key, row in reply.rows]
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return self._answer(found, replies)
 
