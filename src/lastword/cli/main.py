@@ -20,7 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("up", "Run a broker, tables, their service and pipelines on this machine until Ctrl-C."),
     "get": ("data.get", "Print the value of a key."),
     "put": ("data.put", "Write one record, or key:value lines from standard input."),
-    "increment": ("data.increment", "Add to a number, so that no concurrent write is lost."),
+    "increment": ("data.increment", "Add to a number; concurrent increments are never lost."),
     "delete": ("data.delete", "Delete keys by writing tombstones."),
     "ls": ("data.ls", "List keys and values in key order."),
     "count": ("data.ls", "Count the keys."),
@@ -29,15 +29,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "data.log",
         "Print every record still in the log, superseded ones and tombstones included.",
     ),
-    "tables": ("tables", "List the tables that the catalog and lastword.toml know."),
+    "tables": ("tables", "List the tables of the catalog and of lastword.toml."),
     "describe": ("tables", "Describe a table: codecs, who writes it, settings, sizes."),
     "schema": ("schema", "List, show and register schemas; check and rewrite old versions."),
     "lock": ("lock", "Run a command while holding a lock that all instances share."),
-    "cluster": ("cluster", "See the instances of an application, and who keeps which partition."),
+    "cluster": ("cluster", "Show the instances of an application and their partitions; drain one."),
     "history": ("data.history", "Print every known change of a key, from its history and the log."),
     "serve": ("serve", "Serve tables over HTTP until Ctrl-C."),
-    "token": ("token", "Make, list and revoke the tokens that the service asks for."),
-    "pipeline": ("pipeline", "Run data pipelines on Spark, and see how far they are."),
+    "token": ("token", "Create, list and revoke the tokens of the service."),
+    "pipeline": ("pipeline", "Run data pipelines on Spark, and show their progress."),
     "snapshot": ("snapshot", "Take, list and show snapshots of a table."),
     "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
     "broker": ("broker", "Start, stop and inspect the local broker."),
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
 
 
 def _put_shared_options_last(command: click.Command) -> None:
-    """What is special about a command comes first in its --help."""
+    """List a command's own options before the shared ones in its --help."""
     command.params.sort(key=lambda parameter: isinstance(parameter, SharedOption))
     for below in command.commands.values() if isinstance(command, click.Group) else ():
         _put_shared_options_last(below)

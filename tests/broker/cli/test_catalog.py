@@ -94,5 +94,5 @@ def test_a_catalog_that_cannot_be_read_is_left_aside(
     lastword.ok("put", counts, "user-1", "42")
     answer = lastword("get", counts, "user-1")
     assert answer.stdout == "42\n"
-    assert "the catalog cannot be read and is left aside: not authorized" in answer.stderr
+    assert "the catalog cannot be read and is not used: not authorized" in answer.stderr
     assert lastword.json("get", counts, "user-1", "--value-codec", "bytes")[0]["value"] == "NDI="

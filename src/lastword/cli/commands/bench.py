@@ -27,9 +27,11 @@ def bench() -> None:
 @bench.command()
 @with_cluster
 @click.option("--records", type=int, default=200_000, show_default=True, help="Changes to write.")
-@click.option("--keys", type=int, default=10_000, show_default=True, help="Keys they belong to.")
+@click.option(
+    "--keys", type=int, default=10_000, show_default=True, help="Distinct keys among them."
+)
 @click.option("--value-size", type=SIZE, default=200, show_default=True, help="Bytes of a value.")
-@click.option("--partitions", type=int, default=1, show_default=True, help="Of each topic.")
+@click.option("--partitions", type=int, default=1, show_default=True, help="Partitions per topic.")
 @click.option(
     "--duration", default="30s", show_default=True, help="Spread the writes over this time."
 )
@@ -40,13 +42,13 @@ def bench() -> None:
     "--retention",
     default="1h",
     show_default=True,
-    help="When the topics that delete drop records; brokers check every five minutes.",
+    help="After this time the two topics with `delete` drop records; brokers check every 5 min.",
 )
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.svg",
-    help="Draw storage over time, and the restores, into this file.",
+    help="Draw storage over time and the restore times into this file.",
 )
 def topics(  # noqa: PLR0917 - click passes them by name
     app: AppContext,
@@ -61,12 +63,12 @@ def topics(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Compare a compacted, a `compact,delete` and a `delete` topic.
 
-    Writes the same changes to three topics of its own, samples their sizes until the cleaner has
-    nothing left to do, brings an empty table to the end of each, and deletes them again. How often
-    the cleaner ran is known of a broker on this machine only.
+    Writes the same changes to three new topics, samples their sizes until the cleaner has
+    nothing left to do, restores an empty table from each, and deletes the topics. How often the
+    cleaner ran is known only for a broker on this machine.
 
-    A compacted topic stores, and a restore reads, about one record per key; a topic that
-    deletes by age has every change, until it forgets even keys that nobody has changed.
+    A compacted topic stores about one record per key, and a restore reads as many. A topic that
+    deletes by age stores every change, and after the retention drops even unchanged keys.
     """
     plan = BenchPlan(
         stream=ChangeStream(records, keys, value_size),

@@ -36,7 +36,9 @@ broker.add_command(log)
 
 @broker.command()
 @with_app
-@click.option("--port", type=click.IntRange(1, 65535), help="For clients.  [default: 9092]")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="The port for clients.  [default: 9092]"
+)
 @click.option(
     "--brokers",
     type=click.IntRange(1, 9),
@@ -66,9 +68,9 @@ def start(
     Returns once it answers. All other commands then find it automatically. The first start
     fetches Kafka's jars (47 MB); later ones need no network.
 
-    With --secure it asks for a login (SASL/PLAIN). The password is made here and kept in
-    LASTWORD_HOME/broker/client.properties, which only you can read: commands find it by
-    themselves, and Kafka's own tools take the file as --command-config.
+    With --secure it requires a login (SASL/PLAIN). The password is generated and kept in
+    LASTWORD_HOME/broker/client.properties, which only you can read: commands find it
+    automatically, and Kafka's own tools take the file as --command-config.
 
     For example: lastword broker start --setting log.cleaner.backoff.ms=1000
     """
@@ -127,7 +129,7 @@ def stop(app: AppContext) -> None:
 @broker.command()
 @with_app
 def status(app: AppContext) -> None:
-    """Show whether the local broker runs and answers, and where everything of it is.
+    """Show whether the local broker runs and answers, and where its files are.
 
     The exit status is 0 when every broker answers, else 3.
     """
@@ -141,7 +143,7 @@ def status(app: AppContext) -> None:
 
 
 def _show(app: AppContext, info: BrokerInfo) -> bool:
-    """Print a broker and its nodes; returns whether all of them answer."""
+    """Print a broker and its nodes; return whether all of them answer."""
     login = info.login
     nodes: list[Mapping[str, object]] = [_describe(node, login) for node in info.nodes]
     answers = all(node["state"] == "answers" for node in nodes)

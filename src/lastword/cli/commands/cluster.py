@@ -23,13 +23,13 @@ _POLL_S = 0.05
 
 @click.group()
 def cluster() -> None:
-    """See the instances of an application, and who keeps which partition."""
+    """Show the instances of an application and their partitions; drain one."""
 
 
 @cluster.command()
 @with_cluster
 def status(app: AppContext) -> None:
-    """List the instances: where each is, what it owns and keeps, and what it is about to own."""
+    """List the instances: address, partitions owned, kept as standby, and about to be owned."""
     plan = _last_plan(app)
     app.output.info(f"plan {plan.number}, written by {plan.leader}")
     columns = ("instance", "state", "leads", "owns", "standby_of", "warms_up", "address", "rack")
@@ -50,10 +50,10 @@ def plan(app: AppContext) -> None:
 @click.argument("instance")
 @click.option("--undo", is_flag=True, help="Let INSTANCE take partitions again.")
 def drain(app: AppContext, instance: str, undo: bool) -> None:
-    """Have INSTANCE give all its partitions to others, so that it can be stopped for good.
+    """Make INSTANCE hand over all its partitions, so that it can be stopped for good.
 
-    It goes on answering, and each partition moves once its next owner has caught up; `lastword
-    cluster status` shows what is left. Lasts until the instance ends.
+    It keeps answering, and each partition moves once its next owner has caught up. `lastword
+    cluster status` shows what is left. The order lasts until the instance ends.
     """
     if instance not in _last_plan(app).members:
         raise ClusterError(
@@ -65,7 +65,7 @@ def drain(app: AppContext, instance: str, undo: bool) -> None:
         while instance not in guest.members and SYSTEM_CLOCK.monotonic() < deadline:
             SYSTEM_CLOCK.sleep(_POLL_S)
         guest.drain(instance, on=not undo)
-    said = f"{instance} takes partitions again" if undo else f"{instance} gives its partitions away"
+    said = f"{instance} takes partitions again" if undo else f"{instance} hands over its partitions"
     app.output.line(said, {"instance": instance, "draining": not undo})
 
 
@@ -73,13 +73,13 @@ def drain(app: AppContext, instance: str, undo: bool) -> None:
 @with_cluster
 @click.option("--dry-run", is_flag=True, help="Only show what would move.")
 def rebalance(app: AppContext, dry_run: bool) -> None:
-    """List the partitions that still move, if nobody comes or goes.
+    """List the partitions that still move if no instance joins or leaves.
 
-    The leader balances by itself, as fast as copies catch up.
+    The leader balances automatically, as fast as copies catch up.
     """
     if not dry_run:
         raise ConfigError(
-            "the leader balances by itself", hint="--dry-run shows what it is about to move"
+            "the leader balances automatically", hint="--dry-run shows what it is about to move"
         )
     now = _last_plan(app)
     moves = moves_between(now, settled(now))

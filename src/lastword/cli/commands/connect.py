@@ -30,7 +30,7 @@ def connect() -> None:
 @connect.command()
 @with_app
 @click.option(
-    "--port", type=click.IntRange(1, 65535), help="Of its REST interface.  [default: 8083]"
+    "--port", type=click.IntRange(1, 65535), help="The port of its REST interface.  [default: 8083]"
 )
 def start(app: AppContext, port: int | None) -> None:
     """Start the local worker and leave it running.
@@ -69,10 +69,10 @@ def fetch(app: AppContext) -> None:
 @connect.command()
 @with_app
 def stop(app: AppContext) -> None:
-    """Stop the local worker; its connectors go on when it is started again.
+    """Stop the local worker; its connectors resume when it is started again.
 
-    A database keeps its log for a connector that does not run. If it is not to go on, remove the
-    capture first. Without a worker there is nothing to do.
+    A database keeps its log for a connector that does not run. If it is no longer needed, remove
+    the capture first. Without a worker there is nothing to do.
     """
     running = read_worker(app.home)
     stopped = None
@@ -88,9 +88,9 @@ def stop(app: AppContext) -> None:
 @connect.command()
 @with_app
 def status(app: AppContext) -> None:
-    """Show whether the worker answers, and how its connectors are.
+    """Show whether the worker answers, and the state of its connectors.
 
-    That is the local worker, or the one of connect.url. The exit status is 0 when it
+    This is the local worker, or the one that connect.url names. The exit status is 0 when it
     answers and no connector has failed, else 3.
     """
     if app.settings["connect.url"] is not None:
@@ -113,9 +113,9 @@ def status(app: AppContext) -> None:
     type=click.IntRange(min=0),
     default=LINES_SHOWN,
     show_default=True,
-    help="How many lines of what is there.",
+    help="How many existing lines to print.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
 def log(app: AppContext, lines: int, follow: bool) -> None:
     """Print the end of the local worker's log, running or not."""
     info = read_worker(app.home)
@@ -132,7 +132,7 @@ def log(app: AppContext, lines: int, follow: bool) -> None:
 
 
 def _show(app: AppContext, info: WorkerInfo) -> bool:
-    """Print a worker and its connectors; returns whether all is well."""
+    """Print a worker and its connectors; return whether all is well."""
     summary: dict[str, object] = {
         "running": info.process.is_running(),
         "url": info.url,

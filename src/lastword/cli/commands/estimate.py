@@ -25,8 +25,12 @@ def estimate() -> None:
 @click.option("--topic-size", type=SIZE, required=True, help="Bytes of the topic, as in 100GiB.")
 @click.option("--dirty-ratio", type=float, required=True, help="The share not yet cleaned: 0.5.")
 @click.option("--throughput", type=SIZE, required=True, help="Bytes per second, as in 100MiB.")
-@click.option("--partitions", type=int, default=1, show_default=True, help="How many share it.")
-@click.option("--record-size", type=SIZE, default=1024, show_default=True, help="Average record.")
+@click.option(
+    "--partitions", type=int, default=1, show_default=True, help="Partitions of the topic."
+)
+@click.option(
+    "--record-size", type=SIZE, default=1024, show_default=True, help="Average record size."
+)
 @click.option("--keys", type=int, help="Distinct keys, if known; else every record counts as one.")
 def compaction(  # noqa: PLR0917 - click passes them by name
     app: AppContext,
@@ -65,7 +69,7 @@ def compaction(  # noqa: PLR0917 - click passes them by name
 
 @estimate.command()
 @with_app
-@click.option("--items", type=int, required=True, help="How many keys it shall hold.")
+@click.option("--items", type=int, required=True, help="How many keys it holds.")
 @click.option("--rate", type=float, default=0.01, show_default=True, help="False positives.")
 def bloom(app: AppContext, items: int, rate: float) -> None:
     """Size a Bloom filter."""
@@ -91,10 +95,10 @@ def bloom(app: AppContext, items: int, rate: float) -> None:
 def restore(
     app: AppContext, topic: str | None, records: int | None, records_per_second: float | None
 ) -> None:
-    """Estimate a restore: of TOPIC, by reading it for five seconds, or of so many records.
+    """Estimate a restore: of TOPIC, by reading it for five seconds, or of --records.
 
-    Offsets are what is counted, for how many records a compacted log still holds is not known
-    before it is read; a restore jumps over the gaps.
+    The estimate counts offsets, because the number of records in a compacted log is unknown until
+    it is read. A restore skips the gaps.
     """
     if topic is not None and records is None:
         records, measured = _measure(app, topic)

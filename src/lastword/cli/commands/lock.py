@@ -36,7 +36,8 @@ _GRACE_S = 10.0
     help="How long to wait for the lock if another process holds it.",
 )
 @click.option(
-    "--table", help="The table that the lock belongs to.  [default: none, the application has it]"
+    "--table",
+    help="The table that the lock belongs to.  [default: none, it belongs to the application]",
 )
 @with_cluster
 def lock(  # noqa: PLR0917 - click passes them by name
@@ -44,11 +45,11 @@ def lock(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Run COMMAND while holding the lock NAME, and exit with its status.
 
-    At most one process of all machines holds a lock: `lastword lock nightly -- ./report.sh` runs
+    At most one process on all machines holds a lock: `lastword lock nightly -- ./report.sh` runs
     the report once, wherever it is started. The lock is renewed while the command runs. If it is
-    lost all the same, the command is ended. The command finds a token that grows with each holder
-    in LASTWORD_LOCK_TOKEN: what it writes to can refuse an older one. Exits with 1 if another
-    process holds the lock.
+    lost anyway, the command is ended. LASTWORD_LOCK_TOKEN holds a token that grows with each
+    holder, so that the protected resource can refuse an older one. Exits with 1 if another process
+    holds the lock.
     """
     if not command:
         raise ConfigError("a COMMAND is missing", hint=f"lastword lock {name} -- COMMAND ARG...")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def pipeline() -> None:
-    """Run data pipelines on Spark, and see how far they are."""
+    """Run data pipelines on Spark, and show their progress."""
 
 
 pipeline.add_command(status)
@@ -38,7 +38,7 @@ pipeline.add_command(describe)
 @pipeline.command()
 @with_cluster
 @click.argument("target", metavar="MODULE:NAME")
-@click.option("--once", is_flag=True, help="Process what is there now, then stop.")
+@click.option("--once", is_flag=True, help="Process the records that are there now, then stop.")
 @click.option(
     "--mode",
     type=click.Choice(["micro-batch", "real-time"]),
@@ -73,9 +73,8 @@ def run(
     """Run the pipeline NAME of the Python module MODULE until Ctrl-C.
 
     The module is looked for in the current directory and among installed packages. Each batch
-    prints a line: how many records, how fast, how many updates, how many records are still to
-    come, how large the stores are, and what was left out. In real-time mode a line is printed for
-    each second.
+    prints a line: records and records per second, updates, lag, store sizes, and dropped records.
+    In real-time mode each second prints a line.
     """
     found = load_pipeline(target)
     require_spark()
@@ -123,10 +122,10 @@ def jars(app: AppContext) -> None:
 @pipeline.command()
 @with_app
 def prepare(app: AppContext) -> None:
-    """Fetch what Spark needs and have it start quickly, also offline.
+    """Fetch Spark's jars and make it start faster, also offline.
 
-    Starts Spark once and keeps its classes in an archive, from which it is up in about half
-    the time. Not needed: without it the first run fetches the jars, and every start takes longer.
+    Starts Spark once and archives its classes, which halves the time of later starts. Optional:
+    without it the first run fetches the jars, and every start takes longer.
     """
     require_spark()
     from lastword.jvm.java import find_java

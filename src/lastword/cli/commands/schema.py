@@ -70,7 +70,7 @@ def show(app: AppContext, subject: str, version: int | None) -> None:
 @click.option(
     "--kind",
     type=click.Choice(["avro", "json-schema", "protobuf"]),
-    help="What the file holds.  [default: by its suffix: .avsc, .json, .proto]",
+    help="The kind of schema.  [default: by its suffix: .avsc, .json, .proto]",
 )
 @click.option("--dry-run", is_flag=True, help="Only ask whether the registry would accept it.")
 def register(app: AppContext, subject: str, file: Path, kind: str | None, dry_run: bool) -> None:

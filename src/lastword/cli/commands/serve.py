@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="PEM file of the certificate's key.",
 )
-@click.option("--require-token", is_flag=True, default=None, help="Ask for a token for reads, too.")
+@click.option("--require-token", is_flag=True, default=None, help="Require a token for reads, too.")
 def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) -> None:
     """Serve TABLES over HTTP until Ctrl-C; without TABLES, those of lastword.toml.
 

@@ -49,8 +49,8 @@ _location = click.option(
 def snapshot() -> None:
     """Take, list and show snapshots: a table at one position, as a Delta table.
 
-    They make new instances start in seconds, answer for past moments, and are there for
-    whoever reads Delta. The topic stays the source of truth: snapshots can be deleted.
+    New instances start from them in seconds, time travel reads them, and so can anything that reads
+    Delta. The topic stays the source of truth: snapshots can be deleted.
     """
 
 
@@ -60,11 +60,11 @@ def snapshot() -> None:
 @click.option(
     "--history/--no-history",
     default=None,
-    help="Also keep every change for good.  [default: snapshots.history, which is no]",
+    help="Also keep every change, in a history.  [default: snapshots.history, else no]",
 )
 @click.option("--full", is_flag=True, help="Read the whole topic, not only what changed.")
-@click.option("--every", metavar="TIME", help="Take one each 15m, 1h, ... until Ctrl-C.")
-@click.option("--keep", metavar="TIME", help="How long old ones stay.  [default: 7d]")
+@click.option("--every", metavar="TIME", help="Take one every 15m, 1h, ... until Ctrl-C.")
+@click.option("--keep", metavar="TIME", help="How long to keep old snapshots.  [default: 7d]")
 @click.option(
     "--master",
     metavar="URL",
@@ -86,8 +86,8 @@ def create(
     The first reads the whole topic; the next ones read only what changed since the last one,
     unless that is older than the topic's delete.retention.ms. Old ones are deleted after --keep.
 
-    With --history all changes since the last time, deletes included, are appended to a second Delta
-    table, which is never cleaned: what compaction removes later stays there.
+    With --history all changes since the last run, deletes included, are appended to a second Delta
+    table. It is never cleaned, so it keeps changes that compaction removes later.
     """
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000

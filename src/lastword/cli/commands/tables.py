@@ -21,8 +21,8 @@ _COLUMNS = ("table", "topic", "key", "value", "window", "mount", "written_by", "
 def tables(app: AppContext) -> None:
     """List the tables of the catalog and of lastword.toml, and how they are written.
 
-    Pipelines put their results into the catalog; `lastword topic create` and `lastword describe
-    --save` put in other tables.
+    Pipelines add their results to the catalog; `lastword topic create` and `lastword describe
+    --save` add other tables.
     """
     with Admin(app.connection) as admin:
         there = set(admin.topics())
@@ -54,16 +54,18 @@ def _row(app: AppContext, spec: TableSpec) -> dict[str, object]:
 
 @click.command()
 @with_table
-@click.option("--mount", metavar="PATH", help="Where the service has it; with --save.")
-@click.option("--description", metavar="TEXT", help="What it is for; with --save.")
+@click.option(
+    "--mount", metavar="PATH", help="The path at which the service offers it; with --save."
+)
+@click.option("--description", metavar="TEXT", help="What the table is for; with --save.")
 @click.option("--save", is_flag=True, help="Write this into the catalog.")
 def describe(
     app: AppContext, spec: TableSpec, *, mount: str | None, description: str | None, save: bool
 ) -> None:
     """Describe TABLE: codecs, windows, who writes it, settings and sizes.
 
-    With --save, what flags, lastword.toml and the catalog say of it is written into the catalog,
-    from where every command reads it.
+    With --save, the combined result of flags, lastword.toml and the catalog is stored in the
+    catalog, where every command finds it.
     """
     spec.codecs  # noqa: B018 - refuses codecs that do not exist
     entry = app.catalog.get(spec.topic, CatalogEntry())

@@ -10,7 +10,7 @@ from lastword.cli.support.output import as_time
 
 @click.group()
 def token() -> None:
-    """Make, list and revoke the tokens that the service asks for."""
+    """Create, list and revoke the tokens of the service."""
 
 
 @token.command()
@@ -25,9 +25,9 @@ def token() -> None:
     help="read, write or admin, for one table or for all; repeatable.",
 )
 def create(app: AppContext, name: str, scopes: tuple[str, ...]) -> None:
-    """Make a token called NAME and show it, this once; only its hash is kept.
+    """Create a token called NAME and show it, this once; only its hash is kept.
 
-    write includes read; admin includes both and what reads a whole log.
+    write includes read; admin includes both, and operations that read a whole log.
     """
     from lastword.cli.settings.service_settings import token_file
     from lastword.service.http.tokens import parse_scope
@@ -57,7 +57,7 @@ def list_(app: AppContext) -> None:
 @with_app
 @click.argument("name")
 def revoke(app: AppContext, name: str) -> None:
-    """Make the token called NAME worthless, also for services that run."""
+    """Revoke the token called NAME, also in running services."""
     from lastword.cli.settings.service_settings import token_file
 
     token_file(app).revoke(name)

@@ -46,7 +46,7 @@ _PROFILE_HELP = "; ".join(f"{profile.name}: {profile.purpose}" for profile in PR
     type=click.IntRange(min=1),
     default=DEFAULT_PARTITIONS,
     show_default=True,
-    help="How many partitions; for good, since a change would move keys.",
+    help="How many partitions. The number cannot change later: keys would move.",
 )
 @click.option(
     "--replication",
@@ -70,14 +70,16 @@ _PROFILE_HELP = "; ".join(f"{profile.name}: {profile.purpose}" for profile in PR
     help="A setting of the topic, over the profile's; repeatable.",
 )
 @click.option(
-    "--key-codec", type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]), help="For the catalog: of keys."
+    "--key-codec",
+    type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
+    help="The codec of keys, for the catalog.",
 )
 @click.option(
     "--value-codec",
     type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
-    help="For the catalog: of values.",
+    help="The codec of values, for the catalog.",
 )
-@click.option("--description", metavar="TEXT", help="For the catalog: what it is for.")
+@click.option("--description", metavar="TEXT", help="What the table is for; for the catalog.")
 def create(
     app: AppContext,
     name: str,
@@ -94,7 +96,7 @@ def create(
 
     For example: lastword topic create user-profiles --config delete.retention.ms=86400000
 
-    Codecs and a description are written into the catalog, from where every command reads them.
+    Codecs and a description are stored in the catalog, where every command finds them.
     """
     with Admin(app.connection) as admin:
         info = create_topic(
@@ -123,7 +125,7 @@ def create(
 @topic.command("list")
 @with_cluster
 def list_topics(app: AppContext) -> None:
-    """List the topics of the cluster, but for Kafka's own."""
+    """List the topics of the cluster, except Kafka's own."""
     columns = ("topic", "partitions", "replication", "cleanup_policy")
     with Admin(app.connection) as admin:
         app.output.rows(columns, _listed(admin))
@@ -190,7 +192,7 @@ def describe(app: AppContext, name: str, every: bool) -> None:
 @click.option("--partitions", type=int, help="How many partitions it should have.")
 @click.option("--allow-expiry", is_flag=True, help="Accept compact,delete: old rows disappear.")
 def check(app: AppContext, name: str, partitions: int | None, allow_expiry: bool) -> None:
-    """Check whether the topic NAME is fit for a table, and say how to repair what is not.
+    """Check whether the topic NAME is fit for a table, and print how to repair each problem.
 
     Exit status 1 when there is an error: a table would refuse the topic.
     """
@@ -224,7 +226,7 @@ def check(app: AppContext, name: str, partitions: int | None, allow_expiry: bool
     "resets",
     multiple=True,
     metavar="KEY",
-    help="A setting to take back to the broker's default; repeatable.",
+    help="A setting to reset to the broker's default; repeatable.",
 )
 def alter(
     app: AppContext, name: str, *, settings: tuple[str, ...], resets: tuple[str, ...]

@@ -89,7 +89,7 @@ def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
     text = f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it."
     if specs:
         example = f'{_own_name()} put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
-        text += f" Try elsewhere:\n  {example}"
+        text += f" Try in another terminal:\n  {example}"
     app.output.info(text)
 
 
@@ -100,7 +100,7 @@ def _own_name() -> str:
 
 @contextmanager
 def _killed_as_by_ctrl_c() -> Iterator[None]:
-    """A polite kill ends the command as Ctrl-C does: tables closed, the broker stopped.
+    """SIGTERM ends the command as Ctrl-C does: tables closed, the broker stopped.
 
     A script that starts it in the background makes it ignore SIGINT; it is handled anyway.
     """
@@ -129,7 +129,7 @@ def _start_registry(app: AppContext, running: ExitStack) -> None:
     app.output.info(f"starting a schema registry at {registry.url}")
     running.enter_context(registry)
     app.registry = Registry(registry.url)
-    text = f"schema registry; elsewhere: export LASTWORD_REGISTRY_URL={registry.url}"
+    text = f"schema registry; in other terminals: export LASTWORD_REGISTRY_URL={registry.url}"
     app.output.line(text, {"registry": registry.url})
 
 

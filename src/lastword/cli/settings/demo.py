@@ -14,7 +14,7 @@ PROFILES = "user-profiles"
 UPDATES = "demo-updates-per-user-changelog"
 DEMO_MOUNTS: Mapping[str, str] = {PROFILES: "/users", UPDATES: "/updates"}
 
-# The demo is there to be watched, so it compacts while one is looking.
+# The demo is there to be watched, so its topic compacts within seconds.
 DEMO_PROFILE = "aggressive"
 
 

@@ -50,7 +50,7 @@ def running_broker(app: AppContext) -> BrokerInfo | None:
     if running is not None and app.settings["broker.secure"] and not running.secure:
         raise BrokerError(
             f"the broker at {running.bootstrap_servers} lets in every user of this machine, "
-            "and a secure one was asked for",
+            "but the settings ask for a secure one",
             hint="restart it: lastword broker stop, then lastword broker start --secure",
         )
     return running

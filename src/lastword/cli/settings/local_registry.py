@@ -17,8 +17,8 @@ def local_registry(app: AppContext) -> EmbeddedRegistry:
     """A registry on top of the cluster, not started yet; its archive is fetched when missing."""
     if app.connection.security_protocol != "PLAINTEXT":
         raise ConfigError(
-            "the registry of `lastword up` cannot log in to a cluster that asks for it",
-            hint="name a registry of your own: registry.url",
+            "the registry of `lastword up` cannot log in to a cluster that requires it",
+            hint="name your own registry: registry.url",
         )
     ivy_settings = app.settings["broker.ivy_settings"]
     title = "fetching the schema registry (159 MB, once)"

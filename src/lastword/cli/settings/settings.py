@@ -38,7 +38,9 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting("home", Path, None, "where everything is kept; default: the platform's directory"),
     Setting("state_dir", Path, None, "where tables keep their stores; default: HOME/state"),
-    Setting("application_id", str, "lastword", "names what shares the local state of a table"),
+    Setting(
+        "application_id", str, "lastword", "the name that the processes of one application share"
+    ),
     Setting(
         "connection.bootstrap_servers",
         str,
@@ -59,12 +61,16 @@ SETTINGS: tuple[Setting, ...] = (
         choices=get_args(SecurityProtocol),
     ),
     Setting("connection.ssl_ca", Path, None, "PEM file of the authorities to trust"),
-    Setting("connection.ssl_certificate", Path, None, "PEM file of our own certificate"),
-    Setting("connection.ssl_key", Path, None, "PEM file of our own key"),
-    Setting("connection.ssl_key_password", str, None, "opens ssl_key", secret=True),
+    Setting("connection.ssl_certificate", Path, None, "PEM file of the client certificate"),
+    Setting("connection.ssl_key", Path, None, "PEM file of its key"),
+    Setting("connection.ssl_key_password", str, None, "the password of ssl_key", secret=True),
     Setting("connection.ssl_verify_hostname", bool, True, "whether names must match certificates"),
     Setting(
-        "connection.sasl_mechanism", str, None, "how to log in", choices=get_args(SaslMechanism)
+        "connection.sasl_mechanism",
+        str,
+        None,
+        "the SASL mechanism",
+        choices=get_args(SaslMechanism),
     ),
     Setting("connection.sasl_username", str, None, "the user for PLAIN and SCRAM"),
     Setting("connection.sasl_password", str, None, "the password for PLAIN and SCRAM", secret=True),
@@ -86,7 +92,9 @@ SETTINGS: tuple[Setting, ...] = (
         False,
         "whether the local broker lets in only you, not every user of this machine",
     ),
-    Setting("broker.ivy_settings", Path, None, "an ivysettings.xml that says where jars are"),
+    Setting(
+        "broker.ivy_settings", Path, None, "an ivysettings.xml that names the repositories of jars"
+    ),
     Setting(
         "pipeline.mode",
         str,
@@ -106,7 +114,7 @@ SETTINGS: tuple[Setting, ...] = (
         "snapshots.history",
         bool,
         False,
-        "whether every change is kept, too, in a Delta table beside the snapshots",
+        "whether to keep every change, too, in a Delta table beside the snapshots",
     ),
     Setting(
         "registry.url",
@@ -133,27 +141,30 @@ SETTINGS: tuple[Setting, ...] = (
         "cluster.instance_id",
         str,
         None,
-        "the name of this instance, if it is to keep it over restarts; default: a new one",
+        "a name that this instance keeps over restarts; default: a new one at each start",
     ),
     Setting(
         "cluster.host", str, "127.0.0.1", "the address on which other instances reach this one"
     ),
     Setting("cluster.port", int, 0, "the port for other instances; 0 is a free one"),
     Setting(
-        "cluster.advertised_host", str, None, "the name of this host for others; default: the host"
+        "cluster.advertised_host",
+        str,
+        None,
+        "the host that other instances connect to; default: cluster.host",
     ),
     Setting(
         "cluster.secret",
         str,
         None,
-        "what instances know each other by; default: a file below HOME, for one machine",
+        "the secret that instances share; default: a file below HOME, for one machine",
         secret=True,
     ),
     Setting(
         "cluster.restart_within",
         str,
         None,
-        "how long the partitions of this instance wait for it when it ends: 60s, 2m, ...; needs "
+        "how long the partitions of this instance wait for its restart: 60s, 2m, ...; needs "
         "cluster.instance_id; default: not at all",
     ),
     Setting("cluster.rack", str, "", "where this instance runs; copies go to different racks"),
@@ -172,14 +183,24 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("cluster.tls_certificate", Path, None, "PEM file of the certificate for instances"),
     Setting("cluster.tls_key", Path, None, "PEM file of the certificate's key"),
-    Setting("cluster.tls_key_password", str, None, "opens tls_key", secret=True),
-    Setting("cluster.tls_ca", Path, None, "PEM file of the authority that vouches for instances"),
-    Setting("cluster.tls_mutual", bool, False, "whether instances that connect show theirs, too"),
+    Setting("cluster.tls_key_password", str, None, "the password of tls_key", secret=True),
+    Setting(
+        "cluster.tls_ca",
+        Path,
+        None,
+        "PEM file of the authority that signs the certificates of instances",
+    ),
+    Setting(
+        "cluster.tls_mutual",
+        bool,
+        False,
+        "whether instances that connect must present a certificate, too",
+    ),
     Setting("service.host", str, "127.0.0.1", "the address the service listens on"),
-    Setting("service.port", int, 8090, "the port of the service; PORT is heeded, too"),
+    Setting("service.port", int, 8090, "the port of the service; the variable PORT sets it, too"),
     Setting("service.tls_certificate", Path, None, "PEM file of the service's certificate chain"),
     Setting("service.tls_key", Path, None, "PEM file of the certificate's key"),
-    Setting("service.tls_key_password", str, None, "opens tls_key", secret=True),
+    Setting("service.tls_key_password", str, None, "the password of tls_key", secret=True),
     Setting(
         "service.token",
         str,
@@ -192,13 +213,13 @@ SETTINGS: tuple[Setting, ...] = (
         "service.allowed_hosts",
         str,
         None,
-        "further names under which the service is reached, with commas between them",
+        "further host names under which the service is reached, separated by commas",
     ),
     Setting(
         "service.allowed_origins",
         str,
         None,
-        "origins of pages that may use the service, with commas between them",
+        "origins of pages that may use the service, separated by commas",
     ),
 )
 
@@ -225,8 +246,7 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         "ttl",
         str,
         None,
-        "how long values live that are written without a time to live of their own (6h); "
-        "default: for good",
+        "the time to live of values that are written without one (6h); default: none",
     ),
     Setting(
         "snapshot_every",
@@ -256,7 +276,7 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         False,
         "whether the service refuses writes that do not say which version they replace",
     ),
-    Setting("mount", str, None, "the path at which the service has the table, such as /users"),
+    Setting("mount", str, None, "the path at which the service offers the table, such as /users"),
     Setting(
         "window",
         str,
@@ -267,10 +287,10 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
 
 # TOML sections whose keys are not ours: Kafka's own, or names that users give.
 FREE_SECTIONS: dict[str, str] = {
-    "connection.properties": "further settings that tune librdkafka, such as client.id; a list, "
-    "none of which loads code or reads files",
+    "connection.properties": "further settings of librdkafka, such as client.id; only those that "
+    "neither load code nor read files",
     "broker.properties": "further settings for the broker, such as log.cleaner.threads",
-    "pipelines": "what `lastword up` runs on Spark: a name of yours, and MODULE:NAME",
+    "pipelines": "pipelines that `lastword up` runs on Spark: any name, and MODULE:NAME",
 }
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}

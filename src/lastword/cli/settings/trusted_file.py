@@ -1,8 +1,8 @@
-"""Whether a file that merely lies in the current directory may tell a command what to do.
+"""Whether a file in the current directory may be used as the settings file.
 
-Settings name the cluster to send data to, the modules of pipelines and the home of everything. A
-directory that somebody else can write to, such as /tmp, must not decide that for whoever happens
-to run a command there. A file that was named (--config, LASTWORD_CONFIG) was chosen.
+Settings name the cluster to send data to, the modules of pipelines and the home of everything. In a
+directory that somebody else can write to, such as /tmp, they must not decide that for everybody who
+runs a command there. A file that was named (--config, LASTWORD_CONFIG) was chosen.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROOT = 0  # root needs no settings file to do harm
 def read_trusted(path: Path) -> bytes:
     """The content of ``path``; ConfigError when another user owns it or could have written it."""
     try:
-        # What is judged is what is read: the open file, and the link that may have led to it.
+        # Check what is read: the open file, and the link that may have led to it.
         with path.open("rb") as file:
             found, link = os.fstat(file.fileno()), path.lstat()
             content = file.read()

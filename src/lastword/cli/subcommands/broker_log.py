@@ -1,4 +1,4 @@
-"""``lastword broker log``: what the local broker has to say."""
+"""``lastword broker log``: the log of the local broker."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lastword.home import HomeFolder
     type=click.IntRange(min=0),
     default=LINES_SHOWN,
     show_default=True,
-    help="How many lines of what is there.",
+    help="How many existing lines to print.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
 @click.option("--broker", "number", type=int, default=1, show_default=True, help="Which broker.")
 def log(app: AppContext, lines: int, follow: bool, number: int) -> None:
     """Print the end of the local broker's log, running or not.

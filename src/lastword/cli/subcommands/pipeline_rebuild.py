@@ -1,4 +1,4 @@
-"""``lastword pipeline rebuild``: what the events alone come to, beside what is there."""
+"""``lastword pipeline rebuild``: the rows that the events give, compared with the changelog."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from lastword.spark.installed import require_spark
     help="Where Spark runs, as in spark://host:7077.  [default: all cores of this machine]",
 )
 def rebuild(app: AppContext, target: str, store: str, master: str | None) -> None:
-    """Derive STORE of the pipeline NAME in MODULE anew from its events, and compare.
+    """Compute STORE of the pipeline NAME again from its events, and compare.
 
-    All events up to the committed positions are folded again, on Spark, and the rows they give
-    are compared with those in the changelog. Writes nothing, and may run beside the pipeline. Ends
-    with status 1 when a row differs, is missing, or is there without events for it.
+    All events up to the committed positions are folded again, on Spark, and the rows they give are
+    compared with those in the changelog. Writes nothing, and may run beside the pipeline. Exit
+    status 1 if a row differs, is missing, or has no events.
     """
     found = load_pipeline(target)
     require_spark()

@@ -1,4 +1,4 @@
-"""``lastword pipeline status``: who runs a pipeline, how far it is, how large its stores are."""
+"""``lastword pipeline status``: driver, lag and stores of a pipeline."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lastword.pipelines.run.status import PipelineStatus, applications, pipeline
 def status(app: AppContext, application: str | None) -> None:
     """Show how the pipeline with the application id APP is doing; without APP, list all.
 
-    Everything is asked of Kafka, so it works from any machine, also when the pipeline is down:
-    the running driver, the position and lag of each source, the changelog of each store. What is
-    in a store is the table of its changelog: `lastword ls APP-STORE-changelog`.
+    Everything is read from Kafka, so it works from any machine, also when the pipeline is down: the
+    running driver, the position and lag of each source, the changelog of each store. The rows of a
+    store are in its changelog: `lastword ls APP-STORE-changelog`.
     """
     if application is None:
         with Admin(app.connection) as admin:

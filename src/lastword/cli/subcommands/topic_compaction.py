@@ -27,13 +27,13 @@ _COLUMNS = (
 @click.command()
 @with_cluster
 @click.argument("name")
-@click.option("--why", is_flag=True, help="Say why each partition is not compacted further.")
-@click.option("--fast", is_flag=True, help="Do not read the log: records stay uncounted.")
+@click.option("--why", is_flag=True, help="Show why each partition is not compacted further.")
+@click.option("--fast", is_flag=True, help="Do not read the log, and count no records.")
 def compaction(app: AppContext, name: str, why: bool, fast: bool) -> None:
     """Show how far compaction of the topic NAME has come, partition by partition.
 
-    Reads the whole log once, to count its records and keys. What the cleaner has done is known
-    for a broker on this machine only; of others it is unknown.
+    Reads the whole log once, to count its records and keys. The cleaner's progress is known only
+    for a broker on this machine.
     """
     with Admin(app.connection) as admin:
         nodes = local_nodes(app, admin.cluster_id())

@@ -36,7 +36,7 @@ _TELL_EVERY_S = 10.0
     metavar="MS|session",
     help="Keys are those of windows or sessions: their times do not choose the partition.",
 )
-@click.option("--once", is_flag=True, help="End when TO is level and every key was compared.")
+@click.option("--once", is_flag=True, help="End when TO has caught up and every key was compared.")
 @click.option("--verify", is_flag=True, help="Copy nothing; compare what was copied before.")
 def copy(
     app: AppContext,
@@ -50,12 +50,12 @@ def copy(
 ) -> None:
     """Copy the compacted topic FROM into TO, with another number of partitions.
 
-    Creates TO with the settings of FROM, copies every committed record until TO is level, compares
-    key by key, and keeps copying until Ctrl-C. Writers may go on meanwhile. Run it again to go on
-    where it stopped.
+    Creates TO with the settings of FROM, copies every committed record until TO has caught up,
+    compares key by key, and keeps copying until Ctrl-C. Producers may keep writing. Run it again to
+    continue where it stopped.
 
-    To switch: stop the writers of FROM, run it with --once, and start them on TO when it says that
-    every key is equal. For example: lastword topic copy users users-wide --partitions 24
+    To switch: stop the writers of FROM, run it with --once, and start them on TO when it reports
+    that all keys are equal. For example: lastword topic copy users users-wide --partitions 24
     """
     suffix_bytes = _suffix_bytes(app, source, window)
     with Admin(app.connection) as admin:
@@ -69,7 +69,7 @@ def copy(
             try:
                 _copy(app, admin, copying, suffix_bytes, follow=not once)
             except KeyboardInterrupt:
-                app.output.info(f"\nstopped; run the same command to go on copying to {target}")
+                app.output.info(f"\nstopped; run the same command to continue copying to {target}")
     if source in app.catalog and target not in app.catalog:
         put_into_catalog(app, target, app.catalog[source])
 
@@ -83,8 +83,8 @@ def _copy(
         copying.catch_up(lambda done, total: bar(done, total, ""))
     counts = copying.counts
     app.output.line(
-        f"{target} is level with {source}: {counts.copied} records copied, "
-        f"{counts.left_out} left out",
+        f"{target} has caught up with {source}: {counts.copied} records copied, "
+        f"{counts.left_out} skipped",
         {"event": "level", "copied": counts.copied, "left_out": counts.left_out},
     )
     with progress_bar(app.output, f"comparing {target}", announce=True) as bar:
@@ -102,10 +102,10 @@ def _copy(
 
 
 def _follow(app: AppContext, copying: TopicCopy) -> None:
-    """Keep copying, and say from time to time how far behind it is, until Ctrl-C."""
+    """Keep copying, and print from time to time how far behind it is, until Ctrl-C."""
     source, target = copying.ends.source.name, copying.ends.target.name
     app.output.info(
-        f"copying on; to switch, stop the writers of {source}, press Ctrl-C, and run "
+        f"still copying; to switch, stop the writers of {source}, press Ctrl-C, and run "
         f"`lastword topic copy {source} {target} --once`"
     )
     told_at = 0.0
@@ -128,7 +128,7 @@ def _verify_only(app: AppContext, admin: Admin, ends: Endpoints, suffix_bytes: i
         groups.close()
     if positions is None:
         raise ConfigError(
-            f"nothing was copied into {ends.target.name} yet", hint="leave --verify out"
+            f"nothing was copied into {ends.target.name} yet", hint="run it without --verify"
         )
     with progress_bar(app.output, f"comparing {ends.target.name}", announce=True) as bar:
         result = compare(
@@ -159,11 +159,13 @@ def _tell(app: AppContext, ends: Endpoints, result: Comparison) -> None:
         raise TopicUnfitError(
             f"{target} is not a copy of {source}: {result.missing} keys are missing, "
             f"{result.extra} are only there, {result.different} differ; for example: {examples}",
-            hint=f"somebody else writes {target}, or the copy stood still for longer than "
+            hint=f"somebody else writes {target}, or the copy was stopped for longer than "
             f"delete.retention.ms: delete {target} and copy again",
         )
     if result.moving:
-        text = f"{result.equal} keys are equal; {result.moving} are being written and come next"
+        text = (
+            f"{result.equal} keys are equal; {result.moving} are being written and are copied next"
+        )
     else:
         text = f"all {result.equal} keys are equal: {target} can take over from {source}"
     app.output.line(text, shown)

@@ -23,7 +23,7 @@ from lastword.topics.survey import Survey
     type=click.Choice(CODEC_NAMES),
     default="string",
     show_default=True,
-    help="How keys are written.",
+    help="The codec of keys.",
 )
 @click.option(
     "--verify", is_flag=True, help="Read the log: is each key in one partition, and in its own?"
@@ -37,7 +37,7 @@ def partition(
     that are in more than one partition; exit status 1 when there is one.
     """
     if not keys and not verify:
-        raise click.UsageError("Give a KEY, or --verify to check all that are there.")
+        raise click.UsageError("Give a KEY, or --verify to check all keys of the topic.")
     codec = codec_named(key_codec)
     encoded = {key: codec.parse(typed(key)) for key in keys}
     with Admin(app.connection) as admin:

@@ -67,7 +67,7 @@ class AppContext:
     def write_for_others(self, path: str) -> None:
         """From now on files get the permissions that the user's shell gives, unless below home.
 
-        What is kept is private; what a user has written to a place of their own may be shared.
+        Files below home stay private; files that a user has written elsewhere may be shared.
         """
         if not Path(path).absolute().is_relative_to(self.home.absolute()):
             os.umask(self.users_umask)
@@ -82,7 +82,7 @@ class AppContext:
 
     @property
     def application_id(self) -> str:
-        """Names what shares the local state of a table."""
+        """The name that the processes of one application share."""
         return str(self.settings["application_id"])
 
     @cached_property
@@ -96,7 +96,7 @@ class AppContext:
     def catalog(self) -> Entries:
         """What the cluster's catalog says about its topics, read once.
 
-        Where it cannot be read, settings and flags decide alone, and a note says so. A cluster
+        If it cannot be read, only settings and flags count, and a message says so. A cluster
         that does not answer at all raises ConnectionFailedError, as it would a moment later.
         """
         from lastword.catalog.catalog import read_catalog
@@ -108,7 +108,7 @@ class AppContext:
             try:
                 return read_catalog(admin, self.log_source)
             except LastwordError as error:
-                self.output.info(f"the catalog cannot be read and is left aside: {error}")
+                self.output.info(f"the catalog cannot be read and is not used: {error}")
                 return {}
 
     @cached_property
@@ -119,7 +119,7 @@ class AppContext:
         given = self.settings.section("registry")
         if given["url"] is None:
             raise ConfigError(
-                "values with a schema need a registry, and none is named",
+                "values with a schema need a registry, and none is set",
                 hint="set registry.url in lastword.toml, or LASTWORD_REGISTRY_URL",
             )
         username, password, token, ca = (
@@ -184,7 +184,7 @@ _APP_OPTIONS: tuple[Option, ...] = (
         count=True,
         expose_value=False,
         callback=_keep("verbosity"),
-        help="Log what happens to standard error; twice for everything.",
+        help="Log to standard error; -vv logs more.",
     ),
     click.option(
         "--log-format",
@@ -192,7 +192,7 @@ _APP_OPTIONS: tuple[Option, ...] = (
         type=click.Choice(["text", "json"]),
         expose_value=False,
         callback=_keep("log_format"),
-        help="The form of log lines.  [default: text]",
+        help="The format of log lines.  [default: text]",
     ),
 )
 _CLUSTER_OPTIONS: tuple[Option, ...] = (

@@ -17,9 +17,9 @@ def put_into_catalog(app: AppContext, topic: str, entry: CatalogEntry) -> None:
 
 
 def take_out_of_catalog(app: AppContext, topic: str) -> None:
-    """Have the catalog forget a topic that is gone."""
+    """Remove a deleted topic from the catalog."""
     try:
         if topic in app.catalog:
             write_entries(app.connection, app.log_source, {topic: None})
     except LastwordError as error:
-        app.output.info(f"the catalog still knows {topic}: {error}")
+        app.output.info(f"could not remove {topic} from the catalog: {error}")

@@ -41,7 +41,7 @@ def warn_if_stale(app: AppContext, *, stale: bool, contact_age_s: float) -> None
     if stale and contact_age_s > CONTACT_MAX_S:
         app.output.info(f"the cluster has not answered for {contact_age_s:.0f} s: this may be old")
     elif stale:
-        app.output.info("this answer may hold deleted keys: a sweep has not finished yet")
+        app.output.info("this answer may include deleted keys: a sweep has not finished yet")
 
 
 def describe_entry(entry: Entry) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a batch of a pipeline came to, as a line."""
+"""The result of a pipeline's batch as one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lastword.cli.support.sizes import as_size
 if TYPE_CHECKING:
     from lastword.pipelines import BatchReport
 
-# What of a tally is worth a word when there was any.
+# The counts that are printed if they are not 0.
 _TROUBLE = {
     "late": "late",
     "duplicates": "duplicates",

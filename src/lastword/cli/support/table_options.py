@@ -37,7 +37,7 @@ _FROM_CATALOG = ("key", "value", "window", "mount", "ttl")
 class TableSpec:
     """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top.
 
-    ``by_catalog`` names the fields on which both are silent and that the catalog knows.
+    ``by_catalog`` names the fields that only the catalog sets.
     """
 
     name: str
@@ -69,7 +69,7 @@ class TableSpec:
 
     @property
     def _value_codec(self) -> CodecSpec:
-        """That of the values; of their class, if one was named."""
+        """The codec of values; of their class, if one was named."""
         kind = self.value_class
         if kind is None:
             return self._resolved(self.value)
@@ -89,7 +89,7 @@ class TableSpec:
 
     @functools.cached_property
     def codecs(self) -> tuple[KeyCodec[Any], Codec[Any]]:
-        """Those of whole keys and of values; raises ConfigError for a codec unknown here."""
+        """The codecs of whole keys and of values; raises ConfigError for an unknown codec."""
         try:
             return codecs_for(self.topic, self.key_codec, self._value_codec)
         except ConfigError as error:
@@ -106,7 +106,7 @@ class TableSpec:
         return keys.decode(keys.parse(typed(text)))
 
     def explained(self, error: E) -> E:
-        """The error, or where the catalog may be wrong, the same with the way out."""
+        """The error; if the codec came from the catalog, with a hint how to correct the catalog."""
         said = [f"{part}s are {getattr(self, part)}" for part in _CODECS if part in self.by_catalog]
         if not said:
             return error
@@ -132,7 +132,7 @@ def table_spec(
 ) -> TableSpec:
     """The table of that name in the settings, else the topic of that name; flags win.
 
-    On what neither says, the catalog is asked, unless ``catalog`` is False.
+    For fields that neither sets, the catalog counts, unless ``catalog`` is False.
     """
     given = {each: value for each, value in (flags or {}).items() if value is not None}
     values = app.settings.table(name) | given
@@ -164,7 +164,7 @@ def table_spec(
 
 
 def _cataloged(app: AppContext, topic: str, said: Mapping[str, object]) -> dict[str, str]:
-    """What the catalog adds to what was said; a key that was said keeps its lack of windows."""
+    """The fields that the catalog adds; a key codec that was given also decides about windows."""
     if set(_FROM_CATALOG) <= said.keys() or (entry := app.catalog.get(topic)) is None:
         return {}
     known = {name: getattr(entry, name) for name in _FROM_CATALOG if name not in said}
@@ -183,14 +183,14 @@ _TABLE_OPTIONS = (
         "key_flag",
         cls=SharedOption,
         type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
-        help="How keys are written.  [default: string]",
+        help="The codec of keys.  [default: string]",
     ),
     click.option(
         "--window",
         "window_flag",
         cls=SharedOption,
         metavar="MS|session",
-        help="Keys are those of windows this long, in milliseconds, or of sessions; a key is "
+        help="Keys have windows of this length in milliseconds, or sessions; a key is "
         "written KEY@START, or KEY@START-END.  [default: none]",
     ),
     click.option(
@@ -198,7 +198,7 @@ _TABLE_OPTIONS = (
         "value_flag",
         cls=SharedOption,
         type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
-        help="How values are written.  [default: json]",
+        help="The codec of values.  [default: json]",
     ),
     click.option(
         "--on-bad",
@@ -218,7 +218,7 @@ def with_table(command: Callable[Concatenate[AppContext, TableSpec, P], R]) -> C
 def with_table_offline(
     command: Callable[Concatenate[AppContext, TableSpec, P], R],
 ) -> Callable[P, R]:
-    """The same for a command that reads no records, and asks no cluster."""
+    """The same for a command that reads no records and needs no cluster."""
     return _with_table(command, catalog=False)
 
 

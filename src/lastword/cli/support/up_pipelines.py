@@ -35,7 +35,7 @@ def pipelines_of(app: AppContext) -> list[Pipeline]:
 
 
 class SparkRunner:
-    """Starts Spark and runs everything on threads: the rest of ``up`` is there meanwhile.
+    """Starts Spark and runs everything on threads, so that the rest of ``up`` need not wait.
 
     A failed one is reported at once, and the others run on; ``raise_failure`` is for the end.
     """
@@ -63,7 +63,7 @@ class SparkRunner:
             self._run = self._background.submit(self._run_all)
 
     def stop(self) -> None:
-        """Stop everything and Spark; what is not committed, the next run does."""
+        """Stop everything and Spark; the next run repeats what is not committed."""
         self._stopping = True
         for snapshots in self._snapshots:
             snapshots.stop()

@@ -33,7 +33,7 @@ class ContinuousSnapshots:
         self._stopping = threading.Event()
 
     def stop(self) -> None:
-        """Take no further one; the one at work is finished."""
+        """Take no further snapshot; a running one is finished."""
         self._stopping.set()
 
     def run(self, spark: Any) -> None:
@@ -60,5 +60,5 @@ class ContinuousSnapshots:
 
 
 def snapshots_of(app: AppContext, specs: list[TableSpec]) -> list[ContinuousSnapshots]:
-    """Those that the settings of the tables ask for."""
+    """One for each table whose settings ask for snapshots."""
     return [ContinuousSnapshots(app, spec) for spec in specs if spec.snapshot_every is not None]

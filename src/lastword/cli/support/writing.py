@@ -124,7 +124,7 @@ def _path(
 
 
 def open_owned(app: AppContext, spec: TableSpec) -> AbstractContextManager[Table]:
-    """The table of ``spec``, with owners that decide; the ones that run, if there are any."""
+    """The table of ``spec`` with owned writes: the running owners decide, if there are any."""
     writes: WriteMode = "conditional" if spec.writes == "direct" else spec.writes
     return open_table(app, spec, writes=writes)
 

@@ -22,7 +22,9 @@ def delete(app: AppContext, spec: TableSpec, keys: tuple[str, ...], if_version: 
     """Delete KEYS from TABLE by writing tombstones, whether the keys exist or not."""
     expected = expected_version(if_version)
     if expected is not None and len(keys) > 1:
-        raise ConfigError("--if-version is about one key", hint="delete the others by themselves")
+        raise ConfigError(
+            "--if-version takes exactly one key", hint="delete the other keys with another command"
+        )
     with open_writer(app, spec, conditional=expected is not None) as writer:
         outcomes = writer.write((key, writer.record(key, None, expected)) for key in keys)
         for outcome in outcomes:

@@ -19,7 +19,7 @@ from lastword.errors import QueryError
 def get(app: AppContext, spec: TableSpec, key: str, as_of: str | None) -> None:
     """Print the value of KEY in TABLE; exit with 1 when there is no such key.
 
-    A past value is answered exactly, from snapshots, history and the log, or not at all.
+    With --as-of the answer is exact, from snapshots, history and the log, or the command fails.
     """
     with open_table(app, spec) as table:
         if as_of is None:

@@ -24,15 +24,15 @@ _LIMIT = 100
     "--limit",
     type=click.IntRange(min=1),
     default=_LIMIT,
-    help="The newest so many.",
+    help="At most this many changes, the newest.",
     show_default=True,
 )
 def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
     """Print every known change of KEY in TABLE, the oldest first; exit with 1 when there is none.
 
-    They come from the history that `lastword snapshot create --history` keeps, and from what the
-    log still has. Compaction may have removed changes from a log before they were kept: where
-    some may be missing, it says so.
+    The changes come from the history that `lastword snapshot create --history` keeps, and from the
+    log. Compaction may have removed changes before they were kept; the output marks where some may
+    be missing.
     """
     keys, values = spec.codecs
     raw = keys.parse(typed(key))
@@ -58,14 +58,14 @@ def history(app: AppContext, spec: TableSpec, key: str, limit: int) -> None:
         if lacking:
             app.output.info("   ... changes may be missing here")
         app.output.line(as_line(shown), shown)
-    _say_what_is_left_out(app, found, first)
+    _say_what_is_missing(app, found, first)
 
 
-def _say_what_is_left_out(app: AppContext, found: KeyHistory, older: int) -> None:
+def _say_what_is_missing(app: AppContext, found: KeyHistory, older: int) -> None:
     if older:
         app.output.info(f"{older} older changes are not shown; see more with --limit")
     if found.complete_from:
         app.output.info(
-            f"of what was written to partition {found.partition} before offset "
-            f"{found.complete_from}, compaction may have removed some"
+            f"partition {found.partition}: compaction may have removed changes before offset "
+            f"{found.complete_from}"
         )

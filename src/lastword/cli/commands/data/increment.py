@@ -18,8 +18,8 @@ from lastword.errors import ConfigError
 def increment(app: AppContext, spec: TableSpec, key: str, by: str) -> None:
     """Add BY, which may be negative, to the number of KEY in TABLE; print the sum.
 
-    A key that is not there counts as 0. The owner of the key's partition adds, so increments of
-    several writers at once all count.
+    A missing key counts as 0. The owner of the key's partition adds, so concurrent increments are
+    never lost.
     """
     amount = _number(by)
     with open_owned(app, spec) as table:

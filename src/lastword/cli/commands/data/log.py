@@ -26,7 +26,7 @@ from lastword.records import FENCE_KEY, Record
 def log(app: AppContext, spec: TableSpec, partition: tuple[int, ...], limit: int | None) -> None:
     """Print every record still in the log of TABLE: old values and tombstones included.
 
-    Partition by partition, in the order of offsets, up to the end as of now. A record that
+    The order is partition by partition and by offset, up to the current end. A record that
     compaction removed leaves a gap in the offsets.
     """
     keys, values = spec.codecs
@@ -55,7 +55,7 @@ def _records(app: AppContext, topic: str, only: tuple[int, ...]) -> Iterator[Rec
             for offset in batch.unreadable_headers:
                 app.output.info(
                     f"{partition}:{offset} has headers that are not shown: "
-                    "a name among them is not UTF-8"
+                    "one of the names is not UTF-8"
                 )
             yield from batch.records()
         if readable < end:

@@ -32,7 +32,7 @@ LINES_PER_BATCH = 1000
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
 @click.option("--timestamp", type=int, help="Milliseconds since 1970.  [default: now]")
 @click.option(
-    "--ttl", help="How long the value lives: 500ms, 60s, 5m, 6h, 1d.  [default: for good]"
+    "--ttl", help="How long the value lives: 500ms, 60s, 5m, 6h, 1d.  [default: no expiry]"
 )
 @click.option(
     "--if-version",
@@ -41,7 +41,10 @@ LINES_PER_BATCH = 1000
 )
 @click.option("--if-absent", is_flag=True, help="Write only if the key does not exist.")
 @click.option(
-    "--key-separator", default=":", show_default=True, help="Ends the key of an input line."
+    "--key-separator",
+    default=":",
+    show_default=True,
+    help="Separates key and value of an input line.",
 )
 @click.option("--null-marker", help="An input line with this value is a tombstone.")
 def put(  # noqa: PLR0917 - click passes them by name
@@ -59,8 +62,8 @@ def put(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Write VALUE for KEY into TABLE, or lines of the form key:value from standard input.
 
-    Done when the cluster has acknowledged it. Of lines, only those that failed are printed, or
-    with --json the outcome of each.
+    The command ends when the cluster has acknowledged every record. For input lines it prints only
+    failures; with --json, every outcome.
     """
     if key is not None and value is None:
         raise ConfigError(
@@ -69,7 +72,9 @@ def put(  # noqa: PLR0917 - click passes them by name
     headers = tuple(_parse_header(each) for each in header)
     expected = expected_version(if_version, if_absent=if_absent)
     if key is None and isinstance(expected, Version):
-        raise ConfigError("--if-version is about one key", hint="name the KEY and its VALUE")
+        raise ConfigError(
+            "--if-version and --if-absent take one key", hint="name the KEY and its VALUE"
+        )
     with open_writer(
         app,
         spec,

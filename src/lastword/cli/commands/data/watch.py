@@ -31,8 +31,8 @@ from lastword.table.entry import Change
 def watch(app: AppContext, spec: TableSpec, start: str, limit: int | None) -> None:
     """Print every change of TABLE, deletes included, until Ctrl-C.
 
-    From the beginning means from what is still in the log: compaction may have removed earlier
-    values of a key.
+    `--from beginning` starts with the oldest record still in the log: compaction may have removed
+    earlier values of a key.
     """
     with open_table(app, spec) as table, table.watch(_position(app, spec.topic, start)) as changes:
         app.output.info(f"watching {spec.topic} from {changes.position}")
