@@ -17,7 +17,8 @@ _NONE_MATCH = b"if-none-match"
 def condition_of(headers: Mapping[bytes, bytes], *, required: bool) -> Version | Absent | None:
     """What If-Match or If-None-Match asks for; None if neither is there.
 
-    Raises RefusedError for what cannot be checked, and, if ``required``, for a missing condition.
+    Raises RefusedError for a condition that cannot be checked, and, if ``required``, for a missing
+    condition.
     """
     if b"if-unmodified-since" in headers:
         raise _refused("If-Unmodified-Since is not supported: two writes may have one timestamp")
@@ -47,7 +48,7 @@ def condition_in(given: str | UnsetType, *, required: bool) -> Version | Absent 
 def _version(header: bytes) -> Version:
     text = header.strip()
     if len(text) < 2 or not (text.startswith(b'"') and text.endswith(b'"')):
-        raise _refused("If-Match has one strong ETag here")
+        raise _refused("If-Match takes one strong ETag here")
     try:
         return Version.parse(text[1:-1].decode("latin-1"))
     except ConfigError as error:
@@ -58,7 +59,7 @@ def _required() -> RefusedError:
     return RefusedError(
         428,
         "ConditionRequired",
-        "this table takes no write without a condition",
+        "this table refuses writes without a condition",
         hint='send If-Match: "VERSION", or If-None-Match: * for a new key',
     )
 
@@ -68,5 +69,5 @@ def _refused(message: str) -> RefusedError:
         400,
         "BadCondition",
         message,
-        hint='If-Match: "2:17" names the version that a read answered with as its ETag',
+        hint='If-Match: "2:17" names the version that a read returned as its ETag',
     )

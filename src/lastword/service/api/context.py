@@ -33,8 +33,8 @@ _POLL_S = 0.01
 class Context:
     """One running service.
 
-    Every kind of work has threads of its own: a cluster that does not answer holds up writes for
-    their whole timeout, a pass over a log takes seconds, and neither may hold up anything else.
+    Each kind of work has its own threads. A cluster that does not answer blocks writes for their
+    whole timeout, a pass over a log takes seconds, and neither may block other work.
     """
 
     def __init__(
@@ -121,7 +121,10 @@ class Context:
         """A new watcher, which counts until ``end_watch``; RefusedError when there are too many."""
         if self.watching >= self.limits.watchers:
             raise RefusedError(
-                503, "TooManyWatchers", f"{self.watching} watch already", hint="try again later"
+                503,
+                "TooManyWatchers",
+                f"there are {self.watching} watchers already",
+                hint="try again later",
             )
         self.watching += 1
         return self.backlog.watcher()
@@ -132,7 +135,7 @@ class Context:
         self.watching -= 1
 
     async def end_watches(self) -> None:
-        """Tell every watcher to go elsewhere, and wait a moment until they have heard it."""
+        """Tell every watcher to reconnect elsewhere, and wait a moment until that is sent."""
         reason = RefusedError(
             503, "ServiceStopping", "this instance is stopping", hint="resume at another one"
         )
@@ -145,6 +148,6 @@ class Context:
             await asyncio.sleep(_POLL_S)
 
     def close(self) -> None:
-        """Give the threads back."""
+        """Free the threads."""
         for pool in self.pools:
             pool.close()

@@ -49,7 +49,7 @@ OWNED_OPERATIONS = (
     _TRANSACT,
     _named(
         "increment",
-        "Add a number to the value; a key that is not there counts as 0",
+        "Add a number to the value; a missing key counts as 0",
         routes_owned.increment,
         Content("how much to add; 1 without a body", float),
     ),
@@ -61,7 +61,7 @@ OWNED_OPERATIONS = (
     ),
     _named(
         "append",
-        "Add an item to a list; a key that is not there counts as an empty one",
+        "Add an item to a list; a missing key counts as an empty list",
         routes_owned.append,
         Content("the item", Raw),
     ),

@@ -134,7 +134,7 @@ def has_etag(header: bytes, etag: bytes) -> bool:
 
 
 def key_not_found(found: FoundEntry | None = None) -> RefusedError:
-    """No such key; its name is not repeated, for it may be anything."""
+    """No such key; its name is not repeated, because it may be any bytes."""
     headers = {} if found is None else {"lastword_contact_age": f"{found.contact_age_s:.3f}"}
     if found is not None and found.stale:
         headers["lastword_stale"] = "true"

@@ -27,7 +27,7 @@ _HEADERS: dict[str, Document] = {
         "schema": {"type": "string", "pattern": '^"[0-9]+:[0-9]+"$'},
     },
     "Lastword-Contact-Age": {
-        "description": "how many seconds ago the cluster last answered",
+        "description": "seconds since the cluster last answered",
         "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]{3}$"},
     },
     "Lastword-TTL": {
@@ -44,7 +44,7 @@ _HEADERS: dict[str, Document] = {
         "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]{3}$"},
     },
     "Lastword-Answered-By": {
-        "description": "of a partitioned table: the instances that answered, with commas between",
+        "description": "of a partitioned table: the instances that answered, separated by commas",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._,-]+$"},
     },
     "Lastword-Timestamp": {

@@ -124,7 +124,7 @@ class Operation:
 
 
 def parse_position(text: str) -> Position:
-    """A position that a page or an event gave away."""
+    """A position from a page or an event."""
     try:
         return Position.parse(text)
     except LastwordError as error:
@@ -157,7 +157,7 @@ def parse_query(query_string: bytes, kind: type[Q]) -> Q:
         )
         given = dict(pairs)
         if len(given) != len(pairs):
-            raise ValueError("a parameter came more than once")
+            raise ValueError("a parameter is given more than once")
         return msgspec.convert(given, kind, strict=False)
     except ValueError as error:
         accepted = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))

@@ -1,6 +1,6 @@
 """Asks the owners of partitions from the event loop, without a thread for each request.
 
-The answers of one batch of an owner wake the loop once, however many requests are in it.
+The answers of an owner's batch wake the loop once, for any number of requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OwnedRequests:
         self._waiting = 0
 
     async def ask(self, owned: OwnedWrites, request: AnyRequest) -> Result:
-        """The owner's answer; raises its error, but for a conflict, which is an answer."""
+        """The owner's answer; raises its error, except a conflict, which is an answer."""
         if self._waiting >= _REQUESTS_MAX:
             raise RefusedError(
                 503,
@@ -57,7 +57,7 @@ def owners_of(served: ServedTable) -> OwnedWrites:
         raise RefusedError(
             400,
             "NoOwners",
-            "writes of this table go straight to Kafka, so nobody can check a condition",
+            "writes of this table go straight to Kafka, so no condition can be checked",
             hint='set writes = "conditional" or writes = "owned" for the table',
         )
     return served.raw.owned
@@ -66,7 +66,7 @@ def owners_of(served: ServedTable) -> OwnedWrites:
 async def written_entry(
     served: ServedTable, key: bytes, answer: Result, limits: Limits
 ) -> tuple[Version | None, RawEntry | None]:
-    """The version and the entry that a write led to, once it is readable here.
+    """The version and the entry of a write, once it is readable here.
 
     The version is None where a request left the key as it was. Raises ConflictError.
     """

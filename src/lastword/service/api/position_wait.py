@@ -44,12 +44,12 @@ async def wait_for_position(
 
 
 def require_partitions(served: ServedTable, wanted: Position) -> None:
-    """Refuse a position that names partitions which the table has not."""
+    """Refuse a position with partitions that the table does not have."""
     unknown = wanted.offsets.keys() - set(range(served.raw.keyspace.partitions))
     if unknown:
         raise RefusedError(
             400,
             "UnknownPartition",
             f"{served.name} has no partition {min(unknown)}",
-            hint="use a version that a read or a write of this table answered with",
+            hint="use a version that a read or a write of this table returned",
         )

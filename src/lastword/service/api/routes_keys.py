@@ -105,11 +105,11 @@ async def count_keys(call: RequestCall) -> HttpAnswer:
 
 
 async def past_entry(call: RequestCall, query: KeyQuery, key: bytes) -> RawEntry | None:
-    """What a key was: from the versions that the table keeps, if they go back that far."""
+    """The past value of a key: from the kept versions, if they go back that far."""
     refuse_reads_of_now(query)
     kept = call.served.raw.past
     if kept is not None and query.as_of is not UNSET:
-        # The log, snapshots and the history may know what is not kept here.
+        # The log, snapshots and the history may have an older one.
         with suppress(MomentGoneError, NotReadyError):
             moment = parse_moment(query.as_of)
             return await call.context.reads.run(kept.get, key, moment)
@@ -118,10 +118,12 @@ async def past_entry(call: RequestCall, query: KeyQuery, key: bytes) -> RawEntry
 
 
 def refuse_reads_of_now(query: KeyQuery) -> None:
-    """A read of the past waits for nothing."""
+    """Refuse options of current reads on a read of the past."""
     if query.at_least is not UNSET or query.stale == "true":
         raise RefusedError(
-            400, "BadParameter", "as_of reads the past; at_least and stale are for current reads"
+            400,
+            "BadParameter",
+            "as_of reads the past; at_least and stale are only for current reads",
         )
 
 
@@ -181,13 +183,13 @@ async def value_in_body(call: RequestCall) -> bytes:
 
 
 def ttl_in_headers(call: RequestCall) -> int | None:
-    """The time to live that a write asks for; raises ConfigError for one that is none."""
+    """The time to live of a write; raises ConfigError if it is not a duration."""
     given = call.headers.get(b"lastword-ttl")
     return None if given is None else ttl_ms_of(given.decode("latin-1"))
 
 
 def refuse_conditions(call: RequestCall) -> None:
-    """A condition that is ignored would be worse than one that is refused."""
+    """Refuse conditions in headers: ignoring them would be worse."""
     if condition_of(call.headers, required=False) is not None:
         raise RefusedError(
             400,

@@ -131,8 +131,8 @@ def _value_to_write(
         raise RefusedError(
             400,
             "BadTransaction",
-            "a record of a transaction has no time to live of its own",
-            hint="leave ttl out; the table's own applies",
+            "a record of a transaction cannot have a ttl",
+            hint="omit ttl; the ttl of the table applies",
         )
     served.require_readable(key)
     return served.values.from_json(bytes(record.value))

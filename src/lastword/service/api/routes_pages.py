@@ -128,7 +128,7 @@ def _found(
     options: ReadOptions,
     page_bytes: int,
 ) -> tuple[FoundItems, tuple[HttpHeader, ...]]:
-    """As many of the keys as fit into one answer, and how many were left out."""
+    """As many of the keys as fit into one answer, and how many did not."""
     answer = options.of(served.raw).get_many(raws, **options.arguments)
     entries = {entry.key: entry for entry in answer.value}
     items: list[Item] = []
@@ -175,7 +175,7 @@ def _page(
 ) -> PageAnswer:
     """The page of ``entries``, which come from ``scan`` and end before it does or with it.
 
-    An entry that is not wanted comes as its key: only to know how far the page has looked.
+    An entry that is not wanted comes as its key, which shows how far the page has looked.
     """
     items: list[Item] = []
     last: bytes | None = None

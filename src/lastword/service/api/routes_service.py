@@ -1,4 +1,4 @@
-"""About the service itself: is it alive, is it ready, what does it measure, what can it do."""
+"""Operations of the service itself: health, readiness, metrics and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lastword.service.observe.table_status import is_ready, readiness
 
 
 async def health(call: RequestCall) -> HttpAnswer:
-    """The process lives and its event loop turns."""
+    """The process is alive and its event loop runs."""
     return document(ServiceHealth())
 
 
 async def ready(call: RequestCall) -> HttpAnswer:
-    """200 when every table serves reads, else 503; with how far those are that may be read."""
+    """200 when every table serves reads, else 503; with the progress of tables it may read."""
     context = call.context
     all_ready = all(is_ready(served) for served in context.tables.values())
     tables = [
@@ -31,7 +31,7 @@ async def ready(call: RequestCall) -> HttpAnswer:
 
 
 async def metrics(call: RequestCall) -> HttpAnswer:
-    """Every figure in Prometheus' text format; they are of all tables."""
+    """Every figure of all tables in Prometheus' text format."""
     call.caller.require(Access.READ, EVERY_TABLE)
     text = await call.context.reads.run(metrics_text, call.context)
     return body_of(text.encode(), MEDIA_TYPE)
@@ -43,7 +43,7 @@ async def openapi(call: RequestCall) -> HttpAnswer:
 
 
 async def instances(call: RequestCall) -> HttpAnswer:
-    """Who serves these tables: as far as is known here, this instance."""
+    """The instances that serve these tables: so far only this one is known."""
     context = call.context
     now_ms = context.clock.now_ms()
     return document(

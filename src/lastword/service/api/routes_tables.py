@@ -1,4 +1,4 @@
-"""About tables: which there are, how they are, what their logs still hold."""
+"""Operations on tables: list, status, the log of a key, figures and compaction."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def get_series(call: RequestCall) -> HttpAnswer:
 
 
 async def get_compaction(call: RequestCall) -> HttpAnswer:
-    """How far compaction has come."""
+    """The progress of compaction."""
     state = call.context.compactions[call.served.name]
     state.want()
     return document(await call.context.compaction_pool.run(state.current))

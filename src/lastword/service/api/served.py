@@ -1,4 +1,4 @@
-"""One table as the service sees it: its name, its mount, and how its keys and values look."""
+"""One table as the service sees it: name, mount, and the text forms of keys and values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 
 @dataclass(frozen=True)
 class Mount:
-    """A table to serve, and the path at which it has a short address besides its long one."""
+    """A table to serve, and the short path at which it is mounted."""
 
     table: Table
     path: str | None = None
@@ -44,7 +44,7 @@ def check_mounts(mounts: Sequence[Mount]) -> None:
         if not _NAME.fullmatch(name) or names.count(name) > 1:
             raise ConfigError(
                 f"a table cannot be served under the name {name!r}",
-                hint="names are different, of letters, digits, '.', '_' and '-'",
+                hint="names must be unique and consist of letters, digits, '.', '_' and '-'",
             )
     paths = [mount.path for mount in mounts if mount.path is not None]
     for path in paths:
@@ -90,7 +90,7 @@ class ServedTable:
         return key
 
     def require_readable(self, key: bytes) -> None:
-        """Refuse to write a key that this table could not read; deleting one is all right."""
+        """Refuse to write a key that this table could not read; deleting one is allowed."""
         try:
             self.decoder.key.decode(key)
         except DecodeError as error:
@@ -139,7 +139,7 @@ class ServedTable:
     # -- into an answer ----------------------------------------------------------------------
 
     def shown_key(self, raw: bytes, encoding: Encoding) -> tuple[str | None, str | None]:
-        """(text, base64url): one of the two is None, unless the text leaves a window out."""
+        """(text, base64url): one of the two is None, unless the text omits a window."""
         text = None if encoding == "base64url" else self._key_text(raw)
         is_whole = text is not None and self.windows is None
         return text, None if is_whole else to_base64url(raw)
@@ -172,7 +172,7 @@ class ServedTable:
     def shown_value(
         self, raw: bytes, version: Version
     ) -> tuple[bytes | None, str | None, str | None]:
-        """The same of a current value; all None when the policy is to leave bad ones out."""
+        """The same of a current value; all None if the policy skips bad values."""
         shown = self.shown_bytes(raw)
         if shown[2] is not None and self.decoder.policy != "fail":
             self.decoder.handle_bad(DecodeError(shown[2]), version.partition, version.offset)

@@ -37,18 +37,18 @@ PageCursor = Annotated[
     str,
     Meta(
         pattern=r"^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$",
-        description="`next` of the page before, with the same other parameters",
+        description="`next` of the previous page, with the same other parameters",
     ),
 ]
 Millis = Annotated[int, Meta(ge=0, le=2**53, description="milliseconds since 1970")]
 ContactAge = Annotated[
-    float, Meta(description="how long ago the cluster last answered; 0 for what is of the past")
+    float, Meta(description="seconds since the cluster last answered; 0 for a past state")
 ]
 TimeToLive = Annotated[
     str,
     Meta(
         pattern=r"^([1-9][0-9]{0,8}(ms|s)|[1-9][0-9]{0,6}m|[1-9][0-9]{0,4}h|[1-9][0-9]{0,3}d)$",
-        description="how long the value lives, as a number and a unit: 500ms, 60s, 5m, 6h, 1d",
+        description="the time to live, as a number and a unit: 500ms, 60s, 5m, 6h, 1d",
         examples=["1h"],
     ),
 ]
@@ -70,8 +70,8 @@ AsOf = Annotated[
         pattern=r"^([0-9]{1,15}|[0-9]{1,9}:[0-9]{1,18}(,[0-9]{1,9}:[0-9]{1,18}){0,99}"
         r"(@[A-Za-z0-9_-]{1,64}(@[0-9]{1,15})?)?"
         r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?)?)$",
-        description="as it was then: milliseconds since 1970, an ISO time, or a position "
-        "(PARTITION:OFFSET,...); 410 when that cannot be answered exactly any more",
+        description="a past moment: milliseconds since 1970, an ISO time, or a position "
+        "(PARTITION:OFFSET,...); 410 if it can no longer be answered exactly",
         examples=["2026-01-31T12:00:00Z"],
     ),
 ]
@@ -164,7 +164,7 @@ class PageQuery(KeyQuery, rename={"from_": "from"}):
 
     prefix: Annotated[str, Meta(description="keys that begin with this")] | UnsetType = UNSET
     from_: Annotated[str, Meta(description="the first key")] | UnsetType = UNSET
-    to: Annotated[str, Meta(description="the first key that is not wanted")] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="the key before which the page ends")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)] = PAGE_ITEMS_DEFAULT
     cursor: PageCursor | UnsetType = UNSET
     reverse: Annotated[Flag, Meta(description="from the last key to the first")] = "false"
@@ -189,7 +189,7 @@ class Window(Struct):
 class Item(Struct, omit_defaults=True):
     """A key's current record. ``error`` and ``raw_value`` stand in for a value that is bad."""
 
-    key: Annotated[str | None, Meta(description="null where no text leads back to the key")]
+    key: Annotated[str | None, Meta(description="null if the key has no text form")]
     value: Raw
     version: VersionText
     timestamp: int
@@ -201,7 +201,7 @@ class Item(Struct, omit_defaults=True):
 
 
 class Page(Struct):
-    """Some of the keys in order. Every page is as of one moment; the next one is of its own."""
+    """Some of the keys in order. Every page is as of one moment, the next as of a later one."""
 
     items: list[Item]
     next: Annotated[str | None, Meta(description="the cursor of the next page, if there is one")]
@@ -224,7 +224,8 @@ class FoundItems(Struct):
 
     items: list[Item]
     remaining: Annotated[
-        int, Meta(description="how many of the last keys were left out, for the values are large")
+        int,
+        Meta(description="how many of the last keys were omitted, because the values are large"),
     ]
     position: str
     stale: bool
@@ -247,7 +248,7 @@ class WriteAnswer(Struct):
 
 
 class OperationAnswer(Struct, omit_defaults=True):
-    """What an operation made of a key, acknowledged by the cluster and readable here."""
+    """The result of an operation, acknowledged by the cluster and readable here."""
 
     version: VersionText
     value: Raw

@@ -22,7 +22,9 @@ class RestoreStatus(Struct):
     end: int
     records: Annotated[int, Meta(description="records read on the way")]
     blocked: Annotated[bool, Meta(description="an open transaction keeps the end from being read")]
-    sweep_offsets: Annotated[int, Meta(description="offsets that a sweep reads again; 0: none")]
+    sweep_offsets: Annotated[
+        int, Meta(description="offsets that a sweep reads again; 0 without a sweep")
+    ]
     swept_offsets: Annotated[int, Meta(description="how many of them it has read")]
     done: bool
 
@@ -76,7 +78,7 @@ class TableStatus(TableSummary):
 
     on_bad: str
     stale: bool
-    contact_age_seconds: Annotated[float, Meta(description="that of the oldest partition")]
+    contact_age_seconds: Annotated[float, Meta(description="the highest of all partitions")]
     keys: int
     lag: int
     lag_seconds: float
@@ -147,7 +149,7 @@ class LogContents(Struct):
     tombstones: int
     keyless: int
     record_bytes: Annotated[int, Meta(description="keys and values of all records, uncompressed")]
-    live_bytes: Annotated[int, Meta(description="those of the current ones")]
+    live_bytes: Annotated[int, Meta(description="those of the current records")]
 
 
 class LastClean(Struct):
@@ -164,7 +166,7 @@ class LastClean(Struct):
 class CleanerStatus(Struct):
     """What the cleaner has done and would do next; known of a broker on this machine only."""
 
-    cleaned_until: Annotated[int | None, Meta(description="null: it was never here")]
+    cleaned_until: Annotated[int | None, Meta(description="null if it never ran here")]
     segments: int
     first_dirty_offset: int
     first_uncleanable_offset: int
@@ -176,7 +178,7 @@ class CleanerStatus(Struct):
     forced: bool
     due: bool
     oldest_dirty: Annotated[
-        int | None, Meta(description="time of the oldest record that waits to be cleaned")
+        int | None, Meta(description="timestamp of the oldest record that waits to be cleaned")
     ]
     last_run: LastClean | None
     given_up: bool
@@ -191,7 +193,7 @@ class CompactionReason(Struct):
 
 
 class PartitionCompactionStatus(Struct):
-    """How far compaction has come in one partition."""
+    """The progress of compaction in one partition."""
 
     partition: int
     leader: int | None
@@ -205,7 +207,7 @@ class PartitionCompactionStatus(Struct):
 
 
 class Compaction(Struct):
-    """How far compaction has come in a table's topic."""
+    """The progress of compaction in a table's topic."""
 
     topic: str
     observed: Annotated[int, Meta(description="milliseconds since 1970")]
@@ -238,9 +240,9 @@ class HistoryQuery(Struct, forbid_unknown_fields=True):
 
     key: Annotated[str, Meta(min_length=1)]
     encoding: KeyEncoding = "text"
-    limit: Annotated[int, Meta(ge=1, le=HISTORY_RECORDS_MAX, description="the newest so many")] = (
-        100
-    )
+    limit: Annotated[
+        int, Meta(ge=1, le=HISTORY_RECORDS_MAX, description="at most this many, the newest")
+    ] = 100
 
 
 class LoggedRecord(Struct, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Puts the interface together: operations become routes, and the gate stands before them."""
+"""Assembles the interface: operations become routes, behind the admission checks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _routes(context: Context) -> list[Route]:
 
 
 def _route(path: str, handler: _Path) -> Route:
-    """What follows a whole key in a path may also be a part of the key, for other methods."""
+    """For other methods, the text after a key in a path may be part of the key."""
     follows_a_key = ":path}/" in path
     return Route(path, handler, methods=handler.methods if follows_a_key else None)
 
@@ -98,7 +98,7 @@ class _Path:
         if operation.serves == "service":
             caller.require(operation.access, None)
         else:
-            # Rights first: who may not see a table learns nothing of it, not even that it is.
+            # Rights first: a caller without access must not learn that a table exists.
             name = scope["path_params"]["table"] if served is None else served.name
             caller.require(operation.access, name)
             served = self._context.table(name)

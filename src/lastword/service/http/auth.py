@@ -1,4 +1,4 @@
-"""Who a caller is, and what of which table it may do."""
+"""Who a caller is, and which operations on which tables it may use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Caller:
 
 
 def no_such_path(caller: Caller) -> RefusedError:
-    """For a path that is not there, and for a mount of which the caller may not even know."""
+    """For a missing path, and for a mount that the caller may not know of."""
     if not caller.identified and not caller.everywhere:
         return _needs_token("this needs a token")
     return RefusedError(404, "PathNotFound", "there is no such path", hint="see /openapi.json")
@@ -84,7 +84,7 @@ class Authenticator:
         self._anonymous = Caller({EVERY_TABLE: anonymous}, identified=False)
 
     def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
-        """Who sent this header; a token that is not known is refused, whatever it asks for.
+        """Who sent this header; an unknown token is refused for every operation.
 
         A revoked token is noticed within a second; with ``fresh``, at once.
         """

@@ -43,14 +43,14 @@ async def read_body(receive: Receive, declared: bytes | None, limits: Limits) ->
 
 
 def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
-    """A body is stored as it comes, so one that is compressed on its way would be stored so."""
+    """Refuse a compressed body: it would be stored compressed."""
     content = headers.get(b"content-encoding", b"identity").strip().lower()
     transfer = headers.get(b"transfer-encoding", b"chunked").strip().lower()
     if content not in (b"", b"identity") or transfer not in (b"", b"chunked"):
         raise RefusedError(
             415,
             "UnsupportedContentEncoding",
-            "the body is compressed, and would be stored as it came",
+            "the body is compressed, and would be stored compressed",
             hint="send it without Content-Encoding",
             accept_encoding="identity",
             connection="close",
@@ -58,7 +58,7 @@ def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
 
 
 def media_type_of(content_type: bytes | None) -> bytes:
-    """JSON or octets; nothing else is taken, a form of a foreign page least of all."""
+    """JSON or octets; anything else is refused, such as the form of a foreign page."""
     media_type = (content_type or b"").partition(b";")[0].strip().lower()
     if media_type in (JSON, OCTETS):
         return media_type

@@ -1,4 +1,4 @@
-"""Lets pages of the allowed origins read answers; the guard has turned all others away."""
+"""Lets pages of the allowed origins read answers; all others were refused before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cors:
         self._origins = frozenset(origin.lower().encode() for origin in config.allowed_origins)
 
     def preflight(self, method: str, headers: Mapping[bytes, bytes]) -> HttpAnswer | None:
-        """The answer to a browser's question before the real request; None when it is none."""
+        """The answer to a preflight request of a browser; None for any other request."""
         if method != "OPTIONS" or b"access-control-request-method" not in headers:
             return None
         return HttpAnswer(204, (*SECURITY_HEADERS, *_ALLOWED, *self._for(headers)))

@@ -36,7 +36,7 @@ class LastResort:
 
 
 def internal_error(scope: Scope, error: Exception) -> HttpAnswer:
-    """Log ``error`` with the request it came from; the answer does not tell what it was."""
+    """Log ``error`` with its request; the answer does not reveal the cause."""
     log.error("%s %r failed", scope["method"], scope["raw_path"], exc_info=error)
     return problem_answer(
         RefusedError(500, "InternalError", "this should not have happened", hint="see the log")

@@ -38,4 +38,4 @@ async def until_left(receive: Receive) -> None:
 
 def client_left() -> RefusedError:
     """An answer that no client reads; it ends the work."""
-    return RefusedError(400, "Disconnected", "the client left before the end")
+    return RefusedError(400, "Disconnected", "the client left before the answer")

@@ -32,7 +32,7 @@ class Limits:
     watchers_backlog_bytes  changes that wait for all watchers together; beyond it, the one that
                          is furthest behind is cut off. Besides, a connection is being sent at
                          most 384 KiB, or one change that is larger
-    heartbeat_s          how often a watcher without changes hears that the connection lives
+    heartbeat_s          how often a watcher without changes gets a sign of life
     """
 
     connections: int = 1024

@@ -27,8 +27,8 @@ class Pool:
     async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What ``function`` returns; RefusedError when too many are waiting already.
 
-        Cancelling takes a call out of the queue. One that has begun keeps its thread, and counts,
-        until it ends by itself.
+        Cancelling removes a waiting call from the queue. A running call keeps its thread, and
+        counts, until it ends.
         """
         if self.calls >= self._calls_max:
             raise RefusedError(

@@ -11,7 +11,7 @@ from msgspec import Meta
 from lastword import errors
 from lastword.errors import LastwordError
 
-# The first that fits counts, so a child stands before its parent.
+# The first match counts, so a subclass comes before its base class.
 _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
     (errors.InvalidRecordError, 400),
     (errors.EncodeError, 400),
@@ -35,13 +35,13 @@ _STATUS: tuple[tuple[type[LastwordError], int], ...] = (
 
 # Hints of the library name Python calls; over HTTP there is another way to do the same.
 _HINTS: dict[type[LastwordError], str] = {
-    errors.NotReadyError: "/ready tells how far it is; ?stale=true is answered at once",
+    errors.NotReadyError: "/ready shows the progress; ?stale=true is answered at once",
     errors.TableClosedError: "see the log of the service",
 }
 
 
 class RefusedError(LastwordError):
-    """A request that is answered with a problem of HTTP's own: no such path, no token, too large.
+    """A problem that only HTTP has: no such path, no token, too large.
 
     Raised and answered inside the service only.
     """

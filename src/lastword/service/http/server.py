@@ -43,7 +43,7 @@ class Service:
 
     Tables that were not started are started here, and closed again by ``stop``. The port answers
     when ``start`` returns; the tables may still be restoring (see ``/ready``). ``metrics`` are
-    figures of others in this process that are shown at ``/metrics``, too.
+    further figures of this process for ``/metrics``.
 
     >>> with Service(config, [Mount(users, "/users")]) as service:  # doctest: +SKIP
     ...     print(service.url)
@@ -146,7 +146,7 @@ class Service:
             await asyncio.wait((keeping,))
 
     def _await_listening(self) -> None:
-        """Connect until the port accepts: Granian does not say when it listens."""
+        """Connect until the port accepts: Granian does not report when it listens."""
         deadline = self._clock.monotonic() + _START_S
         while self._thread is not None and self._thread.is_alive():
             try:
@@ -169,6 +169,6 @@ class Service:
 
 
 def _report_failure(keeping: asyncio.Task[None]) -> None:
-    """The service continues without its figures, but logs why."""
+    """Log why figures are no longer recorded; the service continues."""
     if not keeping.cancelled() and (failure := keeping.exception()) is not None:
-        log.error("figures are no longer remembered", exc_info=failure)
+        log.error("figures are no longer recorded", exc_info=failure)

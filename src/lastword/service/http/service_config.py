@@ -1,4 +1,4 @@
-"""Where a service listens, and what makes that address safe to listen on."""
+"""Where a service listens, and the checks that make that address safe."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ServiceConfig:
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     def check(self, *, has_token: bool) -> None:
-        """Refuse to be reachable from elsewhere without a token and TLS."""
+        """Refuse other addresses than loopback without a token and TLS."""
         if self.loopback:
             return
         if self.tls is None:
@@ -80,7 +80,7 @@ class ServiceConfig:
 
 
 def _check_token(token: str) -> None:
-    """Refuse a token that is easy to guess, or that no header carries unchanged."""
+    """Refuse a token that is easy to guess, or that a header cannot carry unchanged."""
     hint = "leave it out and use `lastword token create`, or generate one: openssl rand -hex 32"
     if len(token) < TOKEN_LENGTH_MIN:
         raise ConfigError(

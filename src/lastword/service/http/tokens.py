@@ -43,8 +43,7 @@ class _Tokens(msgspec.Struct):
 class TokenFile:
     """The tokens of one installation, in a file that only its owner can read.
 
-    A running service takes one that another process adds at once, and notices a revoked one within
-    a second.
+    A running service accepts a new token at once, and notices a revoked one within a second.
     """
 
     def __init__(self, path: Path, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -55,7 +54,7 @@ class TokenFile:
         self._reread_at = 0.0
 
     def create(self, name: str, scopes: Mapping[str, Scope]) -> str:
-        """A new token; what is returned here is never seen again."""
+        """Make a token; its secret is returned here and kept nowhere."""
         if not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{name!r} is not a name for a token",
@@ -75,7 +74,7 @@ class TokenFile:
         return secret
 
     def revoke(self, name: str) -> None:
-        """Make the token of that name worthless."""
+        """Revoke the token of that name."""
         with locked(self._path.with_suffix(".lock"), _LOCK_WAIT_S):
             kept = self._load()
             left = [token for token in kept if token.name != name]
@@ -93,7 +92,7 @@ class TokenFile:
         """The token with this ``secret``, or None; ``fresh`` always reads the file."""
         now = self._clock.monotonic()
         hashed = _hash(secret)
-        # One it does not know may be new: whoever just made a token uses it at once.
+        # An unknown token may be new: it is often used right after it was made.
         if fresh or now >= self._reread_at or hashed not in self._by_hash:
             self._reread_at = now + _REREAD_S
             self._reload()

@@ -60,4 +60,4 @@ async def _update_compaction(context: Context, served: ServedTable) -> None:
         if _survey_is_wanted(context, served):
             await context.compaction_pool.run(state.survey)
     except LastwordError as error:
-        log.debug("the compaction of %s stays unknown: %s", served.name, error)
+        log.debug("the compaction of %s is unknown: %s", served.name, error)

@@ -1,8 +1,8 @@
 """The compaction of one table's topic, as last read; read again when it is old.
 
 Asking the cluster takes milliseconds; counting what the log holds takes a pass over it. So the
-first is repeated every few seconds while a client asks, the second rarely, never twice at once,
-and by itself only for logs of a size that is no burden.
+first is repeated every few seconds while a client asks. The second is done rarely, never twice at
+once, and automatically only for small logs.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CompactionState:
         self.wanted_until = 0.0
 
     def want(self) -> None:
-        """A client asks: for a while, records are counted automatically."""
+        """Note that a client asks: for a while, records are counted automatically."""
         self.wanted_until = self._clock.monotonic() + _WANTED_S
 
     def current(self) -> Compaction:
@@ -93,7 +93,7 @@ class CompactionState:
         return self._last
 
     def survey_is_due(self) -> bool:
-        """Whether the records should be counted again, and that costs little."""
+        """Whether the records should be counted again, and the log is small enough."""
         if self._surveying.locked() or not self._last:
             return False
         if sum(each.size_bytes or 0 for each in self._last.partitions) > _SURVEYED_BYTES_MAX:

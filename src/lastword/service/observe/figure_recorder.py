@@ -1,4 +1,4 @@
-"""Remembers a table's figures over the last half hour, for charts that are there at once."""
+"""Records a table's figures over the last half hour, so that charts start with data."""
 
 from __future__ import annotations
 

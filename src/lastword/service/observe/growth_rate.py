@@ -14,13 +14,13 @@ class GrowthRate:
         self._seen: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
 
     def add(self, at_s: float, total: float) -> None:
-        """The total at a moment; one that fell means that it started over."""
+        """Add the total at a moment; a smaller one means that it started over."""
         if self._seen and total < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((at_s, total))
 
     def per_second(self) -> float | None:
-        """Over what is remembered; None when that is too little to say."""
+        """The rate over the recorded samples; None if there are too few."""
         if len(self._seen) < 2:
             return None
         (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]

@@ -1,4 +1,4 @@
-"""What the log still holds of one key: its values before the current one, and its deletes."""
+"""The records of one key that are still in the log: older values and deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past states of tables, for ``?as_of=``: costly to make, so one at a time, and kept a while."""
+"""Past states of tables, for ``?as_of=``: costly to build, so one at a time, and cached."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lastword.snapshots.travel.moments import parse_moment
 from lastword.table.past_table import PastTable
 
 _KEPT_MAX = 8
-_HINT = "read it where the time and the memory are: lastword get --as-of, or Table.as_of"
+_HINT = "read it without these limits: lastword get --as-of, or Table.as_of"
 
 _Name = tuple[str, str]
 
@@ -37,8 +37,8 @@ class _Making:
 class PastStates:
     """The states that were asked for last, all together within the limit of bytes.
 
-    Belongs to the event loop. ``pool`` has one thread, so one state is made at a time; whoever
-    asks for the same meanwhile gets it, too.
+    Belongs to the event loop. ``pool`` has one thread, so one state is built at a time; callers
+    that ask for the same state share it.
     """
 
     limits: Limits

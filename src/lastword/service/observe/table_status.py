@@ -1,4 +1,4 @@
-"""What a table is doing at one moment, put into the documents that answer it."""
+"""The state of a table at one moment, as documents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_ready(served: ServedTable) -> bool:
 
 
 def summary(served: ServedTable, access: Access) -> TableSummary:
-    """A table in the list; ``access`` is what the one who asks may do with it."""
+    """A table in the list; ``access`` is what the caller may do with it."""
     return TableSummary(
         name=served.name,
         topic=served.table.topic,

@@ -1,4 +1,4 @@
-"""The memory that slow watchers may take, of all tables together."""
+"""Limits the memory of slow watchers, for all tables together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from lastword.service.watch.watcher import Watcher
 class Backlog:
     """What waits for watchers to be sent. Belongs to the event loop.
 
-    A chunk counts once, however many watchers it waits for. What a connection is being sent is
-    not counted: it is at most one chunk per watcher, and what the server buffers of it.
+    A chunk counts once, for any number of watchers. Data that is being sent is not counted: it is
+    at most one chunk per watcher, and what the server buffers of it.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -31,7 +31,7 @@ class Backlog:
         self._watchers.discard(watcher)
 
     def trim(self) -> None:
-        """Cut off those furthest behind until what waits for the others fits."""
+        """Cut off the watchers furthest behind until the rest fits."""
         while self.bytes > self._bytes_max:
             slowest = max(self._watchers, key=lambda each: each.behind_bytes)
             slowest.cut_off(

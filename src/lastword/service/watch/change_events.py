@@ -1,4 +1,4 @@
-"""Changes as server-sent events, each encoded once for all who watch."""
+"""Changes as server-sent events, each encoded once for all watchers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Chunk:
 
 
 def start_event(position: Position) -> bytes:
-    """The first event: from where on everything is seen, and how soon to come back when cut off."""
+    """The first event: the start position, and how soon to reconnect when cut off."""
     data = _encode(WatchStart(str(position)))
     return b"retry: %d\nid: %b\nevent: start\ndata: %b\n\n" % (
         _RETRY_MS,
@@ -55,12 +55,12 @@ def start_event(position: Position) -> bytes:
 
 
 def heartbeat(position: Position) -> bytes:
-    """No event, but the id to resume with: a quiet watch must not grow too old for that."""
+    """No event, only the id to resume with: the id of a quiet watch must not become too old."""
     return b"id: %b\n: still here\n\n" % str(position).encode()
 
 
 def lost_event(error: LastwordError) -> bytes:
-    """The last event: why nothing more comes. It has no id: the last one is where to resume."""
+    """The last event, with the reason. It has no id: a client resumes from the one before."""
     return b"event: lost\ndata: %b\n\n" % encoded_problem(error)
 
 
@@ -165,7 +165,7 @@ class EventEncoder:
         return _encode(event)
 
     def _swept(self, dropped: Dropped) -> list[bytes]:
-        """Deletes whose tombstones are gone: they have a place in the log no more."""
+        """Deletes whose tombstones are gone, so that they have no offset any more."""
         events = []
         for raw in dropped.keys:
             key, base64url = self._served.shown_key(raw, "text")

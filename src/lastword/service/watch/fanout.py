@@ -1,7 +1,7 @@
-"""One subscription per watched table, however many watch it.
+"""One subscription per watched table, for any number of watchers.
 
-Nothing here waits for a watcher: what it has not taken yet waits for it, and when all of that is
-too much, the slowest is cut off with an error.
+Nothing here waits for a watcher. Its changes are queued, and when the queues are too large, the
+slowest watcher is cut off with an error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Fanout:
         return self._open
 
     async def join(self, watcher: Watcher, at_least: Position) -> Position:
-        """Hand everything from the returned position on to ``watcher``, until it leaves.
+        """Pass everything after the returned position to ``watcher``, until it leaves.
 
         The table must have reached ``at_least``; the pump may be a moment behind the table.
         """
@@ -71,7 +71,7 @@ class Fanout:
         return self._position
 
     def leave(self, watcher: Watcher) -> None:
-        """Hand nothing more on to ``watcher``; the last one to leave ends the subscription."""
+        """Pass nothing more to ``watcher``; the last one to leave ends the subscription."""
         self._watchers.remove(watcher)
         if watcher.lost is not None:
             self._lost.add()
@@ -89,7 +89,7 @@ class Fanout:
 
     @property
     def position(self) -> Position:
-        """Where a watcher is that has been offered everything and has taken it."""
+        """The position of a watcher that has taken everything."""
         return self._position
 
     @property

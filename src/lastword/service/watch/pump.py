@@ -19,7 +19,7 @@ _IDLE_S = 0.25
 # be a hundred thousand sends.
 _GATHER_S = 0.02
 _GATHERED_BATCHES_MAX = 200
-# Chunks that the event loop has not seen yet; a loop that is busy holds up the thread.
+# Chunks that the event loop has not seen yet; a busy loop blocks the thread.
 _HANDED_OVER_MAX = 16
 
 
@@ -46,13 +46,13 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name=f"watch-{served.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to take."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
         """Stop; the thread ends shortly after."""
         self._stopping.set()
-        self._watch.cut_off(WatchLostError("nobody watches any more"))
+        self._watch.cut_off(WatchLostError("no watcher is left"))
 
     @property
     def ended(self) -> bool:

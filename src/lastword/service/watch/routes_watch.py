@@ -1,4 +1,4 @@
-"""Watching a table: server-sent events that never leave a change out in silence."""
+"""Watching a table: server-sent events that never skip a change silently."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ async def watch(call: RequestCall) -> ASGIApp:
         context.end_watch(watcher)
         raise
     try:
-        # A sweep may have dropped rows since the first look; from here on the watcher hears of it.
+        # A sweep may have dropped rows since the first look; from here on the watcher gets such
+        # deletes.
         missed.check()
     except WatchLostError:
         fanout.leave(watcher)
@@ -54,7 +55,7 @@ async def watch(call: RequestCall) -> ASGIApp:
 def _encoded(
     served: ServedTable, missed: MissedChanges, joined: Position, watcher: Watcher
 ) -> Generator[Chunk, None, None]:
-    """What lies between the position asked for and the one joined at, as events."""
+    """The changes between the requested position and the one where the watch joined, as events."""
     encoder = EventEncoder(served, missed.start(joined))
     batches = missed.batches(
         joined, stopping=lambda: watcher.ended, queue_bytes=_REPLAY_QUEUE_BYTES

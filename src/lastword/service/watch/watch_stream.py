@@ -1,4 +1,4 @@
-"""The answer to one watcher: events until the client leaves, is cut off, or loses its right."""
+"""The answer to one watcher: events until the client leaves, is cut off, or loses its access."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _END: Message = {"type": "http.response.body", "body": b""}
 class WatchStream:
     """One watch, from its first event to the end of its connection.
 
-    ``missed`` reads what lies between the position asked for and the one joined at; None when
-    that is nothing. It ends by itself soon after the watcher has.
+    ``missed`` reads the changes between the requested position and the one where the watch joined;
+    None if there are none. It ends soon after the watcher.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class WatchStream:
             await self._deliver(send, data)
 
     async def _deliver(self, send: Send, data: bytes) -> None:
-        """Send what only those may see who still have the right to."""
+        """Send data, if the caller still has access."""
         now = self._context.clock.monotonic()
         if now >= self._check_at:
             self._check_at = now + self._heartbeat_s / 2

@@ -1,4 +1,4 @@
-"""What waits for one watcher, and why it gets no more."""
+"""The queue of one watcher, and why it ended."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lastword.service.watch.change_events import Chunk
 class Watcher:
     """What one watcher has not been sent yet. Belongs to the event loop.
 
-    Chunks are shared by all watchers of a table: ``hold`` and ``let_go`` are called for each that
-    begins and ends to wait here.
+    Chunks are shared by all watchers of a table: ``hold`` and ``let_go`` are called when a chunk
+    enters and leaves this queue.
     """
 
     def __init__(self, hold: Callable[[Chunk], None], let_go: Callable[[Chunk], None]) -> None:
@@ -41,7 +41,7 @@ class Watcher:
             self._news.set()
 
     def cut_off(self, reason: LastwordError) -> None:
-        """Nothing more comes; the watcher learns why next, and can resume from what it has."""
+        """End the queue; the watcher gets the reason next, and can resume from its position."""
         if not self.ended:
             self.lost = reason
             self._forget()
