@@ -28,11 +28,11 @@ def catch_up(
 ) -> int:
     """Apply the log below ``until`` to ``store``; returns how many records were read.
 
-    Goes on from the store's checkpoint where that is sound, and starts over where it is not:
-    another log, or an absence in which a tombstone can have been missed. When starting over took
-    so long that one can have been missed again, the store is swept until that is ruled out.
+    Continues from the store's checkpoint if that is sound. Starts over if the log is another one,
+    or if a tombstone can have been missed. If starting over took so long that one can have been
+    missed again, the store is swept until that is ruled out.
     """
-    # As if of one partition: whatever its task wrote there belongs to the store.
+    # As if of one partition: every key that its task wrote belongs to the store.
     record_filter = RecordFilter(Keyspace(1), takes_empty_keys=takes_empty_keys)
     follower = PartitionFollower(partition, store, record_filter, clock)
     records = _read(log_source, topic, follower, follower.begin(topic_state).offset, until)
@@ -74,6 +74,6 @@ def _read(
         records += len(batch)
         if follower.gathered.size_bytes >= budget:
             follower.commit()
-    # The last offsets may be transaction markers, which are read but never handed over.
+    # The last offsets may be transaction markers, which are read but never returned.
     follower.advance(until)
     return records

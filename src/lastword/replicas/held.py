@@ -1,7 +1,7 @@
-"""Which replicas are here now, and how several of them are seen as of one moment.
+"""The replicas that are here now, and how to see several of them as of one moment.
 
-Locks are taken in one order: the membership of the set, then replicas by partition. Whoever applies
-takes the lock of one replica only.
+Locks are taken in one order: the membership of the set, then replicas by partition. Applying a
+batch takes the lock of one replica only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Replicas = Mapping[int, Replica]
 
 
 class HeldReplicas:
-    """The replicas of one topic, and the feed of what is done to those that are ready.
+    """The replicas of one topic, and the feed of changes of those that are ready.
 
     ``now`` is replaced and never changed, so reading it needs no lock.
     """
@@ -45,7 +45,7 @@ class HeldReplicas:
         return [replica for replica in self.now.values() if replica.following]
 
     def publish(self, item: FeedItem) -> None:
-        """Hand over what was done to a replica, with its lock held."""
+        """Publish a change of a replica, with its lock held."""
         if len(self.feed):
             ready = (each.complete_at_ms for each in self.now.values() if each.ready)
             self.feed.publish(item, min(ready, default=0))
@@ -57,7 +57,7 @@ class HeldReplicas:
         return OneMoment(lambda: self.chosen(partitions), None)
 
     def add(self, replica: Replica) -> None:
-        """From now on it is here, though not ready."""
+        """Add a replica; it is not ready yet."""
         with self._membership:
             self.now = dict(sorted({**self.now, replica.partition: replica}.items()))
 
@@ -70,7 +70,7 @@ class HeldReplicas:
                 self.publish(PartitionLost(replica.partition, replica.position))
 
     def make_ready(self, replica: Replica) -> None:
-        """From now on it serves reads, and what is done to it is published."""
+        """Let a replica serve reads, and publish its changes from now on."""
         with replica.lock:
             replica.ready, replica.gained = True, False
             self.publish(PartitionGained(replica.partition, replica.position))
@@ -83,7 +83,7 @@ class HeldReplicas:
             self._moved.notify_all()
 
     def wait(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until ``done``, which is asked whenever something has moved."""
+        """Wait until ``done``, which is called after each change."""
         with self._moved:
             return self._moved.wait_for(done, timeout_s)
 

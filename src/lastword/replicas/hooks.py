@@ -1,4 +1,4 @@
-"""What a replica set tells the table it belongs to."""
+"""The callbacks of a replica set to its table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lastword.replicas.replica import Replica
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What the table wants to hear of; all are called on the tailing thread.
+    """Callbacks to the table; all are called on the tailing thread.
 
     ``on_readiness`` gets whether every replica is ready and, if not, whether that is only because
     partitions were gained. ``on_restored`` gets a replica that is about to be ready, and

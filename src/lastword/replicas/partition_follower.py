@@ -1,7 +1,6 @@
 """The life of one partition's store: begin, restore to the captured end, live, swept when due.
 
-No threads and no Kafka in here: whoever owns a follower feeds it batches and topic states,
-on one thread.
+It has no threads and no Kafka client: its owner feeds it batches and topic states, on one thread.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ class PartitionFollower:
 
     ``offsets`` knows how far it is, and ``soundness`` whether deletes may have been missed.
     ``gathered`` holds what a restore collects for one large apply. ``recorder`` keeps the past of
-    the keys where that is wanted. Others say
-    that the topic was deleted (``topic_gone``), and how far a sweep under way is (``sweep``).
+    the keys where that is wanted. Its owner sets ``topic_gone`` when the topic was deleted, and
+    ``sweep`` to the progress of a running sweep.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class PartitionFollower:
     # -- beginning -------------------------------------------------------------------------
 
     def begin(self, topic_state: TopicState) -> StartPoint:
-        """Decide between going on from the checkpoint and starting over; capture the end."""
+        """Decide between continuing from the checkpoint and starting over; capture the end."""
         checkpoint = decode_checkpoint(self.store.checkpoint())
         reason = why_rebuild(
             checkpoint,
@@ -138,7 +137,7 @@ class PartitionFollower:
         return StartPoint(start, -1, reason, from_scratch=True)
 
     def adopt(self, checkpoint: Checkpoint) -> None:
-        """The store was filled from elsewhere: this is what it holds."""
+        """The store was filled from a snapshot: take over its checkpoint."""
         self.store.apply({}, (), encode_checkpoint(self.recorder.adopted(checkpoint)))
 
     def _resume(self, checkpoint: Checkpoint, topic_state: TopicState) -> StartPoint:
@@ -152,7 +151,7 @@ class PartitionFollower:
         offset, epoch = checkpoint.next_offset, checkpoint.leader_epoch
         self._start_at(offset, epoch, topic_state)
         self.recorder.resume(checkpoint, topic_state)
-        return StartPoint(offset, epoch, "going on from the checkpoint", from_scratch=False)
+        return StartPoint(offset, epoch, "continuing from the checkpoint", from_scratch=False)
 
     def _start_at(self, offset: int, epoch: int, topic_state: TopicState) -> None:
         self._topic_state = topic_state
@@ -162,7 +161,7 @@ class PartitionFollower:
     # -- reading ---------------------------------------------------------------------------
 
     def accept(self, batch: Batch, *, gather: bool) -> FilteredBatch:
-        """Take a batch in; apply it at once, or with ``gather`` later by ``commit``."""
+        """Apply a batch at once, or with ``gather`` later by ``commit``."""
         self.recorder.take(batch, self.offsets.next_offset)
         filtered = self._filter.filtered(batch)
         self.offsets.read(batch.next_offset, batch.leader_epoch)
@@ -183,8 +182,8 @@ class PartitionFollower:
     def advance(self, offset: int, leader_epoch: int = -1) -> None:
         """The log was read up to ``offset``, though no record may have come from there.
 
-        What lies between the last record and ``offset`` may be of a later leader: a position
-        with the epoch of the record would look as if the log had been truncated.
+        The offsets between the last record and ``offset`` may belong to a later leader: a position
+        with the record's epoch would look as if the log had been truncated.
         """
         self.recorder.pass_by(offset, self.offsets.next_offset)
         self.offsets.read(offset, leader_epoch)
@@ -192,9 +191,9 @@ class PartitionFollower:
             self.offsets.applied()
 
     def go_live(self) -> None:
-        """The captured end is reached: apply everything and judge how long it took.
+        """The captured end is reached: apply everything and check how long it took.
 
-        What was written since the end was captured may be unread, so nothing newer is proven.
+        Records after the captured end may be unread, so nothing newer is proven.
         """
         self.soundness.go_live(self._known_topic_state.delete_retention_ms)
         if self._known_topic_state.starts[self.partition] > 0:
@@ -231,7 +230,7 @@ class PartitionFollower:
             self.soundness.check_lag()
 
     def refresh_checkpoint(self) -> None:
-        """Keep the time in the checkpoint of an idle store young, and the pasts of keys short."""
+        """Refresh the time in the checkpoint of an idle store, and trim the pasts of keys."""
         persistent = self.store.capabilities.persistent
         written = self.soundness.caught_up_at_ms == self._written_caught_up_ms
         if persistent and self.live and not written:

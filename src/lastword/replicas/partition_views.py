@@ -1,4 +1,4 @@
-"""What is true of several partitions together."""
+"""The position and freshness of several partitions together."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def position_of(replicas: Mapping[int, PartitionFigures], topic_id: str) -> Posi
 
 
 def freshness_of(replicas: Iterable[PartitionFigures]) -> Freshness:
-    """That of a read from several partitions: as old as the oldest."""
+    """The freshness of a read from several partitions: as old as the oldest."""
     each = [replica.freshness for replica in replicas]
     return Freshness(any(c.stale for c in each), max((c.contact_age_s for c in each), default=0.0))

@@ -14,7 +14,7 @@ class RestoreProgress:
     """One partition on its way to the captured end.
 
     Offsets are not counts: on a compacted topic many between ``start`` and ``end`` are empty.
-    A partition that may have missed deletes is swept then: of the ``sweep_offsets`` below its
+    A partition that may have missed deletes is swept afterwards: of the ``sweep_offsets`` below its
     position, ``swept_offsets`` have been read again, and ``swept_rows`` rows compared with them.
     """
 
@@ -73,7 +73,7 @@ OnProgress = Callable[[list[RestoreProgress]], None]
 
 
 class RestoreListener(Protocol):
-    """Hears of each partition's restore, on the tailing thread: return quickly."""
+    """Called during each partition's restore, on the tailing thread: return quickly."""
 
     def on_start(self, topic: str, partition: int, start: int, end: int) -> None:
         """A restore begins; ``start`` above the log's first offset means it is a partial one."""

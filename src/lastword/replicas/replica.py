@@ -24,7 +24,7 @@ class Replica:
     prepares the store before its log is read.
 
     ``following`` says that the log is being read: then, and only then, the tailing thread uses the
-    ``follower``. ``records`` counts what the restore has brought in. A replica that is ``lost`` has
+    ``follower``. ``records`` counts the records of the restore. A replica that is ``lost`` has
     left the set, and its store is closed.
     """
 
@@ -92,12 +92,12 @@ class Replica:
 
     @property
     def at_end_ms(self) -> int:
-        """The last moment of which everything that was then in the log is known to be here."""
+        """The last moment whose log is known to be here completely."""
         return self.follower.soundness.at_end_ms
 
     @property
     def topic_id(self) -> str:
-        """Kafka's id of the topic that the rows are of."""
+        """Kafka's id of the topic that the rows belong to."""
         return self.follower.topic_id
 
     @property
@@ -127,7 +127,7 @@ class Replica:
 
     @property
     def versions(self) -> PastBuilder | None:
-        """What is known of the past of the keys; None where no versions are kept."""
+        """The moments for which versions are complete; None if no versions are kept."""
         return self.follower.recorder.past_builder
 
     def progress(self, *, blocked: bool = False) -> RestoreProgress:
@@ -146,7 +146,7 @@ class Replica:
             )
 
     def explained(self, error: StoreError) -> StoreError | PartitionNotHereError:
-        """The error to raise for one of the store: the partition may have left meanwhile."""
+        """The error to raise for an error of the store: the partition may be lost by now."""
         return not_here(self.topic, self.partition) if self.lost else error
 
 

@@ -65,7 +65,7 @@ class ReplicaSet:
     # -- life ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Look at the topic, begin every replica, and follow in the background."""
+        """Read the topic's state, begin every replica, and follow in the background."""
         self._following.start()
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class ReplicaSet:
             if partition in self._replicas.now:
                 return self._replicas.now[partition]
             self._refuse_unknown(partition)
-            # Ask again: what was acknowledged before this call is read before it is ready.
+            # Ask again: records acknowledged before this call are read before it is ready.
             if partition in self._following.refresh().unanswered:
                 raise ConnectionFailedError(
                     f"the leader of partition {partition} of {self.topic} does not answer",
@@ -102,7 +102,7 @@ class ReplicaSet:
             return replica
 
     def lose(self, partition: int) -> None:
-        """Hold a partition no longer: stop following it and close its store.
+        """Drop a partition: stop following it and close its store.
 
         Reads, scans and waits in progress end with PartitionNotHereError; watches end too.
         Raises PartitionNotHereError when it is not here.
@@ -129,7 +129,7 @@ class ReplicaSet:
 
     @property
     def feed(self) -> Feed:
-        """What is applied, for watchers; ``subscribe`` joins it."""
+        """The applied changes, for watchers; ``subscribe`` joins it."""
         return self._replicas.feed
 
     @property
@@ -139,7 +139,7 @@ class ReplicaSet:
 
     @property
     def protection(self) -> ProtectionLog:
-        """What was seen of the topic's protection from compaction."""
+        """The observed protection of the topic from compaction."""
         return self._following.monitor.protection
 
     @property

@@ -22,10 +22,9 @@ _BEING_FILLED = b"being filled"
 class RestorePoint:
     """One partition of a table at ``next_offset``, known to be whole at ``caught_up_at_ms``.
 
-    ``leader_epoch`` tells a log that was cut since, and has grown again; -1 if it is not known.
-
-    ``rows`` gives chunks of about so many bytes, of rows as a store keeps them; taking them may
-    raise SnapshotError.
+    ``leader_epoch`` detects a log that was truncated since then and has grown again; -1 if it is
+    not known. ``rows`` yields chunks of about the given size, of rows as a store keeps them, and
+    may raise SnapshotError.
     """
 
     name: str
@@ -37,10 +36,10 @@ class RestorePoint:
 
 
 class RestoreSource(Protocol):
-    """Where rows can be had; asked on the tailing thread before a partition is rebuilt."""
+    """A source of rows; asked on the tailing thread before a partition is rebuilt."""
 
     def points(self, partition: int, topic_state: TopicState) -> Iterable[RestorePoint]:
-        """What can be used for this log, the best first; what cannot is logged, with the reason."""
+        """The usable offers for this log, best first; logs why others cannot be used."""
 
 
 def fill(
@@ -48,8 +47,8 @@ def fill(
 ) -> Iterator[int]:
     """Put the first offer that can be read to its end into the empty store, with a checkpoint.
 
-    Yields how many rows went in, chunk by chunk. The follower can begin in any case: where there
-    is no usable offer, or this is given up in between, with a store that starts over.
+    Yields how many rows went in, chunk by chunk. The follower can begin in any case: without a
+    usable offer, or if this is aborted, its store starts over.
     """
     store, partition = follower.store, follower.partition
     for point in source.points(partition, topic_state):

@@ -1,4 +1,4 @@
-"""What a store remembers of the log it holds, written in the same atomic batch as the rows."""
+"""A store's position in its log, written in the same atomic batch as the rows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Quarantined(msgspec.Struct, frozen=True, array_like=True):
 class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     """Which log a store holds, how far, and until when nothing can have been missed.
 
-    ``caught_up_at_ms`` is the last moment up to which every record, tombstones included, is
-    known to have been seen. It stands still while the store is behind or waits for a sweep, so
-    that its age is exactly how long tombstones may have been missed. ``rows`` is how many the
-    store has, where that is kept: a pipeline's task opens a store again for each batch, and
-    counting means reading all of it.
+    ``caught_up_at_ms`` is the last moment up to which every record, tombstones included, is known
+    to have been seen. It does not advance while the store is behind or waits for a sweep, so that
+    its age is exactly how long tombstones may have been missed. ``rows`` is the number of rows, if
+    it is kept: a pipeline's task opens a store again for each batch, and counting would read all of
+    it.
 
-    ``key_suffix_bytes`` is how much of a key's end had no say in its partition: with another
-    number, other records are rows. Older versions did not write it, and 0 is nearly always right.
+    ``key_suffix_bytes`` is how many bytes at the end of a key did not decide its partition; another
+    number means other rows. Older versions did not write it, and 0 is nearly always right.
     """
 
     cluster_id: str
@@ -57,7 +57,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 
 def decode_checkpoint(data: bytes | None) -> Checkpoint | None:
-    """The checkpoint, or None when there is none that this version understands."""
+    """The checkpoint, or None if there is none that this version can read."""
     if data is None:
         return None
     try:

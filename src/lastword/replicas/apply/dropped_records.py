@@ -15,22 +15,21 @@ _WHY = {
     "misplaced_records_total": "in a partition that their key does not belong to are dropped",
     "quarantined_records_total": "that cannot be decoded are dropped",
     "unreadable_headers_total": "with a header name that is not UTF-8 are kept without headers",
-    "bad_expiries_total": "with an expiry that makes no sense are kept as if they had none",
+    "bad_expiries_total": "with an invalid expiry are kept without one",
     "foreign_records_total": "were not written by an owner, and are applied anyway",
 }
 
 
 class DroppedRecords:
-    """Counts what is missing of one topic's records and warns the first time of each kind."""
+    """Counts dropped records of one topic and warns the first time of each kind."""
 
     def __init__(self, topic: str, metrics: Metrics) -> None:
         self._topic = topic
         self._counters = {name: metrics.counter(name) for name in _WHY}
 
     def count(self, batch: Batch, filtered: FilteredBatch, *, live: bool) -> None:
-        """Take in one verdict; ``live`` if the batch did not come with a restore.
-
-        What was written before a table had owners is not foreign.
+        """Take in one verdict; ``live`` if the batch is not part of a restore. Records from before
+        a table had owners are not foreign.
         """
         amounts = (
             filtered.keyless,

@@ -6,7 +6,7 @@ from lastword.replicas.apply.record_filter import FilteredBatch
 
 TOMBSTONE_BYTES = 128
 """What a gathered tombstone takes beside its key: a bytes object and its place in a set. Rows are
-counted by what they hold, for there that is most of it."""
+counted by their bytes, which are most of their memory."""
 
 
 class GatheredRows:
@@ -21,7 +21,7 @@ class GatheredRows:
         return bool(self._puts or self._deletes)
 
     def add(self, filtered: FilteredBatch) -> None:
-        """Take in a later batch."""
+        """Add a later batch."""
         for key in filtered.deletes:
             self._puts.pop(key, None)
         self._deletes.difference_update(filtered.puts)

@@ -1,4 +1,4 @@
-"""How far the log of one partition has been read, applied and still has to be."""
+"""How far the log of one partition has been read and applied, and how far it has to be."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class LogOffsets:
     def ended(self, end: int) -> None:
         """The log ends at ``end`` now.
 
-        A high watermark never falls, unless the log lost its tail: what is gone cannot be read.
+        A high watermark falls only if the log lost its tail; lost records cannot be read.
         """
         self.target = min(self.target, end)
 
     def end_in_gap(self) -> None:
         """Nothing is left before the captured end: the last offsets of the log are empty.
 
-        The position stays where reading got to. Should the verdict be wrong, whatever comes is
-        still applied, and a restart still begins before it.
+        The position stays at the last offset that was read. If that is wrong, later records are
+        still applied, and a restart still begins before them.
         """
         self._gap_end = self.target
 
     @property
     def read_up_to(self) -> int:
-        """Up to here every record has been read, or there is none."""
+        """The offset up to which every record has been read, or there is none."""
         return max(self.next_offset, self._gap_end)
 
     @property
@@ -68,5 +68,5 @@ class LogOffsets:
 
     @property
     def place(self) -> LogEnd:
-        """The place at which the log can be read on."""
+        """The offset at which reading can continue."""
         return LogEnd(self.next_offset, self.leader_epoch)

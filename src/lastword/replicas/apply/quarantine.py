@@ -1,4 +1,4 @@
-"""The bad records of one partition that hold on to their keys, and how they are kept."""
+"""The quarantined records of one partition, and how the checkpoint keeps them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Quarantine:
 
     @classmethod
     def unpack(cls, stored: tuple[Quarantined, ...] | bytes) -> Quarantine:
-        """What ``packed`` wrote, or the plain list of older versions."""
+        """Read what ``packed`` wrote, or the plain list of older versions."""
         return cls(_decode(zlib.decompress(stored)) if isinstance(stored, bytes) else stored)
 
     def packed(self) -> tuple[Quarantined, ...] | bytes:
-        """For the checkpoint: compressed, for reasons and keys are much alike."""
+        """For the checkpoint: compressed, because reasons and keys are similar."""
         if not self._by_key:
             return ()
         if self._packed is None:
@@ -43,7 +43,7 @@ class Quarantine:
         return self._by_key.get(key)
 
     def release(self, keys: Iterable[bytes]) -> None:
-        """Good records or tombstones of these keys have come, or their bad ones have gone."""
+        """Remove keys that have a good record or a tombstone now, or whose bad record is gone."""
         if self._by_key:
             before = len(self._by_key)
             for key in keys:
@@ -52,7 +52,7 @@ class Quarantine:
                 self._packed = None
 
     def add(self, bad: Iterable[Quarantined]) -> None:
-        """More bad records; beyond the limit only those of keys that are listed already."""
+        """Add bad records; beyond the limit only those of keys that are listed already."""
         for each in bad:
             known = self._by_key.get(each.key)
             if known is None and len(self._by_key) >= QUARANTINE_MAX:

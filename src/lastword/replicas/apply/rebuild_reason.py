@@ -1,4 +1,4 @@
-"""Why a store cannot continue from its checkpoint: it is of another log or another table."""
+"""Why a store cannot continue from its checkpoint: it belongs to another log or table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def why_rebuild(
         other = "the store was written by another version, or with other settings"
         return "the store is new" if is_new else other
     if checkpoint.cluster_id != topic_state.cluster_id:
-        return f"the store is of another cluster, {checkpoint.cluster_id}"
+        return f"the store belongs to another cluster, {checkpoint.cluster_id}"
     if checkpoint.topic_id != topic_state.topic_id:
         return "the topic was deleted and created again"
     if checkpoint.partitions != topic_state.partitions:

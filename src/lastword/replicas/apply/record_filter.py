@@ -1,4 +1,4 @@
-"""What a table takes of a batch: the policy; the batch itself has the loops.
+"""Which records of a batch a table accepts: the rules; the batch itself has the loops.
 
 Records that cannot belong to a table (no key, wrong partition) are dropped and counted, never
 applied and never fatal. So are those that cannot be read, where the table quarantines them.
@@ -17,7 +17,7 @@ from lastword.replicas.apply.checkpoint import Quarantined
 
 @dataclass(slots=True)
 class FilteredBatch:
-    """What a batch comes to: disjoint puts and deletes, and what was dropped."""
+    """The result of a batch: disjoint puts and deletes, and what was dropped."""
 
     puts: Mapping[bytes, bytes]
     deletes: Sequence[bytes]
@@ -33,7 +33,7 @@ class RecordFilter:
     """The rules of one topic; the same for each of its partitions.
 
     ``sole_writer`` is the header that every record must carry where only one table may write. With
-    ``takes_empty_keys`` an empty key is one like any other: tables have none, pipelines may. With
+    ``takes_empty_keys`` an empty key is like any other: tables refuse it, pipelines may not. With
     ``owned`` the records that no owner wrote are counted.
     """
 
@@ -49,7 +49,7 @@ class RecordFilter:
         return TableRules(self.keyspace, self.sole_writer, self.takes_empty_keys)
 
     def filtered(self, batch: Batch) -> FilteredBatch:
-        """What the batch does to the table; raises TopicUnfitError for a stranger's record."""
+        """What the batch does to the table; raises TopicUnfitError for a foreign record."""
         if self.sole_writer is not None:
             _refuse_foreign(batch, self.sole_writer)
         rows = batch.table_rows(self.rules, self.validate)
@@ -75,5 +75,5 @@ def _refuse_foreign(batch: Batch, mark: Header) -> None:
         raise TopicUnfitError(
             f"the record at partition {batch.partition}, offset {offset} was not written "
             "by this table, which evicts keys and must be the topic's only writer",
-            hint="give the table a topic of its own, or use another store",
+            hint="give the table a separate topic, or use another store",
         )

@@ -1,13 +1,13 @@
 """Finds rows whose record is no longer in the log, by reading the log below a position again.
 
-A store at position P has read every record that was in the log when it passed it, and records
-are only ever removed. So a row below P whose record the pass does not find is superseded: by a
+A store at position P has read every record that was in the log when it passed it, and records are
+only ever removed. So a row below P whose record the pass does not find is superseded: by a
 tombstone that was cleaned away before the store could read it, by a tombstone that the pass itself
-reads (a new leader may not have cleaned its copy yet), or by a record beyond P, which the store
-has not read yet. In the last case the key lives: whoever drops rows must first reach an end of
-the log that was captured after the pass.
+reads (a new leader may not have cleaned its copy yet), or by a record beyond P, which the store has
+not read yet. In the last case the key lives. So rows may be dropped only after the table has
+reached an end of the log that was captured after the pass.
 
-The pass needs offsets only: eight bytes a record, in slices, whatever the size of keys and values.
+The pass needs only offsets: eight bytes per record, in slices, for any size of keys and values.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _NONE: Offsets = np.empty(0, dtype=np.int64)
 class SweepJob:
     """Find the dead rows below ``below``, the position of the store; the log is at ``log_start``.
 
-    ``quarantined`` are the bad records that hold on to a key's last good row: when they are gone
-    from the log, so is the key. A job whose log starts at ``below`` reads nothing and finds the
-    rows that expired.
+    ``quarantined`` are the bad records that keep a key's last good row: when they are gone from the
+    log, so is the key. A job whose log starts at ``below`` reads nothing and finds the rows that
+    expired.
     """
 
     partition: int
@@ -69,7 +69,7 @@ def find_dead(
 ) -> Offsets:
     """The offsets of the rows that are not in the log any more; reads the store, never writes it.
 
-    Whatever it answers once ``stopping`` is True means nothing.
+    Once ``stopping`` is True, the result is meaningless.
     """
     dead: list[Offsets] = []
     lower = 0

@@ -24,9 +24,9 @@ def safe_window_ms(delete_retention_ms: int) -> int:
 
 
 def may_have_missed_deletes(behind_for_ms: int, delete_retention_ms: int) -> bool:
-    """Whether a tombstone can have come and gone in that time.
+    """Whether a tombstone can have been written and cleaned away in that time.
 
-    A negative age means that the clock was set back: then nothing is known, so anything may be.
+    A negative age means that the clock was set back: then it is possible.
     """
     clock_set_back = behind_for_ms < -LIVE_FLOOR_MS
     return clock_set_back or behind_for_ms >= safe_window_ms(delete_retention_ms)
@@ -40,8 +40,8 @@ def live_lag_too_long(behind_for_ms: int, delete_retention_ms: int) -> bool:
 def untouched_since_ms(now_ms: int, compaction_lag_ms: int) -> int | None:
     """From which record time on the cleaner cannot have been there; with a margin for clocks.
 
-    Kafka's cleaner leaves alone every segment that holds a record younger than
-    ``min.compaction.lag.ms``, and all that come after it. None: nothing keeps it away.
+    Kafka's cleaner skips every segment with a record younger than ``min.compaction.lag.ms``, and
+    all later segments. None if the topic has no such protection.
     """
     if compaction_lag_ms <= 0:
         return None
@@ -49,5 +49,5 @@ def untouched_since_ms(now_ms: int, compaction_lag_ms: int) -> int | None:
 
 
 def lag_margin_ms(compaction_lag_ms: int) -> int:
-    """How much of the lag is not counted on: a tenth or a minute."""
+    """The safety margin of the lag: a tenth or a minute."""
     return min(compaction_lag_ms // 10, CLOCK_MARGIN_MS)

@@ -110,7 +110,7 @@ class SweepSchedule:
     ) -> None:
         """Start a sweep if one is due, allowed and not running.
 
-        A live table first catches up: what it reads on the way would only be swept again.
+        A live table first catches up: the records until then would only be swept again.
         """
         partition = follower.partition
         if not follower.live or partition in self._sweeps:
@@ -133,7 +133,7 @@ class SweepSchedule:
             self._begin(follower, start, start, expiry=True)
 
     def check(self) -> None:
-        """Go on with the sweeps whose captured end has been reached."""
+        """Continue the sweeps whose captured end has been reached."""
         for sweep in list(self._sweeps.values()):
             end = sweep.to_reach
             if end is None or sweep.follower.offsets.read_up_to < end.offset:

@@ -1,7 +1,7 @@
 """Until when a store has certainly missed no delete, and how fresh that knowledge is.
 
-The times that a checkpoint keeps are wall time, because they must outlive the process. How long
-ago the cluster was last heard of is monotonic time.
+The times that a checkpoint keeps are wall time, because they must outlive the process. The time
+since the cluster's last answer is monotonic.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ exist. The topic's state is asked for about once a second."""
 
 
 class Freshness(NamedTuple):
-    """How current a read is: whether it may be out of date, and how long ago the cluster was
-    last heard of."""
+    """How current a read is: whether it may be out of date, and how long ago the cluster last
+    answered."""
 
     stale: bool
     contact_age_s: float
 
 
 EXACT = Freshness(stale=False, contact_age_s=0.0)
-"""That of a past state: nothing that happens later changes it."""
+"""The freshness of a past state: later changes do not affect it."""
 
 
 class Soundness:
     """What one partition may claim about its rows.
 
-    ``caught_up_at_ms`` stands still while the store is behind or waits for a sweep, so that its
+    ``caught_up_at_ms`` does not advance while the store is behind or waits for a sweep, so that its
     age is exactly how long deletes may have been missed.
     """
 
@@ -92,7 +92,7 @@ class Soundness:
             self._mark_sound(retention_ms)
 
     def observe_end(self, end: int, at_ms: int, read_up_to: int, retention_ms: int) -> None:
-        """The log of a live store ended at ``end`` at that time; so far is it read."""
+        """The log of a live store ended at ``end`` at that time, and is read up to there."""
         ahead = self._unreached
         if read_up_to >= end:
             self.reach(at_ms, retention_ms)
@@ -105,7 +105,7 @@ class Soundness:
             self._unreached = (end, at_ms)
 
     def on_expiry(self) -> None:
-        """Rows have gone that no tombstone deleted.
+        """Rows were dropped that no tombstone deleted.
 
         Other instances drop them a little earlier or later, by clocks that differ a little.
         """

@@ -1,4 +1,4 @@
-"""Assembles what follows one topic: the reader, the threads and the parts between them."""
+"""Assembles the parts that follow one topic: the reader, the threads and what is between them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Following:
         """Read the state of the topic, start every replica, and follow in the background."""
         topic_state = read_topic_state(self._admin, self.topic, self._clock.now_ms())
         self.monitor.protection.record(topic_state, self._clock.now_ms())
-        # A start that may take long is not awaited; otherwise errors go to the caller.
+        # A start that may take long runs in the background; any other raises its errors here.
         starter = self._starter
         begin = starter.begin if starter.may_take_long else starter.begin_at_once
         self.reaction.begin_all(topic_state, begin)
@@ -142,7 +142,7 @@ class Following:
         self.inbox.call(lambda: self.reaction.gain(replica), timeout_s)
 
     def lose(self, replica: Replica, timeout_s: float) -> None:
-        """Follow a replica no longer; raises what ``Inbox.call`` does."""
+        """Stop following a replica; raises what ``Inbox.call`` does."""
         self.inbox.call(lambda: self.reaction.lose(replica), timeout_s)
 
     def is_blocked(self, partition: int) -> bool:

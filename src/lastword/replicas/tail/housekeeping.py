@@ -1,4 +1,4 @@
-"""Keeps the checkpoints of idle stores young, and tools that show lag informed."""
+"""Refreshes the checkpoints of idle stores, and commits positions for lag tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOUSEKEEPING_S = 10.0
 
 
 class Housekeeping:
-    """What is due every few seconds. On the tailing thread."""
+    """Periodic work, every few seconds. On the tailing thread."""
 
     def __init__(self, held: HeldReplicas, publisher: PositionPublisher, clock: Clock) -> None:
         self._held = held

@@ -1,4 +1,4 @@
-"""What other threads ask of the tailing thread: done between two polls, in the order it came."""
+"""Requests of other threads to the tailing thread, run in order between two polls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Inbox:
     def call(self, task: Callable[[], T], timeout_s: float) -> T:
         """The result of ``task``, or its error, once it was run.
 
-        Raises NotReadyError when the thread did not come to it within ``timeout_s``, and
+        Raises NotReadyError if the thread did not run it within ``timeout_s``, and
         TableClosedError when the thread has ended: then the task is never run.
         """
         answer: Future[T] = Future()
@@ -64,7 +64,7 @@ class Inbox:
             ) from None
 
     def run(self) -> None:
-        """Do what has been asked for."""
+        """Run the queued tasks."""
         while not self._tasks.empty():
             task, _ = self._tasks.get()
             task()

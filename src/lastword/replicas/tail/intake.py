@@ -1,4 +1,4 @@
-"""What was read goes into the stores, to the watchers and into the counters."""
+"""Passes batches to stores, watchers and counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lastword.replicas.watch.feed import Dropped
 
 
 class Intake:
-    """Applies what belongs to a replica under the lock of that replica. On the tailing thread.
+    """Applies batches to replicas, under the lock of each. On the tailing thread.
 
     News of a partition whose log is not being read, because it has just left, is ignored.
     """
@@ -78,7 +78,7 @@ class Intake:
         self._troubles.on_unreadable(bad)
 
     def end_of_log(self, end: EndOfLog) -> None:
-        """Everything before the end was handed over; a marker may be all that lies there."""
+        """Everything before the end was read; the last offsets may be transaction markers."""
         replica = self._followed(end.partition)
         if replica is None:
             return
@@ -90,7 +90,7 @@ class Intake:
         self._held.moved()
 
     def drop(self, follower: PartitionFollower, doomed: Doomed) -> int:
-        """Remove rows that a sweep found dead; how many those were."""
+        """Remove rows that a sweep found dead; return how many."""
         replica = self._followed(follower.partition)
         if replica is None:
             return 0
@@ -106,7 +106,7 @@ class Intake:
         return replica if replica is not None and replica.following else None
 
     def _commit_largest(self, budget: int) -> None:
-        """Keep what all replicas have gathered together within the store's batch size."""
+        """Keep the gathered rows of all replicas together within the store's batch size."""
         followed = self._held.followed()
         if sum(each.follower.gathered.size_bytes for each in followed) >= budget:
             largest = max(followed, key=lambda each: each.follower.gathered.size_bytes)

@@ -24,7 +24,8 @@ HighWatermarkOf = Callable[[int], int]
 class Readiness:
     """Takes replicas live and ready, one by one. On the tailing thread.
 
-    The table is ready while every replica is. One that restarts is not, while the others are.
+    The table is ready while every replica is. A replica that restarts is not; the others stay
+    ready.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Readiness:
         self.tell()
 
     def check(self, topic_state: TopicState) -> None:
-        """Go on with the replicas that are not ready."""
+        """Advance the replicas that are not ready."""
         if self._told == _ALL_READY:
             return
         for replica in self._held.followed():
@@ -62,7 +63,7 @@ class Readiness:
         self.tell()
 
     def tell(self) -> None:
-        """Tell the table if what is true of all replicas together has changed."""
+        """Tell the table if the readiness of all replicas together has changed."""
         unready = [replica for replica in self._held.now.values() if not replica.ready]
         now = (not unready, bool(unready) and all(replica.gained for replica in unready))
         if now != self._told:

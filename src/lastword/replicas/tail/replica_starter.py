@@ -1,8 +1,7 @@
 """How a replica begins: its store is prepared, then its log is read from where the store ends.
 
-Preparing may take long: a store is emptied, or filled from a snapshot. It is done on another
-thread, so that the replicas that are live go on. Until it is done, the tailing thread leaves the
-follower alone.
+Preparing may take long: a store is emptied, or filled from a snapshot. It runs on another thread,
+so that live replicas continue. Until it is done, the tailing thread does not use the follower.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class ReplicaStarter:
         return self._source is not None
 
     def start(self) -> None:
-        """Be able to begin replicas in the background."""
+        """Start the thread that begins replicas in the background."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -63,7 +62,7 @@ class ReplicaStarter:
     def begin(self, replica: Replica, topic_state: TopicState, lost: str | None = None) -> None:
         """Prepare the store in the background, then read its log.
 
-        With ``lost``, the reason why its place in the log was lost, from an empty store.
+        With ``lost``, the reason why its position in the log was lost, from an empty store.
         """
         attempt = self._attempt(replica)
 

@@ -1,4 +1,4 @@
-"""A thread for what would hold up the tailing thread: sweeps, and the preparation of stores."""
+"""A thread for work that would block the tailing thread: sweeps, and preparing stores."""
 
 from __future__ import annotations
 

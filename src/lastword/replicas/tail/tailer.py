@@ -19,7 +19,7 @@ POLL_S = 0.1
 class Tailer:
     """Runs what is in the inbox, polls the reader, passes on its news, and does the ``upkeep``.
 
-    ``on_failure`` hears of the error that ends the thread, ``on_end`` that it has ended.
+    ``on_failure`` is called with the error that ends the thread, ``on_end`` when it has ended.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Tailer:
             self._thread.join()
 
     def run_once(self) -> None:
-        """One round: what others ask for, what the log has, and what follows from both."""
+        """One round: run the inbox, poll the log, do the upkeep."""
         self._inbox.run()
         news = self._reader.poll(POLL_S)
         if not news:

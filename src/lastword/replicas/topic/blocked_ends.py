@@ -1,10 +1,10 @@
 """Partitions whose log seems to end before the captured end, and what that means.
 
-An open transaction hides what comes after it until it ends: wait. Offsets compacted away at the
-very end of a log never arrive: go on without them. Apache Kafka keeps the last offset, other
+An open transaction hides the records after it until it ends: wait. Offsets compacted away at the
+very end of a log never arrive: continue without them. Apache Kafka keeps the last offset, other
 brokers may not. The last stable offset tells the two apart, but not a gap from a reader that is
-merely stuck. So the reader is assigned again, and only the leader's word counts that its log,
-which it says is stable up to the captured end, has nothing more.
+merely stuck. So the reader is assigned again. Only the leader can prove that its log, stable up to
+the captured end, has nothing more.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class BlockedEnds:
         self._suspicions.pop(partition, None)
 
     def on_idle(self) -> None:
-        """The reader waited and nothing came, from any partition."""
+        """The reader waited and got nothing, from any partition."""
         self._idle = True
 
     def on_topic_state(

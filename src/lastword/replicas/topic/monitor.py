@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
 GONE_ANSWERS = 3
-"""This many answers in a row must say that there is no such topic before it counts as deleted."""
+"""This many consecutive answers must report no such topic before it counts as deleted."""
 
 _SETTINGS_EVERY = 10  # settings change rarely; identity and ends are asked each time
 _WARN_EVERY = 60
@@ -29,8 +29,8 @@ _WARN_EVERY = 60
 class TopicMonitor:
     """Posts a ``TopicState`` each interval, or None when the cluster could not be asked.
 
-    A failed request never counts as a deleted topic: it proves nothing. ``topic_gone`` is
-    True once brokers have said several times in a row that there is no such topic.
+    A failed request never counts as a deleted topic: it proves nothing. ``topic_gone`` is True once
+    several consecutive answers of brokers reported no such topic.
     """
 
     def __init__(

@@ -63,5 +63,5 @@ class ProtectionLog:
 
 
 def _same_log(one: TopicState, other: TopicState) -> bool:
-    """With a new leader a log may have lost its tail: what was seen of it before may be void."""
+    """Drop the observations: with a new leader the log may have lost its tail."""
     return (one.topic_id, one.leader_epochs) == (other.topic_id, other.leader_epochs)

@@ -55,14 +55,14 @@ class TopicReaction:
     def begin_all(
         self, topic_state: TopicState, begin: Callable[[Replica, TopicState], None]
     ) -> None:
-        """Begin every replica with the log that ``topic_state`` is of."""
+        """Begin every replica with the log of ``topic_state``."""
         self._topic_state = topic_state
         self._lost.clear()
         for replica in self._held.now.values():
             begin(replica, topic_state)
 
     def gain(self, replica: Replica) -> None:
-        """Take in one more replica and begin it."""
+        """Add a replica and begin it."""
         replica.gained = True
         replica.follower.topic_gone = self._troubles.topic_gone
         self._held.add(replica)
@@ -79,7 +79,7 @@ class TopicReaction:
         self._readiness.tell()
 
     def position_lost(self, lost: PositionLost) -> None:
-        """Rebuild as soon as the monitor has looked again: the ends have changed too."""
+        """Rebuild as soon as the monitor has asked again: the ends have changed too."""
         replica = self._held.now.get(lost.partition)
         if replica is None:
             return

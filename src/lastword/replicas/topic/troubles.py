@@ -1,4 +1,4 @@
-"""What keeps a table from following its topic: for its status, and once for its log."""
+"""Why partitions cannot be followed: for the status of a table, and once for its log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lastword.replicas.topic.topic_state import TopicState
 log = logging.getLogger(__name__)
 
 REPEAT_S = 60.0
-"""A corrupt batch is met twice a second; the log says so once in this time."""
+"""A corrupt batch is read twice a second, but logged only once in this time."""
 
 
 class Troubles:
@@ -49,7 +49,7 @@ class Troubles:
         self._corrupt[bad.partition] = cause
 
     def on_read(self, partition: int) -> None:
-        """Something could be read."""
+        """Records could be read again."""
         self._corrupt.pop(partition, None)
 
     def on_topic_state(self, topic_state: TopicState | None, *, topic_gone: bool) -> None:

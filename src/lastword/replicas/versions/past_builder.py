@@ -1,10 +1,10 @@
 """Builds the pasts of one partition's keys, and tracks from where on they are complete.
 
 Compaction may remove a change before it is read. Offsets without a gap prove that none was. A gap
-may be compaction or only the marker of a transaction; it is harmless where a record before it is
-younger than ``min.compaction.lag.ms``, for the cleaner stays away from there. Any other gap may
-hide a change whose successor was in the log by then: so the past is known again from an end of
-the log on that was asked for after the gap was read.
+may be compaction or only the marker of a transaction; it is harmless if a record before it is
+younger than ``min.compaction.lag.ms``, because the cleaner does not touch it. Any other gap may
+hide a change whose successor was already in the log. So the past is known again only from an end of
+the log that was asked for after the gap was read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PastBuilder:
         self._expired = NO_CHANGES
 
     def begin(self, coverage: PastCoverage) -> None:
-        """Go on with what a checkpoint has, or from nothing."""
+        """Continue from a checkpoint, or from nothing."""
         self.coverage = coverage
         self._changes, self._untracked, self._expired = {}, set(), NO_CHANGES
         self._expire_from = b""
@@ -71,8 +71,8 @@ class PastBuilder:
     def see_lag(self, lag_ms: int, at_ms: int) -> None:
         """The topic's ``min.compaction.lag.ms`` at that time.
 
-        One that was raised protects only what was written since: Kafka does not tell when that
-        was, and the cleaner may have been there under the smaller one.
+        A raised setting protects only later records: Kafka does not record when it was raised, and
+        the cleaner may have run under the smaller one.
         """
         if lag_ms > self.coverage.lag_ms:
             self._update_coverage(lag_ms=lag_ms, lag_since_ms=at_ms)
@@ -128,7 +128,7 @@ class PastBuilder:
             self._reach(position)
 
     def settle(self, deletes: Collection[bytes], position: int) -> PastChanges:
-        """What becomes of the pasts, with everything that was taken and those ``deletes``."""
+        """The changed pasts, from all collected changes and these ``deletes``."""
         changes, self._changes = self._changes, {}
         expired, self._expired = self._expired, NO_CHANGES
         written, removed = dict(expired.puts), list(expired.deletes)
@@ -137,7 +137,7 @@ class PastBuilder:
         if self.coverage.gap_at_ms is not None:
             self._untracked.update(dropped)
         else:
-            # Gone without a tombstone, as what has expired: from here on.
+            # Gone without a tombstone, like an expired row: from here on.
             gone = KeyVersion(position - 1, max(now_ms, self.coverage.time_ms), None)
             changes.update({key: [gone] for key in dropped})
         keys = list(changes)
@@ -164,7 +164,7 @@ class PastBuilder:
         return [key for key, (_, stored) in both if stored is not None]
 
     def expire(self) -> bool:
-        """Look at the next pasts in turn; True when ``settle`` has something to do for it.
+        """Check the next pasts in turn; True if ``settle`` has something to write.
 
         Old versions are dropped. A key with nothing left to remember loses its past, and
         ``coverage`` says until when. Only between two batches: nothing may wait to be settled.

@@ -16,9 +16,9 @@ class PastCoverage(msgspec.Struct, frozen=True, array_like=True):
 
     ``time_ms`` is the latest timestamp read. Every moment from ``complete_from`` on, or since
     ``complete_since_ms``, can be answered, unless a gap was read at ``gap_at_ms`` and the end of
-    the log has not been asked for since. Keys without a past may have lost one that ended below
-    ``forgotten_below``, or until ``forgotten_until_ms``. No topic state since
-    ``lag_since_ms`` had a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
+    the log has not been looked up since. Keys without a past may have lost one that ended below
+    ``forgotten_below``, or until ``forgotten_until_ms``. No topic state since ``lag_since_ms`` had
+    a ``min.compaction.lag.ms`` smaller than ``lag_ms``.
     """
 
     time_ms: int = NEVER_MS

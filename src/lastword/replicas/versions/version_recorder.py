@@ -1,6 +1,6 @@
-"""What a follower tells whoever keeps the past of its keys, and the two who listen.
+"""The interface by which a follower records versions, and its two implementations.
 
-A follower is handed one of them. ``NoVersions`` keeps nothing; ``KeptVersions`` works every change
+A follower gets one of them. ``NoVersions`` keeps nothing; ``KeptVersions`` works every change
 into the pasts of the keys, in the same atomic step as the rows.
 """
 
@@ -24,7 +24,7 @@ from lastword.stores.versioned import VersionedStore
 
 
 class VersionRecorder(Protocol):
-    """Hears of everything that happens to one partition; called by the thread that applies."""
+    """Records what happens to one partition; called by the thread that applies."""
 
     @property
     def past_builder(self) -> PastBuilder | None:
@@ -145,7 +145,7 @@ class KeptVersions:
         self.past_builder.pass_by(offset, expected)
 
     def on_topic_state(self, topic_state: TopicState) -> bool:
-        """A protection that was lowered is written at once: it may be raised before a restart."""
+        """Write a lowered protection at once: it may be raised before a restart."""
         protected_ms = self.past_builder.coverage.lag_ms
         self.past_builder.see_lag(topic_state.compaction_lag_ms, topic_state.at_ms)
         return self.past_builder.coverage.lag_ms < protected_ms
@@ -157,12 +157,12 @@ class KeptVersions:
             self.past_builder.confirm_end(end, position)
 
     def dropping(self, doomed: Collection[tuple[bytes, int]], log_start: int) -> None:
-        """When they were deleted, and not only expired, is not known."""
+        """Record rows whose time of deletion is not known."""
         if any(offset >= log_start for _, offset in doomed):
             self.past_builder.lose_track()
 
     def expire(self) -> bool:
-        """VersionLimit the pasts short."""
+        """Trim pasts that are too old."""
         return self.past_builder.expire()
 
     def adopted(self, checkpoint: Checkpoint) -> Checkpoint:

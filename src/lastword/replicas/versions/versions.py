@@ -1,4 +1,4 @@
-"""The versions that a key had: how they are kept, which may go, and what was true when."""
+"""The past versions of a key: how they are kept, dropped and looked up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DELETED_KEPT_MS = 86_400_000
 
 @dataclass(frozen=True)
 class VersionLimit:
-    """How much of a key's past is kept: so many versions, and with a period those of that time."""
+    """How many versions of a key are kept, and with a period for how long."""
 
     versions: int
     period_ms: int | None = None
@@ -54,7 +54,7 @@ def keep_of(spec: int | str | timedelta) -> VersionLimit:
 
 @dataclass(frozen=True, slots=True)
 class VersionCut:
-    """A moment of one partition: what is below an offset, or what there was until a time."""
+    """A moment of one partition: the records below an offset, or up to a time."""
 
     below: int | None = None
     until_ms: int | None = None
@@ -79,7 +79,7 @@ class KeyVersion(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class KeyPast(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a key was before its current row, the oldest first; a deleted key ends with that.
+    """The versions of a key before its current row, oldest first; of a deleted key with the delete.
 
     ``whole`` is False when there were earlier versions, which are no longer here.
     ``current_from_ms`` is set where the current row is not seen from its own timestamp on.

@@ -11,8 +11,7 @@ from lastword.records import Batch, Position
 
 RECORDS_MAX = 100_000
 BYTES_MAX = 64 << 20
-"""How much may wait for one watcher before it is cut off. One batch, however many bytes
-it has, may always wait."""
+"""How much may wait for one watcher before it is cut off. One batch of any size may always wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class PartitionLost:
 
 
 def partition_left(topic: str, lost: PartitionLost) -> WatchLostError:
-    """What ends a watch that never skips a change in silence."""
+    """The error that ends a watch: it must not skip changes silently."""
     return WatchLostError(
         f"partition {lost.partition} of {topic} is no longer held here",
         hint="watch again from the position reached, without that partition, or watch where it is",
@@ -104,7 +103,7 @@ class Subscription:
         )
 
     def cut_off(self, reason: WatchLostError) -> None:
-        """Nothing more will come; the watcher learns why after what it already has."""
+        """End the queue; the watcher gets the reason after the queued items."""
         with self._lock:
             if not self._lost:
                 self._lost = True
@@ -169,7 +168,7 @@ class Feed:
             subscription.cut_off(WatchLostError(reason, hint=hint))
 
     def after_fork(self, reason: WatchLostError) -> None:
-        """Tell every watcher of a forked child that it watches nothing."""
+        """End every watch in a forked child, where no changes arrive."""
         self._lock = threading.Lock()
         for subscription in self._subscriptions:
             subscription.after_fork(reason)

@@ -1,4 +1,4 @@
-"""What a watcher missed between the position it has seen and the one where it joined."""
+"""The changes between the position a watcher has seen and the one where it joined."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lastword.replicas.watch.resume import refuse_what_is_gone, refuse_what_may_
 class MissedChanges:
     """The changes since a position, which only the log has. Refused where one may be missing.
 
-    Made before the watcher joins: raises WatchLostError unless every change since ``since`` can
-    be had, and PartitionNotHereError for a partition that is held elsewhere. An empty position is
-    that of a watcher who starts now.
+    Created before the watcher joins: raises WatchLostError unless every change since ``since`` is
+    available, and PartitionNotHereError for a partition that is held elsewhere. An empty position
+    is that of a watcher who starts now.
     """
 
     def __init__(self, replicas: ReplicaSet, log_source: LogSource, since: Position) -> None:
@@ -30,9 +30,9 @@ class MissedChanges:
         refuse_what_may_be_missing(self.since, self._replicas.held)
 
     def start(self, joined: Position) -> Position:
-        """Where the watch begins: where it asked for, and for the rest where it joined.
+        """The start of the watch: the requested offsets, and for other partitions where it joined.
 
-        Raises NotReadyError where it asked for a partition of which nothing was published yet.
+        Raises NotReadyError if it asked for a partition that has published nothing yet.
         """
         for partition in self.since.offsets:
             if partition not in joined.offsets:

@@ -17,9 +17,9 @@ READ_AGAIN = "read the table, then watch from the position of that answer"
 
 
 def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Replicas) -> None:
-    """Raise WatchLostError unless every change since ``start`` can still be had.
+    """Raise WatchLostError unless every change since ``start`` is still available.
 
-    Raises PartitionNotHereError where it may be had elsewhere.
+    Raises PartitionNotHereError for a partition that is held elsewhere.
     """
     if not start.offsets:
         return
@@ -31,8 +31,8 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
         )
     if start.is_foreign_to(topic_state.topic_id):
         raise WatchLostError(
-            f"the position {start} is of a topic that was deleted; the one of the same name that "
-            f"was created since has the id {topic_state.topic_id}",
+            f"the position {start} belongs to a topic that was deleted; the new topic with "
+            f"its name has the id {topic_state.topic_id}",
             hint=READ_AGAIN,
         )
     for partition, offset in start.offsets.items():
@@ -54,8 +54,8 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
 def refuse_what_may_be_missing(start: Position, replicas: Replicas) -> None:
     """Raise WatchLostError if a delete since ``start`` may have left the log.
 
-    Asked before the log is read from there and again after that. A position that is not known to
-    be complete at any moment asks for what is in the log, and gets it.
+    Asked before the log is read from there and again after that. A position without a time asks
+    only for what is still in the log.
     """
     if not start.complete_at_ms:
         return
@@ -67,6 +67,6 @@ def refuse_what_may_be_missing(start: Position, replicas: Replicas) -> None:
             raise WatchLostError(
                 f"deletes in partition {partition} since {start} may have left the log, or never "
                 "had a record there: it is older than delete.retention.ms, keys have expired "
-                "since, or a sweep found deletes that nobody had seen",
+                "since, or a sweep found deletes without a tombstone",
                 hint=READ_AGAIN,
             )
