@@ -120,7 +120,7 @@ class Decoder:
             return None
 
     def validator(self) -> Validate | None:
-        """What the follower checks before it applies a record, if the policy asks for it."""
+        """The check that a follower makes before it applies a record, if the policy needs one."""
         return self._why_bad if self.policy == "quarantine" else None
 
     def _why_bad(self, raw_key: bytes, raw_value: bytes) -> str | None:
@@ -134,7 +134,7 @@ class Decoder:
         return None
 
     def handle_bad(self, error: DecodeError, partition: int, offset: int) -> None:
-        """Raise the error with the place of the record, or count it: what the policy says."""
+        """Raise the error with the record's offset, or count it, as the policy says."""
         if self.policy == "fail":
             raise DecodeError(
                 error.reason,

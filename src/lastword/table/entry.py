@@ -1,4 +1,4 @@
-"""What a table answers with."""
+"""The values that reads of a table return."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PartitionRows = tuple[int, list[tuple[bytes, bytes]]]
 
 
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
-    """What a store's row says."""
+    """Unpack a store's row."""
     offset, timestamp_ms, headers, value, expires_at_ms = decode_row(row)
     version = Version(partition, offset)
     return RawEntry(key, version, timestamp_ms, headers, value, expires_at_ms)
@@ -54,12 +54,12 @@ class Answer(Generic[T]):
     """A result and how current it is.
 
     Everything below ``position`` is reflected in ``value``, and possibly a little more.
-    ``stale`` is True when the table has not reached the end of its topic or follows it no longer,
+    ``stale`` is True when the table has not reached the end of its topic or no longer follows it,
     when deletes may have been missed and a sweep has not finished yet, or when the cluster has not
     answered for ten seconds. ``contact_age_s`` is how long ago it last did.
 
     Of a partitioned table, ``answered_by`` has the instances that answered, and everything that was
-    acknowledged more than ``staleness_s`` seconds ago is reflected. Other tables leave both out.
+    acknowledged more than ``staleness_s`` seconds ago is reflected. Other tables set neither.
     """
 
     value: T

@@ -115,7 +115,7 @@ class Lifecycle:
                 self._listener,
             )
             self._parts = parts = assemble(self._config, self._metrics, hooks)
-            # All there before anything runs: a listener that hears RUNNING may read and write.
+            # Assembled before anything runs: a listener may read and write at RUNNING.
             self._raw = raw = self._core(parts)
             self._queries = Queries(raw, parts.decoder)
             self._writes = Writes(raw, parts.decoder)
@@ -132,7 +132,7 @@ class Lifecycle:
                 raise
 
     def wait_ready(self, stall_timeout_s: float, on_progress: OnProgress | None = None) -> None:
-        """Wait while the restore moves; raises NotReadyError once it has stood still that long."""
+        """Wait while the restore advances; raises NotReadyError once it has not for that long."""
         clock, replicas = self._config.clock, self.parts.replicas
         last, since = replicas.progress(), clock.monotonic()
         while self.machine.wait_while(_ON_THE_WAY, _POLL_S) in _ON_THE_WAY:
@@ -160,11 +160,11 @@ class Lifecycle:
         )
 
     def partitions(self) -> list[PartitionView]:
-        """Every partition that is held here, as it is now."""
+        """A view of every partition that is held here."""
         return views_of(self.parts.replicas, self._config.clock.now_ms())
 
     def after_fork(self) -> None:
-        """In a forked child nothing follows the topic: say so instead of serving old rows."""
+        """In a forked child no thread follows the topic: raise instead of serving old rows."""
         if self._parts is None:
             return
         what = f"the table {self._config.name} was opened before this process was forked"
@@ -281,7 +281,7 @@ class Lifecycle:
         self.machine.move(TableState.ERROR)
 
     def _on_restored(self, replica: Replica) -> None:
-        """Evict what the restore brought in."""
+        """Evict the rows beyond the capacity that the restore loaded."""
         if (sole_writer := self.parts.writers.sole_writer) is not None:
             sole_writer.connect()  # not while readers wait for the lock
             with replica.lock:

@@ -1,4 +1,4 @@
-"""Calls the user's state listener on a thread of its own, so that it may use the table freely."""
+"""Calls the user's state listener on a separate thread, so that it may use the table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ _LAST_WORD_S = 10.0
 
 
 class ListenerThread:
-    """Hands changes to ``listener`` in their order, until it has heard of STOPPED.
-
-    The changes are made by the tailing thread, among others. A listener that wrote there would
-    wait for a record that only this very thread could apply.
+    """Passes changes to ``listener`` in order, until STOPPED. Some changes happen on the tailing
+    thread. A listener that wrote there would wait for a record that only that thread can apply.
     """
 
     def __init__(self, listener: StateListener) -> None:
@@ -26,13 +24,13 @@ class ListenerThread:
         self._thread = threading.Thread(target=self._run, name="state-listener", daemon=True)
 
     def tell(self, old: TableState, new: TableState) -> None:
-        """Have the listener called soon; returns at once. Called in the order of the changes."""
+        """Queue a call of the listener; returns at once. Calls keep the order of the changes."""
         self._changes.put((old, new))
         if self._thread.ident is None:
             self._thread.start()
 
     def wait_for_the_last(self) -> None:
-        """Wait until the listener has heard everything; not if it is the listener that asks."""
+        """Wait until the listener was called for every change; not on its own thread."""
         if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join(_LAST_WORD_S)
             if self._thread.is_alive():

@@ -1,4 +1,4 @@
-"""How each partition of a table is: what its status page, its metrics and its charts show."""
+"""The status of each partition of a table, for its status page, metrics and charts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from lastword.replicas.replica_set import ReplicaSet
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """One partition that is held here, at the moment it was asked for.
+    """One partition that is held here, at one moment.
 
-    ``position`` is the offset after the last record that reads reflect. ``log_start``,
-    ``log_end`` and ``stable_end`` are those of the last topic state; transactions that are
-    still open keep the last one back. ``lag`` is the number of offsets to ``log_end``, ``lag_s``
-    for how long there has been any.
+    ``position`` is the offset after the last record that reads reflect. ``log_start``, ``log_end``
+    and ``stable_end`` are those of the last topic state; an open transaction holds the last one
+    back. ``lag`` is the number of offsets to ``log_end``, ``lag_s`` how long it has been above 0.
 
     ``ready`` says whether reads are served, ``live`` whether the end of the log was reached: a
     first sweep may lie between the two. ``stale`` and ``contact_age_s`` are as in an Answer.

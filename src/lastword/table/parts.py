@@ -1,4 +1,4 @@
-"""Puts a table together: stores, follower, writer and queries, none of which knows the others."""
+"""Assembles a table from stores, follower, writer and queries, which do not know each other."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _follower(
 
 
 def _restore_source(config: TableConfig, *, evicts: bool) -> RestoreSource | None:
-    """Where empty stores are filled from; None where only the log will do."""
+    """The source that fills empty stores; None if only the log can."""
     if config.snapshots is None or not config.snapshots.may_hold_any:
         return None
     if config.decoder.policy == "quarantine":
@@ -171,13 +171,13 @@ def _restore_source(config: TableConfig, *, evicts: bool) -> RestoreSource | Non
 
 
 def _evicts(config: TableConfig, opened: Mapping[int, Store]) -> bool:
-    """Whether the stores of this table have a capacity; one that is not opened tells it too."""
+    """Whether the stores of this table have a capacity; a closed store can tell, too."""
     stores = opened.values() or [config.store(0, config.directory.store_path(0))]
     return any(store.capabilities.capacity is not None for store in stores)
 
 
 def _sole_writer_mark(config: TableConfig) -> Header:
-    """A store that evicts needs the topic to itself: its records are marked as its own."""
+    """The mark of a table that evicts: it must be the only writer of its topic."""
     return SOLE_WRITER_HEADER, f"{config.application_id}/{config.name}".encode()
 
 

@@ -23,8 +23,8 @@ T = TypeVar("T")
 class PastTable:
     """Reads of one past moment, as ``Table.as_of`` gives them. Safe to use from any thread.
 
-    ``position`` is what it reflects. It may name some partitions only, as that of a version does;
-    asking for a key of another one raises ConfigError. Rows that were due at ``at_ms`` are not
+    It reflects ``position``, which may name only some partitions, as that of a version does;
+    reading a key of another partition raises ConfigError. Rows that were due at ``at_ms`` are not
     part of it; a moment without a time has all rows that the log held.
     """
 
@@ -39,7 +39,7 @@ class PastTable:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """The memory it takes, approximately."""
         return sum(store.size_bytes() for store in self._stores.values())
 
     def entry(self, key: Any) -> Entry | None:

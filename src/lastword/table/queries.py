@@ -24,7 +24,7 @@ class Queries:
     Every method takes ``at_least``, a position to wait for (``timeout_s`` at most), and
     ``allow_stale``, to be answered before the partitions it needs have reached the end of their
     log. ``scan`` and ``count`` cover every partition of the topic, or the ``partitions`` named;
-    they raise PartitionNotHereError rather than leave one out that this process does not hold.
+    they raise PartitionNotHereError for one that this process does not hold, and never skip it.
     """
 
     def __init__(self, raw: RawTable, decoder: Decoder) -> None:
@@ -67,7 +67,7 @@ class Queries:
         )
 
     def value(self, key: Any, default: Any) -> Any:
-        """Only the key's value, which most reads are about: half the cost of a whole answer."""
+        """Only the key's value, at half the cost of a whole answer."""
         partition, row = self._raw.row(self._decoder.key.encode(key))
         return default if row is None else self._decoder.row_value(partition, row, default)
 
@@ -190,7 +190,7 @@ class Queries:
     # -- the past, as far as versions are kept here ------------------------------------------
 
     def entry_at(self, key: Any, moment: Moment) -> Entry | None:
-        """What the key was then, or None when it was not there; exact, or MomentGoneError."""
+        """The key's entry at that moment, or None if it was absent; exact, or MomentGoneError."""
         raw = self._decoder.key.encode(key)
         return self._past().read(raw, moment, self._decoder.entry)
 

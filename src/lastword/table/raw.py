@@ -1,7 +1,6 @@
 """The core of a table, in bytes: every read, write and watch, and how current each answer is.
 
-What is decoded is decoded around it: ``Queries``, ``Writes`` and ``Watch`` encode what they are
-given, ask here, and shape what they get.
+``Queries``, ``Writes`` and ``Watch`` encode and decode around it.
 """
 
 from __future__ import annotations
@@ -38,20 +37,20 @@ AT_LEAST_TIMEOUT_S = 10.0
 
 
 class RawTable(LocalTable):
-    """A table in bytes, for whoever passes keys and values on. Safe to use from any thread.
+    """A table in bytes, for code that passes keys and values on. Safe to use from any thread.
 
     A read of one key needs only the partition of that key; a read of several partitions needs all
     of them, as of one moment. A partition that is not here raises PartitionNotHereError, one that
     is still being restored NotReadyError. A read takes ``at_least``, a position to wait for
     (``timeout_s`` at most), and ``allow_stale``, to be answered before the end of the log is
-    reached. The three reads that take a ``shape`` are for those who want something else of each
-    row than a RawEntry.
+    reached. The three reads that take a ``shape`` return what it makes of each row instead of a
+    RawEntry.
 
     A row whose time to live is over by ``clock`` when a read begins is hidden. Only ``count``
     includes the row, until its tombstone comes: it is the number that the stores keep.
 
     ``admin`` and ``log_source`` reach the topic itself. ``past`` has the reads of past moments,
-    None unless the table keeps versions. ``owned`` has the writes that depend on what is there,
+    None unless the table keeps versions. ``owned`` has the writes that depend on the current row,
     None unless owners decide them.
     """
 
@@ -91,7 +90,7 @@ class RawTable(LocalTable):
     # -- reads of keys ---------------------------------------------------------------------
 
     def row(self, key: bytes) -> tuple[int, bytes | None]:
-        """The key's partition and row: most reads are about no more, and it is half the cost."""
+        """The key's partition and row: enough for most reads, at half the cost."""
         if self._get_latency.untimed():
             return self._row(key)
         started_ns = perf_counter_ns()
@@ -206,8 +205,8 @@ class RawTable(LocalTable):
     ) -> Scan[RawEntry]:
         """Entries with ``start <= key < end`` in the order of their bytes, as of one moment.
 
-        Of every partition of the topic, or of those named: one that is not here is never left
-        out in silence.
+        Covers every partition of the topic, or those named; a partition that is not here is never
+        skipped silently.
         """
         return self.walk(
             (start, end),
@@ -309,7 +308,7 @@ class RawTable(LocalTable):
         self._serving.ensure_ready()
         watch = RawWatch(self._replicas, self.missed(start or Position()))
         try:
-            # One that joins just after a rebuild has cut everybody off would miss what it brings.
+            # A watcher that joins just after a rebuild cut everybody off would miss its changes.
             self._serving.ensure_ready()
         except LastwordError:
             watch.close()
@@ -317,7 +316,7 @@ class RawTable(LocalTable):
         return watch
 
     def missed(self, since: Position) -> MissedChanges:
-        """What a watcher who has seen ``since`` can still be given; raises WatchLostError."""
+        """The changes since ``since``, for a watcher that resumes; raises WatchLostError."""
         return MissedChanges(self._replicas, self.log_source, since)
 
     def records_of_table(self, batch: Batch) -> Iterator[Record]:
@@ -333,12 +332,12 @@ class RawTable(LocalTable):
     def readable_log(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition's log and the one after the last that can be read."""
         topic_state, replica = self._replicas.topic_state, self._replicas.at(partition)
-        # What the table has read is there, and what follows an open transaction is not yet.
+        # The table's position is readable; records after an open transaction are not yet.
         end = max(topic_state.stable_ends[partition], replica.position)
         return topic_state.starts[partition], end
 
     def why_not_ready(self) -> LastwordError | None:
-        """Why some partition that is held here serves no reads, or None when all do."""
+        """Why a partition that is held here serves no reads, or None if all do."""
         try:
             self._serving.ensure_ready()
         except LastwordError as error:

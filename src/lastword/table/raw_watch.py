@@ -1,4 +1,4 @@
-"""A watch in bytes: the batches that a table applies, after what the log has since a position."""
+"""A watch in bytes: the changes in the log since a position, then the batches as applied."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lastword.replicas.watch.missed import MissedChanges
 class RawWatch:
     """What is applied and published, in order, until it is closed or cut off.
 
-    Items are batches of records, keys that a sweep dropped, and partitions that come and leave.
+    Items are batches of records, keys that a sweep dropped, and partitions gained and lost.
 
     ``start`` is where it begins. ``origin`` is the position of the table before the item taken
-    last; how far its offsets are taken, the taker knows. One thread takes; any may close.
+    last; the caller knows how far it got within the item. One thread takes; any may close.
     """
 
     def __init__(self, replicas: ReplicaSet, missed: MissedChanges) -> None:
@@ -32,7 +32,7 @@ class RawWatch:
         except LastwordError:
             self._subscription.close()
             raise
-        # Between the start and the moment of joining lies what only the log has; read when taken.
+        # The changes between the start and the moment of joining are only in the log; read lazily.
         self._missed = missed.batches(self._joined, stopping=self._closed.is_set)
         self._replaying = True
 
@@ -42,7 +42,7 @@ class RawWatch:
         return self._closed.is_set()
 
     def take(self, timeout_s: float) -> FeedItem | Position:
-        """What comes next; when nothing does within ``timeout_s``, where the watch is.
+        """The next item; if there is none within ``timeout_s``, the position of the watch.
 
         That may be beyond the last record, for transaction markers take offsets too. Raises
         WatchLostError once cut off.
@@ -86,7 +86,7 @@ class RawWatch:
     def _live(self, timeout_s: float) -> FeedItem | Position:
         item = self.take_live(timeout_s)
         if item is None:
-            # With the locks nothing is being published: what is not waiting does not exist.
+            # The locks stop publishing: everything published so far is in the queue.
             with self._replicas.one_moment() as held:
                 item = self.take_live(0)
                 if item is None:

@@ -17,7 +17,7 @@ from lastword.stores.base import StoreScan
 T = TypeVar("T")
 
 Shape = Callable[[int, bytes, bytes], T | None]
-"""(partition, key, row) -> what the reader wants of a row, or None to leave it out."""
+"""(partition, key, row) -> what the reader wants of a row, or None to skip it."""
 
 Explain = Callable[[int, StoreError], LastwordError]
 """(partition, error) -> the error to raise for one of that partition's store."""
@@ -33,10 +33,10 @@ def _as_it_is(_partition: int, error: StoreError) -> LastwordError:
 class Scan(Generic[T]):
     """Iterates in key order; closed by exhaustion, ``close`` or ``with``.
 
-    ``position``, ``stale`` and ``contact_age_s`` say what the scan sees, whatever is written
-    meanwhile. It covers the partitions that the position names. When one of them leaves this
-    process, the scan raises PartitionNotHereError. Rows that have expired by ``now_ms`` are left
-    out. ``staleness_s`` and ``answered_by`` are as in an Answer, of the first pages.
+    ``position``, ``stale`` and ``contact_age_s`` describe what the scan sees; later writes do not
+    change it. It covers the partitions that the position names. When one of them leaves this
+    process, the scan raises PartitionNotHereError. Rows that have expired by ``now_ms`` are
+    skipped. ``staleness_s`` and ``answered_by`` are as in an Answer, of the first pages.
     """
 
     def __init__(

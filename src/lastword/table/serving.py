@@ -1,4 +1,4 @@
-"""Whether a read or a write may be answered now: only the partitions it needs have a say."""
+"""Whether a read or a write may be answered now: only the partitions it needs count."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Serving:
         timeout_s: float,
         allow_stale: bool,
     ) -> bool:
-        """Raise unless the read may be answered; returns whether it is answered unready.
+        """Raise unless the read may be answered; return whether a partition is not ready.
 
-        Waits for ``at_least``. Raises PartitionNotHereError for a partition that is not here,
-        ``allow_stale`` or not: there is nothing to answer with.
+        Waits for ``at_least``. Raises PartitionNotHereError for a partition that is not here, also
+        with ``allow_stale``: there is nothing to read.
         """
         unready = False
         try:
@@ -69,7 +69,7 @@ class Serving:
         return unready
 
     def admit_write(self, keys: Iterable[bytes]) -> None:
-        """Raise unless what is written to these keys will be readable here."""
+        """Raise unless writes to these keys will be readable here."""
         self.ensure_open()
         if self._routes:
             return

@@ -52,5 +52,5 @@ def _blockers(connection: Connection, parts: Parts, partitions: list[int], now_m
     try:
         found = open_transactions(connection, parts.replicas.topic, partitions)
     except LastwordError as error:
-        return f"an open transaction (which one could not be found out: {error})"
+        return f"an open transaction (it could not be identified: {error})"
     return "; ".join(transaction.describe(now_ms) for transaction in found)

@@ -60,12 +60,12 @@ class Table(TableWrites):
     Opening checks the topic, restores to the end of the log and then serves; a write is
     acknowledged by the cluster and readable here when it returns. ``query`` holds the same reads
     with the position they were answered at. ``writes`` says which writes the owner of a partition
-    decides: none ("direct"), those with a condition ("conditional"), or all ("owned"). A process
-    that is short-lived joins the other instances as a ``guest`` and moves no partition.
+    decides: none ("direct"), those with a condition ("conditional"), or all ("owned"). A
+    short-lived process joins the other instances as a ``guest`` and moves no partition.
 
     With ``layout="partitioned"`` the instances of one application share the partitions: each has an
-    owner and ``standbys`` warm copies, and any instance answers for any key, by asking another one
-    where it must. A copy that is staler than ``max_stale`` answers no reads.
+    owner and ``standbys`` warm copies, and any instance answers reads of any key, by asking another
+    one if it must. A copy that is staler than ``max_stale`` answers no reads.
 
     >>> with Table("user-profiles", bootstrap_servers="localhost:9092") as users:  # doctest: +SKIP
     ...     users.put("user-1", {"name": "Alice"})
@@ -150,7 +150,7 @@ class Table(TableWrites):
         self._lifecycle.wait_ready(stall_timeout_s, on_progress)
 
     def close(self) -> None:
-        """Stop and free everything; idempotent. A persistent store keeps what it has."""
+        """Stop and free everything; idempotent. A persistent store keeps its rows."""
         self._table_locks.close()
         self._lifecycle.close()
 
@@ -240,8 +240,8 @@ class Table(TableWrites):
         A past value is one of those that ``versions=`` keeps here: it is exact, or refused with
         MomentGoneError. ``as_of`` asks the log and snapshots instead, for the whole table.
 
-        With ``consistency="linearizable"`` the owner of the partition answers: every write that was
-        acknowledged before, to whomever, is seen.
+        With ``consistency="linearizable"`` the owner of the partition answers: it sees every write
+        that was acknowledged before, to any process.
         """
         if at is None and consistency == "local":
             return self.query.value(key, default)
@@ -280,7 +280,7 @@ class Table(TableWrites):
         return self.query.count().value
 
     def __bool__(self) -> bool:
-        return True  # a table is there, however empty: `if table` must not count its keys
+        return True  # also for an empty table: `if table` must not count its keys
 
     def __iter__(self) -> Iterator[Any]:
         return (entry.key for entry in self.query.scan())

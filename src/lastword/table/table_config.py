@@ -38,9 +38,9 @@ def check_write_mode(mode: WriteMode) -> None:
 class InstanceConfig:
     """How this process appears to the other instances of its application.
 
-    A ``guest`` comes and goes: it owns a partition only while no other instance can. Copies of a
+    A ``guest`` is short-lived: it owns a partition only while no other instance can. Copies of a
     partition go to different racks if possible; an instance of ``weight`` 2 gets twice the share of
-    one of weight 1. The limits of moves count while this instance is the leader.
+    one of weight 1. The limits of moves apply while this instance is the leader.
     """
 
     instance_id: str | None = None
@@ -50,12 +50,12 @@ class InstanceConfig:
     weight: int = 1
     limits: PlanLimits = DEFAULT_LIMITS
     restart_within: Duration | None = None
-    """When it ends, it says that it comes back within this time; its partitions wait for it."""
+    """At its end, announces its return within this time; its partitions wait for it."""
 
     def __post_init__(self) -> None:
         if self.restart_within_ms is not None and self.instance_id is None:
             raise ConfigError(
-                "an instance without a name cannot come back",
+                "restart_within needs a named instance",
                 hint="give instance_id together with restart_within",
             )
         if not 1 <= self.weight <= WEIGHT_MAX:
@@ -95,7 +95,7 @@ class TableConfig:
     keeps_leases: bool = False
     """Whether the rows are leases, whose time the owner counts."""
     partitions: Collection[int] | None = None
-    """Those to hold from the beginning; None for all. The set gains and loses others later."""
+    """The partitions to hold first; None for all. The set gains and loses others later."""
 
     def __post_init__(self) -> None:
         check_write_mode(self.writes)

@@ -1,4 +1,4 @@
-"""The states a table goes through, and who hears of it."""
+"""The states a table goes through, and their listeners."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ OPEN_STATES = frozenset((_S.RESTORING, _S.REBALANCING, _S.RUNNING))
 class StateMachine:
     """Holds the state, allows valid transitions only, and lets threads wait for one.
 
-    ``is_open`` says whether the state is one of OPEN_STATES: every read asks, so it is kept ready.
+    ``is_open`` says whether the state is one of OPEN_STATES; it is kept ready because every read
+    asks.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class StateMachine:
 
     def move(self, new: TableState) -> bool:
         """Change to ``new`` and call the listener; False if the transition is not valid."""
-        with self._telling:  # until the listener returns: it hears the changes in their order
+        with self._telling:  # until the listener returns: it gets the changes in order
             with self._changed:
                 old = self._state
                 if new not in TRANSITIONS[old]:

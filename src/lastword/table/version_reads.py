@@ -30,7 +30,7 @@ def refuse_foreign(moment: Moment, topic_id: str) -> None:
     """Raise MomentGoneError for a position of a topic that was deleted and created again."""
     if isinstance(moment, Position) and moment.is_foreign_to(topic_id):
         raise MomentGoneError(
-            f"the position {moment} is of a topic that was deleted",
+            f"the position {moment} belongs to a topic that was deleted",
             hint=f"the topic that has its name now has the id {topic_id}",
         )
 
@@ -53,7 +53,7 @@ class VersionReads:
         self._clock = clock
 
     def get(self, key: bytes, moment: Moment) -> RawEntry | None:
-        """What the key was then, or None when it was not there."""
+        """The key's entry at that moment, or None if it was absent."""
         return self.read(key, moment, raw_entry)
 
     def read(self, key: bytes, moment: Moment, shape: Shape[T]) -> T | None:

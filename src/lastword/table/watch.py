@@ -23,7 +23,7 @@ WAIT_S = 0.5
 class Watch:
     """An iterator of changes that ends only when closed and never skips one silently.
 
-    ``position`` is where to start again to see what comes after the last change taken. A
+    ``position`` is where another watch continues after the last change taken. A
     watcher that falls too far behind gets WatchLostError and can resume from there. One thread
     takes changes; any thread may close.
     """

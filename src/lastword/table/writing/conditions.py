@@ -1,4 +1,4 @@
-"""The words of a read or a write that say how it is decided: conditions, deletes, consistency."""
+"""Arguments of reads and writes that the owner handles: conditions, deletes, consistency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that depend on what is there, in bytes: conditions, operations, functions, leases.
+"""Writes that depend on the current row, in bytes: conditions, operations, functions, leases.
 
 The owner of a key's partition decides them. What is written is readable here when a call returns,
 as with every write of a table.
@@ -64,8 +64,8 @@ class OwnedWrites:
     """The conditional writes of one table. Safe to use from any thread.
 
     ``submit`` is for callers that cannot wait: the answers of a batch come in one call. ``ttl_ms``
-    is the time to live that the table gives to what is written without one. ``decides_all`` says
-    whether plain writes of the table take this way, too.
+    is the table's time to live for values written without one. ``decides_all`` says whether plain
+    writes of the table take this path, too.
     """
 
     def __init__(
@@ -106,8 +106,9 @@ class OwnedWrites:
     def submit(self, request: AnyRequest, sink: Sink, number: int, timeout_s: float) -> Ticket:
         """Have a request decided without waiting; the sink gets the answer under ``number``.
 
-        An answer that has not come a moment after ``timeout_s`` may never come; what is known then
-        says ``given_up(ticket)``. ``LoopAnswers`` does all of this for coroutines.
+        An answer that has not arrived a moment after ``timeout_s`` may never arrive;
+        ``given_up(ticket)`` returns what is known then. ``LoopAnswers`` does all of this for
+        coroutines.
         """
         return self._path.submit(request, sink, number, timeout_s)
 
@@ -136,7 +137,7 @@ class OwnedWrites:
         return self._entry(key, self._path.read(key))
 
     def operate(self, key: bytes, operation: str, argument: Any) -> RawEntry:
-        """Apply a named operation; the entry that it leads to."""
+        """Apply a named operation; return the resulting entry."""
         answer = self.ask(self.request(key, operation, argument))
         entry = self._entry(key, self._written(answer))
         if entry is None:
@@ -144,7 +145,7 @@ class OwnedWrites:
         return entry
 
     def update(self, key: bytes, function: RawFunction) -> RawEntry | None:
-        """Replace the key's value by what ``function`` makes of it; the entry, None if deleted.
+        """Replace the key's value by ``function(value)``; return the entry, None if deleted.
 
         Where the partition is owned here, the function runs in the owner's queue, once. Else it is
         tried on the value known here, and again on the current one after each conflict.
@@ -191,7 +192,7 @@ class OwnedWrites:
         return answer
 
     def ask(self, request: AnyRequest) -> Result:
-        """The answer to a request; raises its error, but for a conflict, which is an answer."""
+        """The answer to a request; raises its error, except a conflict, which is an answer."""
         (answer,) = self._path.ask([request])
         if isinstance(answer, LastwordError):
             raise answer

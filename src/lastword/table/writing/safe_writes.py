@@ -39,7 +39,7 @@ class SafeWrites:
         return entry
 
     def update(self, key: Any, function: Function, default: Any) -> Entry | None:
-        """Replace the value by what the function makes of it."""
+        """Replace the value by the function's result."""
 
         def on_bytes(raw: bytes | None) -> bytes | None:
             after = function(default if raw is None else self._value.decode(raw))

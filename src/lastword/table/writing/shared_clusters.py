@@ -47,7 +47,7 @@ class SharedClusters:
             return shared.cluster
 
     def announce_restart(self, config: TableConfig) -> None:
-        """Say that this process comes back soon, if its configuration says that it does."""
+        """Announce a restart of this process, if its configuration asks for that."""
         with self._lock:
             shared = self._joined.get(_key(config))
         if shared is not None and config.instance.restart_within_ms is not None:
