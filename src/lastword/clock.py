@@ -1,11 +1,11 @@
-"""The only place that asks what time it is, so that tests can answer instead."""
+"""The only place that reads the time, so that tests can replace it."""
 
 from __future__ import annotations
 
 import time
 from typing import Protocol
 
-# Linux stops CLOCK_MONOTONIC while it is suspended; elsewhere that clock is all there is.
+# Linux stops CLOCK_MONOTONIC while it is suspended; other systems have only that clock.
 _BOOT_TIME: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -19,7 +19,7 @@ class Clock(Protocol):
         """Seconds that never go backwards, and advance while the machine is suspended."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait; never used to synchronise with something that can be waited for."""
+        """Wait; never used where a condition can be waited for."""
 
 
 class SystemClock:

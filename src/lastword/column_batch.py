@@ -194,7 +194,7 @@ class ColumnBatch(Batch):
         return plain or self._careful_rows(rules, validate)
 
     def _plain_rows(self, rules: TableRules) -> TableRows | None:
-        """Only puts, no headers, nothing to leave out: nearly every batch of a restore."""
+        """Only puts, no headers, nothing to drop: nearly every batch of a restore."""
         keys, values = self.keys, self.values
         if (
             None in values
@@ -255,12 +255,12 @@ class ColumnBatch(Batch):
         return outside
 
     def _drop_keyless(self, last: dict[bytes | None, int], *, takes_empty_keys: bool) -> int:
-        """Take out null keys, and empty ones, which no broker refuses."""
+        """Drop null keys, and empty ones, which brokers accept."""
         refused = (None,) if takes_empty_keys else (None, b"")
         return sum(self.keys.count(key) for key in refused if last.pop(key, None) is not None)
 
     def _drop_misplaced(self, last: dict[bytes | None, int], keyspace: Keyspace) -> int:
-        """Take out keys that do not belong here: their other half lives in the right partition."""
+        """Drop keys that do not belong to this partition."""
         keys = list(last)
         strays = {keys[i] for i in keyspace.misplaced(keys, self.partition).tolist()}  # type: ignore[arg-type]
         for key in strays:
@@ -268,7 +268,7 @@ class ColumnBatch(Batch):
         return sum(1 for key in self.keys if key in strays) if strays else 0
 
     def _drop_refused(self, last: dict[bytes | None, int], validate: Validate) -> list[Refused]:
-        """Take out values that cannot be read; the last good record of the key stands instead."""
+        """Drop values that cannot be read; the last good record of the key counts instead."""
 
         def problem(key: bytes | None, i: int) -> str | None:
             value = self.values[i]

@@ -62,7 +62,7 @@ from typing import Any
 
 
 class LastwordError(Exception):
-    """The root: ``hint`` says what to do next, ``retriable`` whether to try the same again."""
+    """The base class: ``hint`` says what to do next, ``retriable`` whether a retry may help."""
 
     retriable: bool = False
 
@@ -82,7 +82,7 @@ class ConnectionFailedError(LastwordError):
 
 
 class JavaError(LastwordError):
-    """No usable Java was found, or a jar cannot be had or is not the one expected."""
+    """No usable Java was found, or a jar is missing or not the expected one."""
 
 
 class ServerProcessError(LastwordError):
@@ -102,11 +102,11 @@ class ConnectWorkerError(ServerProcessError):
 
 
 class PortTakenError(ServerProcessError):
-    """Something else listens on the port that a server was to have."""
+    """Another process listens on the port of a server."""
 
 
 class TopicError(LastwordError):
-    """Something about a topic."""
+    """A problem with a topic."""
 
 
 class TopicNotFoundError(TopicError):
@@ -114,7 +114,7 @@ class TopicNotFoundError(TopicError):
 
 
 class TopicExistsError(TopicError):
-    """The topic to be created is there already."""
+    """The topic to be created exists already."""
 
 
 class TopicUnfitError(TopicError):
@@ -126,7 +126,7 @@ class PartitionCountError(TopicError):
 
 
 class CodecError(LastwordError):
-    """Something about turning Python values into bytes or back."""
+    """Python values cannot be turned into bytes, or bytes into values."""
 
 
 class EncodeError(CodecError):
@@ -134,7 +134,7 @@ class EncodeError(CodecError):
 
 
 class DecodeError(CodecError):
-    """Bytes cannot be turned into a value; says which record when that is known."""
+    """Bytes cannot be turned into a value; names the record if it is known."""
 
     def __init__(
         self,
@@ -152,13 +152,13 @@ class DecodeError(CodecError):
 
 
 class RegistryError(CodecError):
-    """The schema registry does not answer, or refuses; the record itself may be good."""
+    """The schema registry does not answer, or refuses a request; the record may be good."""
 
     retriable = True
 
 
 class StoreError(LastwordError):
-    """Something about the local store."""
+    """A problem with the local store."""
 
 
 class StoreLockedError(StoreError):
@@ -168,11 +168,11 @@ class StoreLockedError(StoreError):
 
 
 class StoreCorruptedError(StoreError):
-    """The local files cannot be read; they can be thrown away and rebuilt."""
+    """The local files cannot be read; they can be deleted and rebuilt."""
 
 
 class UnsupportedByStoreError(StoreError):
-    """This store cannot do what was asked."""
+    """This store does not support the operation."""
 
 
 class QueryError(LastwordError):
@@ -189,7 +189,7 @@ class NotUpToPositionError(QueryError):
     """The table has not reached the position that was asked for.
 
     ``reached`` has the next offset of each partition. ``version`` is that of a record that was
-    written, and could not be read back in time: it is in the topic, and must not be written again.
+    written but not read back in time: it is in the topic, and must not be written again.
     """
 
     retriable = True
@@ -244,7 +244,7 @@ class MomentGoneError(QueryError):
 
 
 class WriteError(LastwordError):
-    """A write did not happen, or may not have."""
+    """A write did not happen, or may not have happened."""
 
 
 class InvalidRecordError(WriteError):
@@ -260,7 +260,7 @@ class WriteFailedError(WriteError):
 
 
 class FencedError(WriteError):
-    """Another process has taken over what this one was writing; it must stop."""
+    """Another process has taken over this one's writes; this one must stop."""
 
 
 class TakenOverError(FencedError):
@@ -289,9 +289,9 @@ class ConflictError(WriteError):
 
 
 class NotOwnerError(WriteError):
-    """The write did not happen: it came to a process that does not own the partition.
+    """The write did not happen: no owner of the partition was found in time.
 
-    ``owner`` is the instance that does, None where that is not known.
+    ``owner`` is the instance that owns it, None if that is not known.
     """
 
     retriable = True
@@ -302,13 +302,13 @@ class NotOwnerError(WriteError):
 
 
 class OverloadedError(WriteError):
-    """The write did not happen: too many wait for the owner of the partition."""
+    """The write did not happen: too many writes wait for the owner of the partition."""
 
     retriable = True
 
 
 class LeaseError(LastwordError):
-    """Something about a lease or a lock."""
+    """A problem with a lease or a lock."""
 
 
 class LeaseHeldError(LeaseError):
@@ -326,17 +326,17 @@ class LeaseLostError(LeaseError):
 
 
 class ClusterError(LastwordError):
-    """Something about the instances of an application and their plan."""
+    """A problem with the instances of an application or their plan."""
 
 
 class PeerUnreachableError(ClusterError):
-    """Another instance cannot be asked, and certainly has not done anything."""
+    """Another instance cannot be reached, and certainly has not done anything."""
 
     retriable = True
 
 
 class PeerRefusedError(ClusterError):
-    """Another instance refuses the request, or a rule forbids to send it; nothing was done."""
+    """Another instance refuses the request, or a rule forbids it; nothing was done."""
 
 
 class TableClosedError(LastwordError):
@@ -348,7 +348,7 @@ class PipelineError(LastwordError):
 
 
 class CaptureError(LastwordError):
-    """Changes of a database cannot be captured: something about it, or about its connector."""
+    """Changes of a database cannot be captured: a problem with it or with its connector."""
 
 
 class ConnectorError(CaptureError):
@@ -356,17 +356,17 @@ class ConnectorError(CaptureError):
 
 
 class SnapshotError(LastwordError):
-    """A snapshot cannot be made, or one that is there cannot be read."""
+    """A snapshot cannot be made, or an existing one cannot be read."""
 
 
 class ServiceError(LastwordError):
-    """The HTTP service does not start, or something else has its port."""
+    """The HTTP service does not start, or another process has its port."""
 
 
 class RequestRefusedError(LastwordError):
     """A service refuses the request of a client: no right, no such table, too many watchers.
 
-    ``status`` is that of HTTP, and ``name`` the service's own name of the problem.
+    ``status`` is the HTTP status, and ``name`` the service's name of the problem.
     """
 
     def __init__(

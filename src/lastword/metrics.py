@@ -1,8 +1,8 @@
 """Counters, gauges and latencies that cost nanoseconds to update.
 
-A table owns one ``Metrics``. Hot paths hold on to the objects it hands out; nothing is looked
-up, locked or formatted per operation. Counts may be off by the few that two threads added at
-the same instant: they inform, they do not decide.
+A table owns one ``Metrics``. Hot paths keep the objects that it returns, so nothing is looked up,
+locked or formatted per operation. Counts may miss a few increments of threads that race: nothing
+depends on them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Labels = tuple[tuple[str, str], ...]
 LATENCY_BUCKETS_S = tuple(2.0**exponent / 1e6 for exponent in range(24))
 TIMED_ONE_IN = 16
 _SLOWEST = len(LATENCY_BUCKETS_S)
-_SHOWN_BUCKETS = range(1, 24, 2)  # every second one is enough to see where a quantile lies
+_SHOWN_BUCKETS = range(1, 24, 2)  # every second bucket is enough for quantiles
 
 
 class Sample(NamedTuple):
@@ -42,8 +42,8 @@ class Counter:
 class Latency:
     """How often something was done and how long it took, in buckets that double.
 
-    Operations that take a microsecond are not all timed: looking at the clock would double their
-    cost. ``untimed`` counts one as if it took as long as the one timed last, for all but one in
+    Operations that take a microsecond are not all timed: reading the clock would double their cost.
+    ``untimed`` counts one as if it took as long as the one timed last, for all but one in
     TIMED_ONE_IN. So counts are exact, and times are those of a sample.
     """
 
@@ -112,7 +112,7 @@ class Metrics:
 
 
 def _histogram(name: str, labels: Labels, latency: Latency) -> Iterator[Sample]:
-    """How many took at most so long, then the sum and the count, as Prometheus has it."""
+    """How many took at most each bucket's time, then the sum and the count, as in Prometheus."""
     counts = list(latency.buckets)
     for index in _SHOWN_BUCKETS:
         bound = f"{LATENCY_BUCKETS_S[index]:g}"

@@ -2,7 +2,7 @@
 
 Everything works without it, and gives the same answers more slowly: there may have been no C
 compiler when the package was installed. In a checkout, a module that was built from other sources
-counts as none until ``make setup`` builds it again.
+is ignored until ``make setup`` builds it again.
 """
 
 from __future__ import annotations

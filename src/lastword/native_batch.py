@@ -1,4 +1,4 @@
-"""A batch whose records lie in memory of the native module, which has the hot loop over them."""
+"""A batch whose records are in the native module's memory, which has the hot loop over them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # there may be no such module
 class NativeBatch(Batch):
     """Turns plain records into rows natively, and answers all else as a ``ColumnBatch`` does.
 
-    A record is plain without headers, and with the request id of an owner as its only one.
+    A record is plain if it has no headers, or only the request id of an owner.
 
     It creates Python objects on first use: a restore needs only the rows.
     """
@@ -169,7 +169,7 @@ class NativeBatch(Batch):
 
 
 def _headers_of(columns: Columns) -> list[Headers | None]:
-    """The headers of each record. A request id that has no other beside it is kept apart."""
+    """The headers of each record. A request id that is the only header is kept separately."""
     headers: list[Headers | None] = list(columns.headers or [None] * len(columns))
     for i, request_id in enumerate(columns.requests() or ()):
         if request_id is not None:

@@ -31,7 +31,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def create_private(path: Path, content: bytes) -> None:
-    """Create the file for its owner alone; one that is there stays as it is."""
+    """Create the file for its owner alone; an existing one stays as it is."""
     fd, new = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # for its owner alone
     try:
         with os.fdopen(fd, "wb") as file:
@@ -50,15 +50,16 @@ def is_private(path: Path) -> bool:
 
 
 def make_private(fd: int) -> None:
-    """Take an open file from other users; one that is another user's stays as it is."""
+    """Remove other users' access to an open file; another user's file stays as it is."""
     with suppress(PermissionError):
         os.fchmod(fd, 0o600)
 
 
 def tighten(directory: Path) -> None:
-    """Take the directory and all in it from other users, if they could enter it.
+    """Remove other users' access to the directory and its files, if they could enter it.
 
-    The directory itself comes last: what is interrupted is done again. Links are not followed.
+    The directory itself comes last, so that an interrupted run starts again. Links are not
+    followed.
     """
     if not _is_open(directory, stat.S_ISDIR):
         return
@@ -79,7 +80,7 @@ def _is_open(path: Path, kind: _Kind) -> bool:
 
 
 def _close(path: Path, kind: _Kind) -> None:
-    # What went away meanwhile, or is another user's, is not ours to change.
+    # Skip files that are gone by now, or belong to another user.
     with suppress(FileNotFoundError, PermissionError):
         if _is_open(path, kind):
             path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~_OTHERS)

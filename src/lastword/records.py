@@ -27,8 +27,8 @@ SOLE_WRITER_HEADER = "lastword-owner"
 INSTANCE_HEADER = "lastword-instance"
 """Says which instance of that table wrote it."""
 REQUEST_HEADER = "lastword-request"
-"""16 bytes that name the request by which an owner wrote a record. The log tells by them whether
-a request was applied; rows do not have them."""
+"""16 bytes that name the request by which an owner wrote a record. They show in the log whether a
+request was applied; rows do not have them."""
 FENCE_KEY = b"\x00lastword:fence"
 """The key of fence records, the same in every partition. It is never a row of a table."""
 EXPIRES_HEADER = "lastword-expires"
@@ -45,7 +45,7 @@ class TopicPartition(NamedTuple):
 
 
 class Version(NamedTuple):
-    """Where a key's current record stands: the compare-and-set token of the key.
+    """The partition and offset of a key's current record: its compare-and-set token.
 
     >>> str(Version(partition=2, offset=17))
     '2:17'
@@ -81,10 +81,10 @@ ABSENT: Final = Absent.ABSENT
 class Write(NamedTuple):
     """A record to be written, as raw bytes. A ``value`` of None is a tombstone.
 
-    Without a ``timestamp_ms`` it gets the time of writing. With an ``expected`` version (or
-    ABSENT) it is written only if that is the key's current one, and None sets no condition.
-    With ``ttl_ms`` it expires that long after whoever appends it to the log has taken it up, by
-    the clock there; a tombstone has no time to live.
+    Without a ``timestamp_ms`` it gets the time of writing. With an ``expected`` version (or ABSENT)
+    it is written only if that is the key's current one, and None sets no condition. With ``ttl_ms``
+    it expires that long after the appending process has received it, by that process's clock; a
+    tombstone has no time to live.
     """
 
     key: bytes
@@ -111,10 +111,10 @@ class Batch(ABC):
     """Consecutive records of one partition in offset order, as a log source returns them.
 
     A batch answers for its records as a whole, so that native code can replace the loop over them
-    and not only the fetch. The columns are for whoever needs each record; a batch may make their
-    objects when it is first asked for them. ``lastword.testing.batch_contract`` is its contract.
+    and not only the fetch. The columns are for code that needs each record; a batch may create
+    their objects on first use. ``lastword.testing.batch_contract`` is its contract.
 
-    ``next_offset`` is where reading goes on; it may lie beyond the last record, because
+    ``next_offset`` is where reading continues; it may be beyond the last record, because
     transaction markers and compacted records take offsets too. ``unreadable_headers`` are the
     offsets of records that have headers in the log and none here: a name is not UTF-8.
     """
@@ -170,7 +170,7 @@ class Batch(ABC):
 
     @abstractmethod
     def records(self) -> Iterator[Record]:
-        """One Record after another, for readers that are not in a hurry."""
+        """One Record after another; slower than the columns."""
 
     @abstractmethod
     def records_of(self, key: bytes) -> list[Record]:
@@ -193,7 +193,7 @@ class Batch(ABC):
     ) -> Iterator[RowChange]:
         """Every change that belongs to a table, as a row. ``since_ms`` is the latest time so far.
 
-        Records that do not belong, or are refused, still move the time of those after them.
+        Dropped and refused records still advance the time of later ones.
         """
 
     @abstractmethod
