@@ -1,9 +1,9 @@
-"""What becomes of clients, and of what is built on them, in a forked child.
+"""Handles Kafka clients, and objects that hold one, in a forked child.
 
 A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
-RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client
-would wait for them forever. So holders of a client are notified in the child, keeps what it cannot
-free, and makes a new client or raises an error.
+RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client would
+wait for them forever. So a holder of a client is notified in the child, keeps what it cannot free,
+and makes a new client or raises an error.
 """
 
 from __future__ import annotations

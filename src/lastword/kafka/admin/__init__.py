@@ -1,4 +1,4 @@
-"""Questions and orders to a cluster: topics, settings, offsets, transactions."""
+"""Requests to a cluster: topics, settings, offsets, transactions."""
 
 from lastword.kafka.admin.admin import REQUEST_TIMEOUT_SECONDS, Admin, PartitionInfo, TopicInfo
 

@@ -1,4 +1,4 @@
-"""Questions and orders to a cluster: topics, their settings, their offsets."""
+"""Requests to a cluster: topics, their settings, their offsets."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Admin:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections; idempotent. A later call opens them again."""
+        """Close the connections; idempotent. A later call opens them again."""
         self._calls.close()
 
     def cluster_id(self) -> str:
@@ -111,7 +111,7 @@ class Admin:
         return [AdvertisedBroker(n.id, f"{n.host}:{n.port}") for n in self._cluster().nodes]
 
     def topics(self) -> list[str]:
-        """The names of all topics but Kafka's internal ones, sorted."""
+        """The names of all topics except Kafka's internal ones, sorted."""
         # Without a topic name this cannot create one; with a name, librdkafka's request may.
         metadata = self._calls.ask(
             lambda client, seconds: {"": _answered(client.list_topics(timeout=seconds))},
@@ -138,7 +138,7 @@ class Admin:
         )
 
     def settings(self, topic: str) -> dict[str, str]:
-        """Every setting in effect for the topic, wherever it comes from."""
+        """Every setting in effect for the topic, from any source."""
         return {name: setting.value for name, setting in self.setting_sources(topic).items()}
 
     def setting_sources(self, topic: str) -> dict[str, TopicSetting]:
@@ -211,7 +211,7 @@ class Admin:
     def alter(self, topic: str, settings: Mapping[str, str | None]) -> None:
         """Change these settings and no others, and wait until they are in effect.
 
-        None takes a setting back to the broker's default.
+        None resets a setting to the broker's default.
         """
         before = self.setting_sources(topic)
         entries = [
@@ -235,7 +235,7 @@ class Admin:
         self._visibility.wait_until_altered(lambda: self.setting_sources(topic), before, settings)
 
     def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
-        """Delete what lies below these offsets; only where the topic's policy deletes, too."""
+        """Delete the records below these offsets; only if the topic's policy includes delete."""
         places = [TopicPartition(topic, partition, at) for partition, at in offsets.items()]
         self._order(
             lambda client, seconds: client.delete_records(places, request_timeout=seconds),
@@ -253,7 +253,7 @@ class Admin:
         )[""]
 
     def _order(self, call: Any, *, doing: str, topic: str) -> None:
-        # An order is given once; asking first makes sure that the client it goes to still answers.
+        # A change is sent once; a request first makes sure that the client still answers.
         self._cluster()
         self._calls.order(call, doing=doing, topic=topic)
 
@@ -277,7 +277,7 @@ class Admin:
         missing = sorted(partitions - set(range(count)))
         if missing:
             raise TopicNotFoundError(
-                f"{topic!r} has {count} partitions, and none with the number {missing[0]}",
+                f"{topic!r} has {count} partitions, but no partition {missing[0]}",
                 hint=f"see them: lastword topic describe {topic}",
             )
 

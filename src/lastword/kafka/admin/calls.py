@@ -20,7 +20,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.forks import never_free, track
 
 AdminCall = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
-"""What to ask of a client, with the seconds it may take; one future for each answer."""
+"""A request to a client, with its time limit; one future for each answer."""
 
 _POLL_SECONDS = 0.1
 _CONNECT_SECONDS = 1.0
@@ -29,8 +29,8 @@ _CONNECT_SECONDS = 1.0
 class AdminCalls:
     """Makes admin calls within a time limit; safe from any thread.
 
-    A client whose controller died goes on saying "timed out" for seconds while a fresh one is
-    answered at once, so a question that was not answered is asked again with a fresh client.
+    A client whose controller died keeps timing out for seconds while a fresh one is answered at
+    once, so an unanswered request is sent again with a fresh client.
     """
 
     def __init__(self, connection: Connection, *, timeout_seconds: float, clock: Clock) -> None:
@@ -43,17 +43,17 @@ class AdminCalls:
         track(self)
 
     def after_fork(self) -> None:
-        """The next call makes a client of the child's own."""
+        """In a forked child the next call makes a new client."""
         never_free(self._client)
         self._client, self._lock = None, threading.Lock()
 
     def close(self) -> None:
-        """Let go of the client; the next call makes another."""
+        """Close the client; the next call makes another."""
         with self._lock:
             self._client = None
 
     def ask(self, call: AdminCall, *, doing: str, topic: str = "") -> dict[Any, Any]:
-        """The answers to a question, which may be asked twice."""
+        """The answers to a read request, which may be sent twice."""
         try:
             return self._try(call, self._timeout / 2)
         except KafkaException as error:
@@ -65,7 +65,7 @@ class AdminCalls:
     def order(
         self, call: AdminCall, *, doing: str, topic: str = "", seconds: float | None = None
     ) -> dict[Any, Any]:
-        """The answers to something that changes the cluster, and is therefore said only once."""
+        """The answers to a request that changes the cluster, and is therefore sent only once."""
         try:
             return self._try(call, self._timeout if seconds is None else seconds)
         except KafkaException as error:
@@ -75,10 +75,10 @@ class AdminCalls:
     def each(
         self, call: AdminCall, seconds: float, *, doing: str, topic: str = ""
     ) -> dict[Any, Any]:
-        """One try within ``seconds``: each answer, or the KafkaError that came instead of it.
+        """One try within ``seconds``: each answer, or its KafkaError.
 
-        The client is connected first. librdkafka looks for the leaders that it is to ask as soon as
-        it is asked; one without a connection looks for them again three seconds later.
+        The client is connected first. librdkafka looks up the leaders when a request is made;
+        without a connection it looks again only three seconds later.
         """
         answers: dict[Any, Any] = {}
         self._connect()
@@ -102,7 +102,7 @@ class AdminCalls:
         return {name: wait() for name, wait in self._waits(call, seconds).items()}
 
     def _waits(self, call: AdminCall, seconds: float) -> dict[Any, Callable[[], Any]]:
-        """Ask, and give a way to wait for each answer, all of them with one deadline."""
+        """Send the request; return a way to wait for each answer, all with one deadline."""
         with self._lock:
             client = self._client = self._client or _Client(self._connection)
         deadline = self._clock.monotonic() + seconds
@@ -131,7 +131,7 @@ def _describe_cluster(client: Any, seconds: float) -> dict[str, Future[Any]]:
 
 
 class _Client:
-    """A client and the reason it cannot connect, if it said one."""
+    """A client and the reason it cannot connect, if it reported one."""
 
     def __init__(self, connection: Connection) -> None:
         self._refusal: KafkaError | None = None

@@ -78,7 +78,7 @@ _REFUSED_SETTING = frozenset(
 def raised_error(raised: BaseException) -> KafkaError | None:
     """The client's own error in what a call of it raised; None if it was something else.
 
-    A callback that runs while the client raises makes a SystemError of it, with it as the cause.
+    A callback that runs while the client raises turns it into a SystemError, with it as the cause.
     """
     cause: BaseException | None = raised
     while cause is not None:

@@ -20,7 +20,7 @@ class ReplicaSize(NamedTuple):
 def replica_sizes(connection: Connection, topic: str, partitions: int) -> list[ReplicaSize]:
     """Every replica of the topic's first ``partitions`` partitions, sorted.
 
-    A replica that lies on a broker that is down, or that is being moved, is absent.
+    A replica on a broker that is down, or one that is being moved, is absent.
     """
     with wire_admin(connection, doing=f"reading the sizes of {topic!r}") as admin:
         brokers = admin.describe_log_dirs({topic: list(range(partitions))})

@@ -1,7 +1,7 @@
-"""Where the logs of a topic start and end, as the leaders of its partitions say.
+"""Where the logs of a topic start and end, as the leaders of its partitions report.
 
 For a partition whose leader hangs or is gone, librdkafka answers -1001 *without an error*. So a
-negative offset is not an answer: the request is repeated, and the offset never returned.
+negative offset is not an answer: the request is repeated, and such an offset never returned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lastword.kafka.admin.calls import AdminCalls
 from lastword.kafka.admin.client_failures import is_no_such_topic, is_unanswered
 
 TRY_SECONDS = 5.0
-"""One silent leader holds up the answers of all the others for as long as a request may take. A
+"""One silent leader delays the answers of all others for as long as a request may take. A
 client that was just made needs up to 3 s of it to find out that its first broker is silent."""
 
 _LEAST_SECONDS = 0.5
@@ -27,7 +27,7 @@ _NO_SUCH_TIME = -1
 
 
 class LogEnd(NamedTuple):
-    """A place in a log; ``leader_epoch`` is -1 when the broker does not tell."""
+    """An offset of a log; ``leader_epoch`` is -1 if the broker does not report it."""
 
     offset: int
     leader_epoch: int
@@ -37,7 +37,7 @@ class LogBounds(NamedTuple):
     """The ends of one partition's log: ``0 <= start <= stable_end <= end``.
 
     ``stable_end`` is the start of the first open transaction, or ``end`` when none is open.
-    ``leader_epoch`` is that of the leader that answered; -1 when the broker does not tell.
+    ``leader_epoch`` is that of the leader that answered; -1 if the broker does not report it.
     """
 
     start: int
@@ -122,7 +122,7 @@ class OffsetQueries:
         read: Any,
         seconds: float,
     ) -> dict[int, Any]:
-        """What was answered within one try; a try that left something open costs the client."""
+        """The answers of one try; the client is replaced if some are missing."""
         if not partitions:
             return {}
 
@@ -175,7 +175,7 @@ def _offset_at_time(answer: Any) -> int | None:
 
 
 def _bounds(start: Any, stable: Any, end: Any) -> LogBounds | None:
-    """None as well when the three do not fit together: the log was cut between the answers."""
+    """None also if the three contradict each other: the log was truncated in between."""
     if not 0 <= start.offset <= stable.offset <= end.offset:
         return None
     epoch = -1 if stable.leader_epoch is None else int(stable.leader_epoch)

@@ -1,4 +1,4 @@
-"""Open transactions: who keeps readers, and the cleaner, from going on."""
+"""Open transactions, which block readers and the cleaner."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lastword.kafka.connection import Connection
 class OpenTransaction:
     """A transaction that has written to a partition and not ended.
 
-    What only its coordinator knows (id, start, time limit) is None when no coordinator knows the
-    transaction: then it hangs, and no time limit will end it.
+    The fields that only its coordinator knows (id, start, time limit) are None if no coordinator
+    knows the transaction: then it hangs, and no time limit will end it.
     """
 
     partition: int
@@ -54,7 +54,7 @@ class _Place(NamedTuple):
 def open_transactions(
     connection: Connection, topic: str, partitions: Iterable[int]
 ) -> list[OpenTransaction]:
-    """The open transactions of these partitions; the first one of each is what blocks it."""
+    """The open transactions of these partitions; the first of each partition blocks it."""
     places = [_Place(topic, partition) for partition in partitions]
     with wire_admin(connection, doing=f"looking for open transactions in {topic!r}") as admin:
         found = [
@@ -98,7 +98,7 @@ def holder_of(
         active = admin.describe_producers([place])[place].active_producers
     if found.producer_id < 0 or found.producer_epoch < 0:
         raise ConnectionFailedError(
-            f"the cluster did not say who holds {transactional_id!r}", hint="try again"
+            f"the cluster did not name the holder of {transactional_id!r}", hint="try again"
         )
     known = any(each.producer_id == found.producer_id for each in active)
     return found.producer_id, found.producer_epoch, known

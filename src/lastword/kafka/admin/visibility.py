@@ -1,7 +1,7 @@
 """Waiting until a change of a topic has reached the brokers.
 
-The controller answers a create, an alter or a delete before the brokers have heard of it; who asks
-one of them right away gets the opposite answer.
+The controller answers a create, an alter or a delete before the brokers know of it; a request to a
+broker right after it gets the opposite answer.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _answers(connection: Connection, seen: Callable[[Mapping[str, Any]], bool]) 
 
 
 def _means(found: tuple[str, str] | None, wanted: str | None) -> bool:
-    """Whether the setting is as wanted, written perhaps in another way: 0.010, "a, b", TRUE."""
+    """Whether the setting has the wanted value, in any notation: 0.010, "a, b", TRUE."""
     if found is None or wanted is None:
         return wanted is None and (found is None or found[1] != "topic")
     try:

@@ -43,7 +43,7 @@ def open_wire_admin(connection: Connection, *, timeout_seconds: float) -> Any:
 
 
 def _started(kind: Any, settings: dict[str, Any]) -> Any:
-    """A client that is connected, or the error; the library leaves a thread behind with that."""
+    """A connected client; or its error, whose thread the library leaves running."""
     client = kind.__new__(kind)
     try:
         client.__init__(**settings)
@@ -56,7 +56,7 @@ def _started(kind: Any, settings: dict[str, Any]) -> Any:
 
 
 def wire_settings(connection: Connection) -> dict[str, Any]:
-    """How a client of kafka-python reaches the cluster; its log keeps secrets from now on."""
+    """The settings of a kafka-python client; its log shows no secrets from now on."""
     keep_discreet("kafka")
     settings = connection.kafka_python()
     if connection.oauth is not None:

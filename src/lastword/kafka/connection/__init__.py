@@ -1,4 +1,4 @@
-"""How to reach a cluster, in the words of every client that needs it."""
+"""How to reach a cluster, as settings for every client library."""
 
 from lastword.kafka.connection.connection import (
     Connection,

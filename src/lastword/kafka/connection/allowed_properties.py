@@ -1,8 +1,8 @@
 """Which further settings a connection may have for librdkafka: a list, not a list of exceptions.
 
 Such settings come from a file. Some of librdkafka's load a library into this process
-(``plugin.library.paths``) or read a file of their choice, and a new version may bring more; others
-would contradict what Lastword has to decide, as where a reader begins.
+(``plugin.library.paths``) or read a file of their choice, and a new version may add more. Others
+would contradict Lastword's own settings, such as where a reader begins.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_properties(names: Iterable[str]) -> None:
         if name not in _ALLOWED:
             nearest = difflib.get_close_matches(name, _ALLOWED, n=1, cutoff=0.8)
             raise ConfigError(
-                f"the property {name} is not among those a connection may have",
+                f"the property {name} is not allowed in a connection",
                 hint=f"did you mean {nearest[0]}?"
                 if nearest
                 else "those that tune the network, batches and memory are; none that loads code, "

@@ -29,10 +29,10 @@ brokers and connecting to one of them: 50 ms with librdkafka's default."""
 RECONNECT_BACKOFF_MS_MAX = 2_000
 """librdkafka would wait up to 10 s, which is how late a table would see a broker's return."""
 SOCKET_TIMEOUT_MS = 10_000
-"""How long a broker may leave a request unanswered before its connection is given up. Kafka names
+"""How long a broker may leave a request unanswered before its connection is closed. Kafka names
 other leaders 9 s after a broker fell silent (``broker.session.timeout.ms``), so the next try finds
 them. librdkafka's default of 60 s is longer than a write may take (30 s): a write would time out
-before it was sent to the next leader, and reads would stand still for a minute."""
+before it was sent to the next leader, and reads would stop for a minute."""
 CONNECT_TIMEOUT_MS = 10_000
 """The same for a connection that is not made, TLS and login included; librdkafka's default is
 30 s."""
@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Connection:
-    """Where a cluster is and how to prove who we are. Never shows a secret.
+    """The address of a cluster and the credentials for it. Never shows a secret.
 
     ``properties`` are further settings for librdkafka, such as ``client.id``, of those that tune it
     and neither load code nor read files; the few that Java knows by the same name reach Spark as
@@ -173,7 +173,7 @@ class Connection:
         return _known(settings) | shared
 
     def kafka_python(self) -> dict[str, Any]:
-        """The settings of a kafka-python client, but for OAUTHBEARER's token provider."""
+        """The settings of a kafka-python client, except OAUTHBEARER's token provider."""
         settings = {
             "bootstrap_servers": self.bootstrap_servers.split(","),
             "security_protocol": self.security_protocol,
@@ -247,18 +247,18 @@ def _check_sasl(connection: Connection) -> None:
     if mechanism == "OAUTHBEARER":
         if connection.oauth is None or any(login[:2]):
             raise ConfigError(
-                "OAUTHBEARER logs in with client credentials and nothing else",
+                "OAUTHBEARER logs in with client credentials only",
                 hint="set oauth (token URL, client id, client secret), no user name or password",
             )
     elif connection.oauth is not None or not all(login[:2]):
         raise ConfigError(
-            f"{mechanism} logs in with a user name and a password and nothing else",
+            f"{mechanism} logs in with a user name and a password only",
             hint="set sasl_username and sasl_password",
         )
 
 
 def choose_connection(connection: Connection | None, bootstrap_servers: str | None) -> Connection:
-    """One of the two ways to say where the cluster is."""
+    """The connection, from one of the two arguments that name the cluster."""
     if (connection is None) == (bootstrap_servers is None):
         raise ConfigError(
             "either bootstrap_servers or connection is needed, to know the cluster",

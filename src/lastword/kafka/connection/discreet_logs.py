@@ -6,11 +6,10 @@ import logging
 
 
 def keep_discreet(library: str) -> None:
-    """Let the library's logger say nothing below INFO, whatever the level of the others.
+    """Keep the library's logger at INFO or above, even if others log at DEBUG.
 
-    At DEBUG, kafka-python writes its settings and the bytes of a login, and Py4J all that Spark
-    is told, which has the login in it. Called whenever it is about to be told: the level of
-    the others may have changed.
+    At DEBUG, kafka-python logs its settings and the bytes of a login, and Py4J every call to Spark,
+    login included. Called before each such use, because the level of the others may have changed.
     """
     logger = logging.getLogger(library)
     if logger.getEffectiveLevel() < logging.INFO:

@@ -17,10 +17,10 @@ _KEPT_LINES_MAX = 1000
 
 
 class QuietRepeats(logging.Filter):
-    """Says a failure once a minute and lowers its repetitions to debug.
+    """Logs a failure once a minute and lowers its repetitions to debug.
 
     A client that cannot connect logs the same line twenty times a second, per client and per
-    broker. The first one is news.
+    broker. Only the first one is useful.
     """
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -47,7 +47,7 @@ class QuietRepeats(logging.Filter):
 
 
 def librdkafka_logger() -> logging.Logger:
-    """The logger to give to every librdkafka client; it speaks when the client is polled."""
+    """The logger for every librdkafka client; lines are logged when the client is polled."""
     logger = logging.getLogger(LOGGER_NAME)
     if not any(isinstance(present, QuietRepeats) for present in logger.filters):
         logger.addFilter(QuietRepeats())

@@ -1,4 +1,4 @@
-"""OAUTHBEARER: who we are towards the identity provider that hands out tokens."""
+"""OAUTHBEARER: the client credentials for the identity provider that issues tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PEM files: what TLS certificates and keys are kept in."""
+"""PEM files, which hold TLS certificates and keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def readable(path: Path | None) -> str | None:
 
 
 def certificates(path: Path) -> str:
-    """Every certificate in the file, without the keys that may stand beside them."""
+    """Every certificate in the file, without any keys."""
     return "\n".join(_blocks(path, ("CERTIFICATE",), what="certificate"))
 
 

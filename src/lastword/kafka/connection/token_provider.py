@@ -16,7 +16,7 @@ from lastword.kafka.connection.oauth import ClientCredentials
 
 _TIMEOUT_SECONDS = 10.0
 _RENEW_AT = 0.8
-"""The part of a token's life after which it is renewed, as librdkafka and Java do."""
+"""The share of a token's lifetime after which it is renewed, as in librdkafka and Java."""
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
@@ -30,7 +30,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-pytho
         self._renew_at = 0.0
 
     def token(self) -> str:
-        """A token that is still valid; raises ConnectionFailedError when none can be had."""
+        """A token that is still valid; raises ConnectionFailedError if none can be fetched."""
         now = self._clock.monotonic()
         if not self._token or now >= self._renew_at:
             self._token, lifetime = self._fetch()

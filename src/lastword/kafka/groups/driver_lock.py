@@ -1,7 +1,7 @@
 """Being the one running driver of an application: the sole member of its consumer group.
 
-Kafka ends the membership of a process that is gone or paused for too long, and refuses commits
-made in the name of an ended one. So the group is the lock, and its generation the fencing token.
+Kafka ends the membership of a process that is gone or paused for too long, and refuses its commits.
+So the group is the lock, and its generation the fencing token.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _POLL_S = 0.25
 class DriverLock:
     """Joins ``group`` as its only member and holds on until ``leave`` or until it is lost.
 
-    ``metadata`` proves the membership to the broker in every commit. Once lost, a membership
-    never comes back: rejoining would take the place of the successor.
+    ``metadata`` proves the membership to the broker in every commit. A lost membership is never
+    regained: rejoining would replace the successor.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class DriverLock:
 
     @property
     def lost(self) -> bool:
-        """Whether another one has, or may have, taken over."""
+        """Whether another driver has, or may have, taken over."""
         return self._lost.is_set()
 
     def leave(self) -> None:
@@ -108,7 +108,7 @@ class DriverLock:
         )
         return FencedError(
             f"the application {self.group!r} already runs: {who}",
-            hint="stop that one first, or give this one an application id of its own",
+            hint="stop that one first, or give this one another application id",
         )
 
     def _run(self) -> None:
@@ -125,7 +125,7 @@ class DriverLock:
 
     def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
         # On the polling thread: from another one the call was seen to hang. A membership that
-        # went on has a new generation each time somebody else came or went.
+        # continues gets a new generation each time a member joins or leaves.
         if partitions:
             self.metadata = consumer.consumer_group_metadata()
         elif self.metadata:
@@ -135,7 +135,7 @@ class DriverLock:
 
     def _give_up(self, *_: object) -> None:
         """Never returns: librdkafka rejoins once this callback is over."""
-        self._lose("the broker has not heard of it for too long")
+        self._lose("the broker got no heartbeat for too long")
         threading.Event().wait()
 
     def _lose(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Who is in one group, asked often; and how a member is evicted from it."""
+"""Lists the members of one group, often; and evicts members from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GONE = frozenset(("UnknownMemberIdError", "FencedInstanceIdError"))
 
 
 class StaticMember(NamedTuple):
-    """A member with a ``group.instance.id``; ``client_id`` is what it called itself on joining.
+    """A member with a ``group.instance.id``; ``client_id`` is the one it joined with.
 
     ``member_id`` is new each time that an instance joins. ``holds`` says whether a partition is
     assigned to it; during a rebalance nobody's is known.
@@ -28,7 +28,7 @@ class StaticMember(NamedTuple):
 
 
 class GroupAdmin:
-    """Questions about one group, over a connection that is kept; safe from any thread.
+    """Requests about one group, over a connection that is kept; safe from any thread.
 
     librdkafka's admin client is not used: when a broker goes away under a request to a group's
     coordinator, librdkafka 2.16 aborts the process.
@@ -68,9 +68,9 @@ class GroupAdmin:
         ]
 
     def evict(self, member: StaticMember) -> bool:
-        """Remove the member from the group; whether it was still there.
+        """Remove the member from the group; return whether it was still there.
 
-        It is named by its member id: an instance that has joined again since is left alone.
+        It is named by its member id: an instance that has joined again since is not evicted.
         """
         named = kafka_python().admin.MemberToRemove(
             member_id=member.member_id, group_instance_id=member.instance_id
@@ -85,7 +85,7 @@ class GroupAdmin:
         return "NoError" in outcomes
 
     def close(self) -> None:
-        """Let go of the connections; idempotent. A later call opens them again."""
+        """Close the connections; idempotent. A later call opens them again."""
         with self._lock:
             self._drop()
 

@@ -71,7 +71,7 @@ class GroupMember:
 
     @property
     def term(self) -> int:
-        """Which time it is that this member was given the partition; 0 while it has not."""
+        """How often this member was assigned the partition; 0 while it is not assigned."""
         return self._terms if self._holds else 0
 
     def join(self) -> None:
@@ -91,7 +91,7 @@ class GroupMember:
             try:
                 self._admin.evict(me)
             except LastwordError as error:
-                log.warning("%s: left without a word: %s", self._group, error)
+                log.warning("%s: could not leave the group: %s", self._group, error)
         self._admin.close()
 
     def _run(self) -> None:

@@ -1,8 +1,8 @@
-"""What a consumer group remembers and who is in it, without joining it.
+"""The committed positions and the members of a consumer group, without joining it.
 
-librdkafka's admin client is not used for that: when a broker goes away under a request to a
-group's coordinator, librdkafka 2.16 aborts the process. Its consumers survive it, and
-kafka-python answers what a consumer cannot be asked.
+librdkafka's admin client is not used for that: when a broker goes away under a request to a group's
+coordinator, librdkafka 2.16 aborts the process. Its consumers survive that, and kafka-python does
+what a consumer cannot.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Committed(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One member of a group; ``client_id`` is what it calls itself."""
+    """One member of a group, with its ``client_id``."""
 
     member_id: str
     client_id: str
@@ -52,7 +52,7 @@ class Member(NamedTuple):
 
 
 class Groups:
-    """Questions about consumer groups; usable from any thread, each within a time limit."""
+    """Requests about consumer groups; usable from any thread, each with a time limit."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ class Groups:
     ) -> dict[TopicPartition, Committed]:
         """The committed offsets of those partitions that have one.
 
-        Waits for transactions that are about to commit offsets, so that the answer is not one
-        that a running commit is just replacing.
+        Waits for transactions that are about to commit offsets, so that the answer is not about to
+        be replaced.
         """
         asked = [KafkaPartition(each.topic, each.partition) for each in partitions]
         consumer = self._consumer(group)
@@ -110,12 +110,12 @@ class Groups:
         }
 
     def outsider(self, group: str) -> bytes:
-        """What a transaction needs to commit positions of a group without members."""
+        """The metadata with which a transaction commits positions of a group without members."""
         metadata: bytes = self._consumer(group).consumer_group_metadata()
         return metadata
 
     def members(self, group: str) -> list[Member]:
-        """Who is in the group; a dead member stays until its session ends."""
+        """The members of the group; a dead member stays until its session ends."""
         doing = f"asking who is in {group!r}"
 
         def ask() -> list[Member]:
@@ -139,7 +139,7 @@ class Groups:
         if group not in self._consumers:
             settings = self._connection.librdkafka()
             settings |= {"group.id": group, "enable.auto.commit": False}
-            # Offsets of transactions under way are waited for only at this level.
+            # Only this isolation level waits for the offsets of open transactions.
             settings |= {"isolation.level": "read_committed"}
             self._consumers[group] = Consumer(settings)
         return self._consumers[group]

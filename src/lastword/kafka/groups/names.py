@@ -1,11 +1,11 @@
 """The names of consumer groups and of owners' transactional ids: no two uses share one.
 
 A pipeline's group is its application id, as with Kafka Streams: lag tools find it there, and its
-positions decide where the pipeline goes on. Every other group of an application has a suffix after
-a colon. No application id contains a colon, so no other group can be a pipeline's.
+positions decide where the pipeline continues. Every other group of an application has a suffix
+after a colon. No application id contains a colon, so no other group can be a pipeline's.
 
 The transactional ids of a pipeline are `<application-id>:<topics>:<partition>`. Those of owners
-have one part more, and neither application ids nor topics contain a colon: so no two are equal.
+have one more part, and neither application ids nor topics contain a colon, so no two are equal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def table_group(application_id: str) -> str:
 
 
 def reading_group(application_id: str) -> str:
-    """The group that Spark's consumers are given when they read spans; nobody commits to it.
+    """The group of Spark's consumers when they read spans; nobody commits to it.
 
     >>> reading_group("shop")
     'shop:sources'
@@ -56,7 +56,7 @@ def owner_transactional_id(application_id: str, topic: str, partition: int) -> s
 
 
 def cluster_group(application_id: str) -> str:
-    """The group that the instances of an application join: it says who is a member.
+    """The group that the instances of an application join.
 
     >>> cluster_group("shop")
     'shop:cluster'
@@ -65,7 +65,7 @@ def cluster_group(application_id: str) -> str:
 
 
 def copy_group(target: str) -> str:
-    """The group that remembers how far a topic was copied into ``target``.
+    """The group that holds the positions of a copy into ``target``.
 
     >>> copy_group("orders-wide")
     'lastword:copy:orders-wide'
@@ -74,7 +74,7 @@ def copy_group(target: str) -> str:
 
 
 def copy_transactional_id(source: str, target: str) -> str:
-    """The transactional id of a copy: of two that run at once, the later one fences the other.
+    """The transactional id of a copy: if two run at once, the later one fences the other.
 
     >>> copy_transactional_id("orders", "orders-wide")
     'lastword:copy:orders:orders-wide'

@@ -19,9 +19,9 @@ _COORDINATOR_MS = 6_000
 class PositionPublisher:
     """Commits the newest positions it was given; nothing waits for it or depends on it.
 
-    It has a consumer and a thread of its own because a commit hangs for as long as its broker is
-    silent, and so does closing the consumer meanwhile. (The admin client is no way out: when a
-    broker goes away under a request to a group's coordinator, librdkafka 2.16 aborts the process.)
+    It has its own consumer and thread because a commit hangs for as long as its broker is silent,
+    and so does closing the consumer then. (The admin client is no alternative: when a broker goes
+    away under a request to a group's coordinator, librdkafka 2.16 aborts the process.)
     """
 
     def __init__(self, connection: Connection, topic: str, group_id: str) -> None:
@@ -38,14 +38,14 @@ class PositionPublisher:
         self._thread = threading.Thread(target=self._run, name=f"positions-{topic}", daemon=True)
 
     def publish(self, positions: Mapping[int, int]) -> None:
-        """Have these committed, soon; returns at once."""
+        """Commit these soon; returns at once."""
         self._positions = positions
         self._news.set()
         if self._thread.ident is None:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop, without waiting for a commit that a silent broker holds up; idempotent."""
+        """Stop, without waiting for a commit to a silent broker; idempotent."""
         self._closing = True
         self._news.set()
         if self._thread.ident is not None:

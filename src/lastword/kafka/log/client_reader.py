@@ -1,4 +1,4 @@
-"""Reads with the Kafka client, whose messages are Python objects, where nothing native is."""
+"""Reads with the Kafka client, whose messages are Python objects, without the C module."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ClientReader(ConsumerReader):
                 messages = [message for message in messages if message.error() is None]
             batches: list[Batch] = list(_batches(messages))
             failures = list(map(_failed_read, failed))
-            # Freed before the collector is back: it goes by how many objects were made and live.
+            # Freed before the collector is back on, which counts live objects.
             del first, messages, failed
             return batches, failures
 
@@ -74,7 +74,7 @@ def _failed_read(message: Message) -> FailedRead:
 
 
 def _note_error(error: KafkaError) -> None:
-    """Broker up and down: librdkafka reconnects by itself, the monitor judges what it means."""
+    """Broker up and down: librdkafka reconnects by itself, and the monitor handles the rest."""
     log.debug("reader: %s", error.str())
 
 
@@ -117,7 +117,8 @@ def _headers(messages: list[Message]) -> tuple[list[Headers | None], list[int]]:
 
     For a name that is not UTF-8 the client returns broken pairs *and* sets an exception. Called by
     ``map``, that is an error at once; called directly, the interpreter may notice it lines later.
-    Each message is asked once, for the second answer would be the broken pairs alone.
+    Each message is asked once, because the second answer would be the broken pairs without an
+    error.
     """
     headers: list[Any] = []
     unreadable: list[int] = []

@@ -1,7 +1,7 @@
 """Keeps the cyclic collector out of a batch.
 
-Thousands of messages are made and freed by reference counting alone, yet each 700 of them would
-set off a collection: up to a quarter of the restore time, for nothing.
+Thousands of messages are made and freed by reference counting alone, yet every 700 of them would
+trigger a collection: up to a quarter of the restore time, for nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from types import TracebackType
 class CollectorPause:
     """``with pause:`` switches the collector off until the last thread inside has left.
 
-    The switch is one for the whole process. If each thread only put back what it found, one that
-    looked while another was inside would leave it off for good.
+    The collector is one per process. If each thread restored the state it found, one that entered
+    while another was inside would leave it off for good.
     """
 
     def __init__(self) -> None:

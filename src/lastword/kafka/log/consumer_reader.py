@@ -1,4 +1,4 @@
-"""What every reader over a consumer of librdkafka does: the lock, and what its errors mean."""
+"""The common part of readers over a librdkafka consumer: the lock, and its errors."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class ConsumerReader(ABC):
                 self._raise_if_fatal(each)
 
     def _end_of_log(self, partition: int, offset: int) -> EndOfLog:
-        """With the epoch of the position, which markers and aborted records move, too."""
+        """An end with the epoch of the position, which markers and aborted records advance, too."""
         position, epoch = self._position(partition)
         return EndOfLog(partition, offset, epoch if position == offset else -1)
 
@@ -131,8 +131,8 @@ class ConsumerReader(ABC):
                 hint="check the credentials and that they may read this topic",
             )
         if failed.code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
-            # The topic may be in the middle of being created or recreated: the topic's monitor
-            # decides that by its id, not a reader by one answer.
+            # The topic may be about to be created or recreated: the topic's monitor decides that
+            # by its id, not a reader by one answer.
             log.debug("%s is not there at the moment: %s", self._topic, failed.reason)
         else:
             log.debug("reading %s: %s", self._topic, failed.reason)

@@ -1,4 +1,4 @@
-"""A reader that is kept for the next one who reads."""
+"""A reader that is kept open for the next user."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lastword.kafka.log.source import LogReader, News
 
 
 class LentReader:
-    """Reads with ``reader``; to close it gives back what was assigned, and leaves it open."""
+    """Reads with ``reader``; closing it releases the partitions and leaves ``reader`` open."""
 
     def __init__(self, reader: LogReader) -> None:
         self._reader = reader
@@ -23,7 +23,7 @@ class LentReader:
         self._assigned.discard(partition)
 
     def poll(self, timeout_s: float) -> list[News]:
-        """What there is for whoever has it now."""
+        """Poll the reader."""
         return self._reader.poll(timeout_s)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether a place in a log is still there: an unclean election cuts logs, and they grow again."""
+"""Whether a position is still in the log: an unclean election truncates logs, which regrow."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def lost_positions(
 ) -> dict[int, str]:
     """The partitions whose log was truncated below these positions, and the reason.
 
-    The consumer asks the leader where the epoch ended before it reads anything, and reports a log
-    that was cut; there is no other way to that question.
+    The consumer asks the leader where the epoch ended before it reads anything, and reports a
+    truncated log; librdkafka has no other call for that.
     """
     waiting, lost = set(places), dict[int, str]()
     reader = log_source.follow(topic)

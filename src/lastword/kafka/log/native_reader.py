@@ -1,9 +1,8 @@
-"""Reads with librdkafka directly: from its messages to columns without Python objects between.
+"""Reads with librdkafka directly: from its messages to columns, without Python objects.
 
-It makes a consumer of its own from the same settings, in the library that the Kafka client brought
-along. To take the one inside a ``confluent_kafka.Consumer`` would be to read its memory by a
-layout that is nobody's promise; and that client's callbacks need a state that only its own calls
-set up.
+It creates its own consumer from the same settings, in the library that confluent_kafka includes.
+The consumer inside a ``confluent_kafka.Consumer`` cannot be used: its memory layout is not a public
+interface, and that client's callbacks need a state that only its own calls set up.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _BROKER_STATE = -1  # not a line of the log: a broker is up or down
 
 @cache
 def can_read_natively() -> bool:
-    """Whether ``NativeReader`` works in this process; says once why not."""
-    reason = "it was not built, for there was no C compiler"
+    """Whether ``NativeReader`` works in this process; logs once why not."""
+    reason = "it was not built, because there was no C compiler"
     if NATIVE is not None:
         try:
             NATIVE.load_librdkafka(cimpl.__file__)

@@ -19,7 +19,7 @@ def read_ranges(
     stall_timeout_s: float,
     stopping: Callable[[], bool],
 ) -> Generator[Batch, None, None]:
-    """What ``LogSource.read`` promises. Ranges of nothing open no reader."""
+    """Implements ``LogSource.read``. Empty ranges open no reader."""
     ends = {partition: end for partition, (start, end) in ranges.items() if start < end}
     if not ends:
         return
@@ -52,7 +52,7 @@ def read_ranges(
 
 
 def _within(item: Batch | EndOfLog, ends: dict[int, int], reader: LogReader) -> Iterator[Batch]:
-    """Pass on what lies before the partition's end, and release the partition once there."""
+    """Pass on the records before the partition's end, and release the partition at the end."""
     end = ends.get(item.partition)
     if end is None:
         return

@@ -1,8 +1,7 @@
 """The protocol for reading logs: a source of batches, and the news between them.
 
-A source is handed in, never made by its readers. So a native one can take the place of the
-Kafka client, and a test can read a log that it wrote down itself. ``lastword.testing`` has the
-contract suite of a source.
+A source is passed in, never made by its readers. So a native one can replace the Kafka client, and
+a test can read a log of its own. ``lastword.testing`` has the contract suite of a source.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Ranges = Mapping[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class EndOfLog:
-    """Everything below ``offset`` has been handed over, and there was no more at that moment.
+    """Everything below ``offset`` was returned, and there was no more at that moment.
 
     Under an open transaction ``offset`` is where that transaction starts, not the end of the log.
     ``leader_epoch`` is that of the last offset before, which may be the marker of a transaction;
@@ -67,14 +66,14 @@ class LogReader(Protocol):
         """Start reading ``partition`` at ``offset``. Raises ValueError for a negative one."""
 
     def release(self, partition: int) -> None:
-        """Stop reading ``partition``; nothing of it comes afterwards."""
+        """Stop reading ``partition``; nothing of it is returned afterwards."""
 
     def poll(self, timeout_s: float) -> list[News]:
         """Wait for news at most ``timeout_s``.
 
-        A batch is of one partition. Those of a partition come in the order of offsets, and before
-        the news that follows them. Raises ConnectionFailedError if reading is refused, and
-        RuntimeError if the reader is closed.
+        A batch belongs to one partition. Batches of a partition are in offset order, and precede
+        the events after them. Raises ConnectionFailedError if reading is refused, and RuntimeError
+        if the reader is closed.
         """
 
     def close(self) -> None:

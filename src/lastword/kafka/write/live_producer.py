@@ -2,7 +2,7 @@
 
 After a fatal error (the broker and the producer disagree about its sequence of records) librdkafka
 accepts no more records. The thread survives it: it waits briefly for records in flight, reports
-the rest as unknown, and ends. Whoever owns the producer makes a new one.
+the rest as unknown, and ends. The owner of the producer makes a new one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LAST_ANSWERS_S = 1.0
 
 
 class DeliveryReport(NamedTuple):
-    """What librdkafka says of one record."""
+    """The delivery report of one record."""
 
     error: KafkaError | None
     partition: int
@@ -38,7 +38,7 @@ class DeliveryReport(NamedTuple):
 
 
 class Reports:
-    """What became of the records of one call; ``settled`` is set once nothing more will come.
+    """The delivery reports of one call; ``settled`` is set once all are there.
 
     ``given_up`` is why the rest has no report. The callbacks only store: librdkafka may call them
     while an exception is being raised, and more would not survive that.
@@ -97,7 +97,7 @@ class LiveProducer:
 
     @contextmanager
     def expecting(self, reports: Reports) -> Iterator[None]:
-        """Meanwhile ``reports`` are given up, should the producer fail."""
+        """During the block, ``reports`` are settled if the producer fails."""
         with self._lock:
             self._waiting.add(reports)
         try:
@@ -107,7 +107,7 @@ class LiveProducer:
                 self._waiting.discard(reports)
 
     def enqueue(self, record: Write, on_delivery: Any, deadline: float) -> WriteError | None:
-        """Hand a record over, waiting for room until ``deadline``; why that failed, if it did."""
+        """Queue a record, waiting for room until ``deadline``; return the error, if any."""
         key, value, headers, timestamp_ms, partition, _, _ = record
         given = list(headers) if headers else None
         while self.failure is None:
@@ -138,7 +138,7 @@ class LiveProducer:
         return closed(self._topic) if self._closed else never_sent(self._topic, self.failure)
 
     def close(self) -> None:
-        """Wait for what is in flight, within the timeout; nothing is taken after that."""
+        """Wait for records in flight, within the timeout; no record is accepted after that."""
         self._closing.set()
         self._thread.join()
         if self.failure is not None:
@@ -184,7 +184,7 @@ class LiveProducer:
             self._wind_up(self.failure)
 
     def _wind_up(self, failure: str) -> None:
-        """Wait for the healthy partitions to answer; the others never will."""
+        """Wait for the answers of healthy partitions; the others never answer."""
         log.warning("%s: the producer has failed and is replaced: %s", self._topic, failure)
         self._last_answers(_LAST_ANSWERS_S)
         self._producer.purge()
@@ -209,7 +209,7 @@ class LiveProducer:
                 self._closing.wait(_POLL_S)  # it may be the same every time
 
     def _is_fatal(self, error: KafkaError) -> bool:
-        """Whether the producer is at its end; ``produce`` says so by the code alone."""
+        """Whether the producer has failed for good; ``produce`` reports it only by the code."""
         fatal = error.fatal() or error.code() == KafkaError._FATAL
         if fatal and self.failure is None:
             self.failure = error.str()

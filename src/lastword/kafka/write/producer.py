@@ -33,7 +33,7 @@ _SETTINGS: Mapping[str, Any] = {
 
 
 Delivery = Version | WriteError
-"""What became of one record: where it is, or the error that says what is known."""
+"""The outcome of one record: its version, or an error."""
 
 
 class RecordProducer:
@@ -43,12 +43,12 @@ class RecordProducer:
     ``expected`` version.
 
     ``batch_bytes`` must not be more than the topic's ``max.message.bytes``: the broker refuses a
-    larger batch with every record in it, and so a record that is too large is in one of its own.
+    larger batch with every record in it, so a record that is too large gets a separate batch.
 
-    ``send`` returns once every record has an outcome or ``timeout_s`` has passed; a record
-    without an answer by then is reported as indeterminate, never as failed. A producer that
-    failed for good is replaced by the next call: what it had not taken has failed, what was in
-    flight is indeterminate. After ``close`` every record fails.
+    ``send`` returns once every record has an outcome or ``timeout_s`` has passed; a record without
+    an answer by then is reported as indeterminate, never as failed. A producer that failed for good
+    is replaced by the next call: records that it had not accepted have failed, records in flight
+    are indeterminate. After ``close`` every record fails.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class RecordProducer:
         track(self)
 
     def after_fork(self) -> None:
-        """The next call starts a producer of the child's own; what is in flight is the parent's."""
+        """In a forked child the next call starts a new producer."""
         if self._live is not None:
             never_free(self._live)
             self._live.failure = "this process is a fork of the one that sent it"
@@ -93,7 +93,7 @@ class RecordProducer:
         deadline = self._clock.monotonic() + self.timeout_s
         deliveries = self._send_by(live, records, deadline)
         if live.failure is not None and not any(map(_was_sent, deliveries)):
-            # It failed before it had taken any of them: a new one puts nothing out of order.
+            # It failed before it accepted any of them: a new one keeps the order.
             successor = self._usable()
             if successor is not None:
                 deliveries = self._send_by(successor, records, deadline)
@@ -110,7 +110,7 @@ class RecordProducer:
                 log.warning("%s: a record was not queued: %s", self._topic, error)
 
     def close(self) -> None:
-        """Wait for what is in flight, within the timeout; idempotent."""
+        """Wait for records in flight, within the timeout; idempotent."""
         with self._replacing:
             if self._closed:
                 return
@@ -145,7 +145,7 @@ class RecordProducer:
         return Version(report.partition, report.offset)
 
     def _usable(self) -> LiveProducer | None:
-        """The producer that takes records now; None after ``close``."""
+        """The producer that accepts records now; None after ``close``."""
         with self._replacing:
             if self._closed:
                 return None

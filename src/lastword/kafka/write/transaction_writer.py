@@ -51,8 +51,8 @@ Output = tuple[bytes | None, bytes | None, int, Headers]
 class TransactionWriter:
     """One transactional id. Only the last one to ``take_over`` an id can commit with it.
 
-    Not safe across threads. After an error make a new one: only its ``take_over`` tells what
-    became of the last transaction.
+    Not safe across threads. After an error make a new one: only its ``take_over`` shows the outcome
+    of the last transaction.
     """
 
     def __init__(self, connection: Connection, transactional_id: str) -> None:
@@ -66,14 +66,14 @@ class TransactionWriter:
             "batch.size": 1 << 20,
             "queue.buffering.max.messages": 500_000,
             # When its last connection breaks, librdkafka would forget all brokers and start again
-            # from the bootstrap servers. Positions that are on their way then wait for the
+            # from the bootstrap servers. Positions in flight then wait for the
             # coordinator it forgot: measured, over a minute instead of 30 ms.
             "metadata.recovery.strategy": "none",
         }
         self._producer = Producer(settings)
 
     def take_over(self) -> None:
-        """End what an earlier holder of the id left open, and fence it."""
+        """End the open transaction of an earlier holder of the id, and fence it."""
         for _ in range(2):
             self._call(lambda: self._producer.list_topics(_SETTLES_WITH, _CALL_S))
         self._call(lambda: self._producer.init_transactions(_CALL_S))
@@ -105,7 +105,7 @@ class TransactionWriter:
         except TakenOverError:
             raise
         except BaseException:
-            # What went wrong counts. Should this fail too, the next to take over ends it.
+            # The first error counts. If this fails too, the next take-over ends the transaction.
             with suppress(LastwordError):
                 self._call(lambda: self._producer.abort_transaction(_CALL_S))
             raise
@@ -114,7 +114,7 @@ class TransactionWriter:
     def _produce_all(
         self, outputs: Mapping[TopicPartition, Sequence[Output]]
     ) -> dict[TopicPartition, int]:
-        """Send everything and wait for it; only the last record of each place is asked about."""
+        """Send everything and wait; only the last record of each partition has a callback."""
         ends: dict[TopicPartition, int] = {}
         written = {each: records for each, records in outputs.items() if records}
         for each, records in written.items():
@@ -145,7 +145,7 @@ class TransactionWriter:
                 raise self._failure(error.args[0]) from error
 
     def _produce_with_room(self, *record: Any) -> None:
-        """Once some of what is on its way has arrived."""
+        """Wait until some records in flight are delivered."""
         while True:
             self._call(lambda: self._producer.poll(_ROOM_S))
             try:

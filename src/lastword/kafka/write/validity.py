@@ -1,4 +1,4 @@
-"""Checks records before they are sent, for what no broker would refuse."""
+"""Checks records before they are sent, for errors that no broker would refuse."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def why_invalid(record: Write) -> InvalidRecordError | None:
         )
     if record.expected is not None:
         return InvalidRecordError(
-            "this writer cannot check which version a key has before it writes",
-            hint="open the table with writes='owned' or writes='conditional', or leave the "
-            "condition out",
+            "this writer cannot check the version of a key before it writes",
+            hint="open the table with writes='owned' or writes='conditional', or omit the "
+            "condition",
         )
     if record.timestamp_ms is not None and record.timestamp_ms <= 0:
         # To librdkafka 0 means "now": better refused than silently replaced.

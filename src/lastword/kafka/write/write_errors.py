@@ -1,4 +1,4 @@
-"""Why a record cannot be written, was not, or may not have been."""
+"""The errors of a write: refused, not sent, or unknown."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _TOO_LARGE = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TO
 
 
 def write_error(error: KafkaError, topic: str) -> WriteError:
-    """What the error of one record says about it."""
+    """The error to raise for the delivery error of one record."""
     code = error.code()
     if code in _UNKNOWN_OUTCOME or error.fatal():
         return no_answer(topic, error.str())
     if code in _TOO_LARGE:
         return InvalidRecordError(
-            f"{topic} does not take a record that large: {error.str()}",
+            f"the record is too large for {topic}: {error.str()}",
             hint=f"raise it with: lastword topic alter {topic} --config max.message.bytes=BYTES",
         )
-    return WriteFailedError(f"{topic} did not take the record: {error.str()}")
+    return WriteFailedError(f"{topic} did not accept the record: {error.str()}")
 
 
 def no_answer(topic: str, reason: str) -> IndeterminateError:
@@ -47,7 +47,7 @@ def no_answer(topic: str, reason: str) -> IndeterminateError:
 
 
 def never_sent(topic: str, reason: str) -> WriteFailedError:
-    """The record was not handed over: it is certain not to have been written."""
+    """The record was not sent, so it certainly was not written."""
     return WriteFailedError(
         f"{topic}: the record was not sent, because the producer has failed: {reason}",
         hint="write it again: a new producer takes over",
@@ -55,7 +55,7 @@ def never_sent(topic: str, reason: str) -> WriteFailedError:
 
 
 def closed(topic: str) -> WriteFailedError:
-    """The record came after the close: it is certain not to have been written."""
+    """The record came after the close, so it certainly was not written."""
     return WriteFailedError(
         f"{topic}: the record was not sent, because the writer is closed",
         hint="open the table, or the event log, again and write it there",
