@@ -1,4 +1,4 @@
-"""The Store protocol: what a table needs of the place where one partition lives.
+"""The Store protocol: what a table needs of the store of one partition.
 
 A store speaks bytes only. It knows neither Kafka nor codecs. One thread applies; any thread
 reads. Write your own by implementing ``Store`` and running
@@ -20,10 +20,10 @@ StoredRow = tuple[bytes, bytes]
 class Capabilities:
     """What a store can do; the table asks this and never the store's type.
 
-    persistent          rows and checkpoint survive ``close`` and a killed process
-    capacity            the most rows it keeps, or None; the rest is given up by ``evict``
-    restore_batch_bytes how much to gather while restoring before one ``apply``: a store that
-                        loads large sorted batches faster asks for more than 0
+    persistent          rows and checkpoint survive ``close`` and a killed process capacity the most
+    rows it keeps, or None; ``evict`` drops the rest restore_batch_bytes how much to gather while
+    restoring before one ``apply``: a store that loads large sorted batches faster asks for more
+    than 0
     """
 
     persistent: bool = False
@@ -76,8 +76,8 @@ class Store(Protocol):
     ) -> StoreScan:
         """Rows with ``start <= key < end`` in key order, or in reverse of it.
 
-        None means unbounded. The scan sees the state of the moment it was made, whatever is
-        applied later.
+        None means unbounded. The scan sees the state of the moment it was made; later changes do
+        not affect it.
         """
 
     def count(self) -> int:
@@ -109,11 +109,11 @@ class Store(Protocol):
         """Bytes held, on disk for persistent stores and in memory for others (estimated)."""
 
     def stats(self) -> Mapping[str, int]:
-        """Gauges for metrics, by name; empty when there is nothing to tell."""
+        """Gauges for metrics, by name; may be empty."""
 
 
 def not_open() -> StoreError:
-    """What every store raises when it is used before ``open`` or after ``close``."""
+    """The error of a store that is used before ``open`` or after ``close``."""
     return StoreError("the store is not open", hint="open it first; a closed table stays closed")
 
 

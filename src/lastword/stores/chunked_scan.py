@@ -15,13 +15,13 @@ from itertools import chain
 from lastword.errors import StoreError
 from lastword.stores.base import StoredRow
 
-_FIRST_CHUNK_ROWS = 16  # a lookup by prefix wants few rows, and wants them soon
+_FIRST_CHUNK_ROWS = 16  # a lookup by prefix needs few rows, quickly
 _CHUNK_ROWS_MAX = 1024
 _CHUNK_BYTES_MAX = 1 << 20
 
 
 class StoreCursor(ABC):
-    """Where a scan stands in its store; knows how to fetch on and what to free.
+    """The position of a scan in its store; fetches the next rows and frees its resources.
 
     ``lock`` is reentrant because fetching may set off the garbage collector, which may close
     another scan of the same store in the same thread.

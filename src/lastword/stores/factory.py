@@ -1,4 +1,4 @@
-"""From what a user writes (``"memory"``, ``"rocksdb"``, ``"lru:10"``) to stores."""
+"""Turns ``"memory"``, ``"rocksdb"`` or ``"lru:10"`` into stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StoreFactory:
 def store_factory(spec: StoreSpec) -> StoreFactory:
     """The factory for a name, for a callable, or for one ready store of a single partition.
 
-    A callable is given the partition and a directory of its own, in which to keep files.
+    A callable gets the partition and a separate directory for its files.
     """
     if isinstance(spec, str):
         return _by_name(spec)

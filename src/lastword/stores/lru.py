@@ -1,4 +1,4 @@
-"""Rows in memory, the least recently used given up beyond a fixed number."""
+"""Rows in memory; the least recently used are evicted beyond a fixed number."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from lastword.stores.memory import MemoryStore
 class LRUStore(MemoryStore):
     """A memory store with a capacity; writing and getting a key is using it, scanning is not.
 
-    The capacity is that of one partition. ``apply`` takes in whatever comes, so a restore may go
-    beyond it; only ``evict`` drops rows. Its caller deletes the keys from the topic, or they
-    would come back.
+    The capacity is that of one partition. ``apply`` accepts every row, so a restore may exceed it;
+    only ``evict`` drops rows. Its caller deletes the keys from the topic, or they would come back.
 
     >>> store = LRUStore(2)
     >>> store.open()
@@ -44,14 +43,14 @@ class LRUStore(MemoryStore):
         return self._capabilities
 
     def get(self, key: bytes) -> bytes | None:
-        """The row, or None; the key is the most recently used one then."""
+        """The row, or None; makes the key the most recently used."""
         with self._lock:  # unlike its base class: a read changes the order of the rows
             row = super().get(key)
             self._use(key)
             return row
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The rows in the order of ``keys``, each of them used."""
+        """The rows in the order of ``keys``; each counts as used."""
         with self._lock:
             rows = super().get_many(keys)
             for key in keys:

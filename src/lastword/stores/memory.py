@@ -1,4 +1,4 @@
-"""Rows in a dict: the fastest store, gone with the process."""
+"""Rows in a dict: the fastest store, lost with the process."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        # None while closed, and replaced rather than emptied: a reader that has the dict in
-        # hand never takes a closed or cleared store for one without the key.
+        # None while closed, and replaced rather than emptied: a reader that holds the
+        # dict never mistakes a closed or cleared store for one without the key.
         self._rows: dict[bytes, bytes] | None = None
         self._keys = SortedKeys({})
         self._checkpoint: bytes | None = None
@@ -167,7 +167,7 @@ class _MemoryCursor(StoreCursor):
         self._before: dict[bytes, bytes] = {}
 
     def keep(self, before: dict[bytes, bytes]) -> None:
-        """Remember rows that are about to change; the first memory of a key is the right one."""
+        """Keep the old version of rows that are about to change; the first one of a key counts."""
         remember = self._before.setdefault
         for key, row in before.items():
             remember(key, row)

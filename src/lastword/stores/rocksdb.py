@@ -51,8 +51,8 @@ class RocksDBStore:
     """A persistent store; rows and checkpoint change in one atomic step.
 
     Small batches go through RocksDB's write-ahead log, large ones become a sorted file that is
-    taken in as a whole. The checkpoint is the row of the empty key, which no table has, so both
-    ways carry it. Survives a killed process with nothing lost; after a power failure the store
+    ingested as a whole. The checkpoint is the row of the empty key, which no table has, so both
+    ways include it. Survives a killed process with nothing lost; after a power failure the store
     may be some batches behind, rows and checkpoint still in step.
 
     >>> from tempfile import TemporaryDirectory
@@ -142,7 +142,7 @@ class RocksDBStore:
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The rows in the order of ``keys``, as of one moment.
 
-        Asked for a good part of all rows, it reads all of them and picks those.
+        For a large share of all rows, it scans the store instead.
         """
         if len(keys) >= SCANNED_FOR_MIN and self._rows() < len(keys) * _LOOK_UP_COSTS_ROWS:
             wanted = set(keys)
@@ -230,7 +230,7 @@ class RocksDBStore:
         return gauges["file_bytes"] + gauges["write_buffer_bytes"]
 
     def stats(self) -> Mapping[str, int]:
-        """What RocksDB says of itself, and the bytes it moved since it was opened."""
+        """RocksDB's own statistics, and the bytes it moved since it was opened."""
         counted = {} if self._options is None else tickers(self._options)
         if counted:
             counted["bytes_written_total"] += self._ingested_bytes
@@ -245,7 +245,7 @@ class RocksDBStore:
 
     def flush_write_buffer(self) -> None:
         """Start writing the buffer to a file; the write-ahead log has its contents anyway."""
-        # Another store is asking: a failure is for the next write of this one to report.
+        # Another store asks: the next write of this one reports a failure.
         with suppress(StoreError), self._borrowed() as database:
             database.flush(False)
 

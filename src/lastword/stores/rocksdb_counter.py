@@ -14,8 +14,8 @@ _COUNTED_AT_ONCE = 4096
 class RowCounter:
     """Rows counted once, on first use, and kept up to date by every later change.
 
-    ``start`` and ``changed`` are called under the store's write lock, so that a change is either
-    in the snapshot that is counted or noted beside it, never both and never neither.
+    ``start`` and ``changed`` are called under the store's write lock, so that each change is either
+    in the counted snapshot or counted separately, never both.
     """
 
     def __init__(self) -> None:
@@ -29,16 +29,16 @@ class RowCounter:
         return None if self._counted is None else self._counted + self._changed
 
     def start(self, database: Rdict) -> RowCount:
-        """Begin to count the rows of this moment, and to note every change from now on."""
+        """Begin to count the current rows, and record every change from now on."""
         self._changed, self.wants_changes = 0, True
         return RowCount(database)
 
     def changed(self, rows: int) -> None:
-        """Note that so many rows came (or, below 0, went)."""
+        """Record that rows were added, or with a negative number removed."""
         self._changed += rows
 
     def finish(self, counted: int) -> int:
-        """Note what the count gave; returns the rows of now."""
+        """Record the result of the count; return the current number of rows."""
         self._counted = counted
         return counted + self._changed
 

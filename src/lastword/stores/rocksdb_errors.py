@@ -1,4 +1,4 @@
-"""From what rocksdict raises, mostly bare exceptions with a text, to errors that help."""
+"""Turns rocksdict's errors, mostly bare exceptions with a text, into StoreErrors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def store_error(error: Exception, path: Path) -> StoreError:
 
 
 DAMAGED_MARK = "DAMAGED"
-"""A file beside the database's own: damage was met once, though opening may not meet it again."""
+"""A file beside the database that records damage; opening may not detect it again."""
 
 
 def unreadable(path: Path, reason: str) -> StoreCorruptedError:

@@ -1,4 +1,4 @@
-"""Many changes as one sorted file, which a database takes in as a whole."""
+"""Many changes as one sorted file, which a database ingests as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lastword.stores.rocksdb_options import ingested_file_options
 def sorted_items(
     changes: dict[bytes, bytes | None],
 ) -> tuple[list[bytes], list[bytes | None]]:
-    """The keys in order, and what is written there; in Python."""
+    """The keys in order with their rows; in Python."""
     keys = sorted(changes)
     return keys, [changes[key] for key in keys]
 

@@ -26,7 +26,7 @@ class BudgetMember(Protocol):
     """A store that shares the budget."""
 
     def write_buffer_bytes(self) -> int:
-        """Bytes that are not on their way to the disk yet."""
+        """Bytes that are not being flushed yet."""
 
     def flush_write_buffer(self) -> None:
         """Begin to write the buffer to disk."""
@@ -66,21 +66,21 @@ class MemoryBudget:
         self.write_buffers.set_buffer_size(self._write_buffer_bytes_max)
 
     def join(self, sharer: BudgetMember) -> None:
-        """Count on ``sharer`` to give up its write buffer when memory is short."""
+        """Add ``sharer``, whose write buffer may be flushed when memory is short."""
         with self._lock:
             self._sharers.add(sharer)
 
     def leave(self, sharer: BudgetMember) -> None:
-        """No longer count on ``sharer``."""
+        """Remove ``sharer``."""
         with self._lock:
             self._sharers.discard(sharer)
 
     def relieve(self) -> None:
         """Write the largest buffers to disk when all of them together take too much.
 
-        RocksDB left alone flushes the store that is being written, however small its buffer,
-        and lets idle stores keep theirs. So this acts at half of the limit, well before RocksDB,
-        and makes a writer that outruns the disk wait.
+        RocksDB alone flushes the store that is being written, even with a small buffer, and lets
+        idle stores keep theirs. So this acts at half of the limit, well before RocksDB, and makes a
+        writer that outruns the disk wait.
         """
         enough = self._write_buffer_bytes_max // 2
         if self.write_buffers.get_usage() <= enough:
@@ -124,7 +124,7 @@ def memory_budget() -> MemoryBudget:
 
 
 def set_memory_budget(size_bytes: int) -> None:
-    """Limit what all RocksDB stores of this process hold in memory together."""
+    """Limit the memory of all RocksDB stores of this process together."""
     memory_budget().resize(size_bytes)
 
 

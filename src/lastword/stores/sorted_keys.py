@@ -12,9 +12,9 @@ _SINGLE_CHANGES_MAX = 64
 class SortedKeys:
     """Keys of ``rows`` in order, as lists that are never changed once handed out.
 
-    Nothing is tracked, and so nothing is paid, until the first ``current``: a restore runs at
-    the speed of the dict. Afterwards only new and deleted keys are remembered; an old order plus
-    a sorted run of new keys is what Python's sort merges in linear time. Not thread-safe.
+    Nothing is tracked until the first ``current``, so a restore runs at the speed of the dict.
+    Afterwards only new and deleted keys are remembered; an old order plus a sorted run of new keys
+    is what Python's sort merges in linear time. Not thread-safe.
     """
 
     def __init__(self, rows: Mapping[bytes, bytes]) -> None:
@@ -24,7 +24,7 @@ class SortedKeys:
         self._removed: set[bytes] = set()
 
     def changing(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> None:
-        """Take note of a change that is about to be made to the rows."""
+        """Record a change that is about to be made to the rows."""
         if self._order is None:
             return
         # Not `puts.keys() - rows.keys()`, which walks through all the rows.

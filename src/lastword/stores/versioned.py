@@ -1,4 +1,4 @@
-"""Rows and, beside each, what it was before: two key spaces in one store of any kind."""
+"""Rows and the pasts of their keys: two key spaces in one store of any kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK = b"lwv1"
 
 
 class PastChanges(NamedTuple):
-    """What is to happen to the pasts of keys; ``added`` is how many more there are then."""
+    """Changes of the pasts of keys; ``added`` is how many more pasts there are afterwards."""
 
     puts: Mapping[bytes, bytes]
     deletes: Collection[bytes]
@@ -30,8 +30,8 @@ class VersionedStore:
     """A ``Store`` of rows over another one, which also holds the past of a key, as bytes.
 
     Both change in one atomic step, with the checkpoint, because they are rows of the one store
-    below: ``r`` and the key is a row, ``v`` and the key a past. How many pasts there are stands
-    before the checkpoint, so that rows alone are counted.
+    below: ``r`` and the key is a row, ``v`` and the key a past. The number of pasts is stored
+    before the checkpoint, so that only rows are counted.
 
     >>> from lastword.stores.memory import MemoryStore
     >>> store = VersionedStore(MemoryStore())
@@ -75,7 +75,7 @@ class VersionedStore:
         return self._below.get_many([_ROW + key for key in keys])
 
     def versions(self, keys: Sequence[bytes]) -> list[tuple[bytes | None, bytes | None]]:
-        """StoredRow and past of each key, all as of one moment."""
+        """Row and past of each key, all as of one moment."""
         both = [space + key for key in keys for space in (_ROW, _PAST)]
         found = iter(self._below.get_many(both))
         return list(zip(found, found, strict=True))
@@ -154,7 +154,7 @@ def keeps_versions(store: Store) -> bool:
 
 
 def _taken_apart(stored: bytes | None) -> tuple[bytes | None, int]:
-    """Checkpoint and number of pasts; what was written without pasts is no checkpoint here."""
+    """Checkpoint and number of pasts; a checkpoint without that number is ignored."""
     if stored is None:
         return None, 0
     if not stored.startswith(_MARK):
