@@ -1,4 +1,4 @@
-"""Puts, deletes and events: the paths a record can take into a topic, with an outcome each."""
+"""Puts, deletes and events: the write paths into a topic, with an outcome per record."""
 
 from lastword.writer.outcome import Acknowledged, Failed, Indeterminate, Outcome, Unread
 from lastword.writer.write_path import WritePath

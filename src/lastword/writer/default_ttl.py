@@ -1,4 +1,4 @@
-"""The time to live that a table gives to what is written without one."""
+"""The default time to live of a table's values."""
 
 from __future__ import annotations
 

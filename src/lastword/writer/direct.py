@@ -16,9 +16,9 @@ WRITE_TIMEOUT_S = 30.0
 
 
 class DirectWriter:
-    """A WritePath that is done when the cluster has acknowledged. Connects on the first write.
+    """A WritePath that returns when the cluster has acknowledged. Connects on the first write.
 
-    ``batch_bytes`` is the most that the topic takes at once (its ``max.message.bytes``).
+    ``batch_bytes`` is the topic's limit for a batch (its ``max.message.bytes``).
     ``keyspace`` is needed where only a part of a key decides its partition; without it, the whole
     key does. A time to live is counted from the moment of sending, by ``clock``.
     """
@@ -56,7 +56,7 @@ class DirectWriter:
         self._producer.connect()
 
     def close(self) -> None:
-        """Wait for what is in flight; idempotent."""
+        """Wait for records in flight; idempotent."""
         self._producer.close()
 
     def _placed(self, records: Sequence[Write]) -> Sequence[Write]:

@@ -1,8 +1,8 @@
-"""Which keys of a partition are due: what its owner needs to write their tombstones.
+"""The keys of a partition that are due, for the owner that writes their tombstones.
 
 Local reads hide a due row by themselves. For the row to be gone from the log and from every copy,
-somebody has to delete it, and that is the partition's owner alone: the delete is conditional on
-the version that expired, so a value that was written meanwhile stays.
+the partition's owner has to delete it. The delete is conditional on the version that expired, so a
+newer value stays.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ class DueKey(NamedTuple):
 class DueKeys:
     """The rows of one partition that expire, by their time. One thread uses it.
 
-    It is filled with the rows that the partition has at take-over, and told of each row that is
-    applied or acknowledged afterwards, in the order of their offsets. It holds one entry per key
-    that expires: about 200 bytes each.
+    It is filled with the rows of the partition at take-over, and then with each row that is applied
+    or acknowledged, in offset order. It holds one entry per key that expires: about 200 bytes each.
     """
 
     def __init__(self) -> None:
@@ -72,9 +71,9 @@ class DueKeys:
             heapq.heapify(self._heap)
 
     def take(self, now_ms: int, limit: int) -> list[DueKey]:
-        """Take out the keys that are due, those first that expired first; at most ``limit``.
+        """Remove and return the due keys, oldest expiry first; at most ``limit``.
 
-        Whoever could not delete one of them gives it back with ``note``.
+        A key that could not be deleted is given back with ``note``.
         """
         due: list[DueKey] = []
         while len(due) < limit and (at := self.next_at_ms) is not None and at <= now_ms:

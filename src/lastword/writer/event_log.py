@@ -1,4 +1,4 @@
-"""A topic that keeps every event: where state is derived from, and can be derived from again."""
+"""A topic that keeps every event, from which state can be derived again and again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes":
 class EventLog:
     """Appends events to ``topic``. Safe to use from any thread; connects on the first append.
 
-    A key's events are in one partition, the one that Kafka's own clients choose too, in the
-    order in which they were appended. Each is on disk, in every replica asked for, and there
-    once when ``append`` returns.
+    A key's events are in one partition, the one that Kafka's own clients choose, in the order of
+    their appends. When ``append`` returns, the event is in every in-sync replica, once.
     """
 
     def __init__(
@@ -46,9 +45,9 @@ class EventLog:
     def create(
         self, *, partitions: int = DEFAULT_PARTITIONS, replication: int = DEFAULT_REPLICATION
     ) -> None:
-        """Make the topic, so that no event ever leaves it.
+        """Create the topic, with settings under which no event is ever deleted.
 
-        Choose ``partitions`` well: the tables derived from it have as many, and both are for good.
+        Choose ``partitions`` well: the tables derived from it have as many, and neither can change.
         """
         with Admin(self._connection) as admin:
             admin.create(
@@ -63,11 +62,11 @@ class EventLog:
         headers: Headers = NO_HEADERS,
         timestamp_ms: int | None = None,
     ) -> Version:
-        """Add one event; returns where it is. Raises what went wrong."""
+        """Append one event; return its version. Raises the error of a failed write."""
         return write_one(self._connect(), self._record(key, event, headers, timestamp_ms))
 
     def append_many(self, events: Iterable[tuple[Any, Any]]) -> list[Version]:
-        """Add pairs of key and event in order, far faster than one by one.
+        """Append pairs of key and event in order, far faster than one by one.
 
         When one of them fails, others may have been appended: the error says which failed.
         """
@@ -115,7 +114,7 @@ def event_path(
         settings = admin.settings(topic)
     if "compact" in settings["cleanup.policy"]:
         raise TopicUnfitError(
-            f"{topic} is compacted: of all events of a key only the last would stay",
+            f"{topic} is compacted: only the last event of each key would stay",
             hint="EventLog('events').create() makes a topic that keeps them all",
         )
     batch_bytes = int(settings["max.message.bytes"])

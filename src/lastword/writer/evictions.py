@@ -1,8 +1,8 @@
 """Which evicted keys may be deleted in the topic, and when.
 
-A tombstone that is sent while a write of the same key is under way comes after that write and
-deletes what was just written. So it waits until the write is done, and is dropped when the
-write turned out to be newer than the row that was evicted.
+A tombstone that is sent during a write of the same key would follow that write and delete the new
+value. So it waits until the write is done, and is dropped if the write is newer than the evicted
+row.
 """
 
 from __future__ import annotations

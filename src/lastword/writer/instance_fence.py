@@ -3,11 +3,10 @@
 Every record such a table writes names the instance, in a header. The instances read each other's
 records, and so each notices the other:
 
-- One that has written nothing yet stops, because another instance writes.
-- Of two that write, the one that began to write first stops: the later one has replaced it. The
-  clocks of both need to agree only if both are to go on writing at the same moment.
-
-So at most one goes on, and what the other may still delete is what it had sent before it knew.
+- One that has written nothing yet stops, because another instance writes. - Of two that write, the
+one that began to write first stops: the later one has replaced it. Their clocks matter only if both
+start to write at the same moment. So at most one continues, and the other deletes only keys whose
+tombstones it had already sent.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class InstanceFence:
                 if self._claim is None or other > self._claim:
                     raise FencedError(
                         f"another instance writes {self._topic} (partition {batch.partition}, "
-                        f"offset {offset}): two that evict would delete each other's keys",
+                        f"offset {offset}): two evicting instances would delete each other's keys",
                         hint="stop the other instance and open this table again, give each a "
-                        "topic of its own, or use a store without a limit",
+                        "separate topic, or use a store without a limit",
                     )

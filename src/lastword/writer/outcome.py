@@ -1,8 +1,8 @@
-"""What became of a record that was to be written.
+"""The outcome of a write.
 
 The cases are an open set: a path that checks conditions has more of them than one that appends.
-Code that reports outcomes goes by ``status``, ``version`` and ``error``, which every case has;
-code that acts on a case asks for its class.
+Code that reports outcomes uses ``status``, ``version`` and ``error``, which every case has; code
+that acts on a case checks its class.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Indeterminate(Trouble):
 
 
 def outcome_of(key: Any, delivery: Version | WriteError) -> Outcome:
-    """The outcome that a producer's answer amounts to."""
+    """The outcome for a producer's answer."""
     if isinstance(delivery, Version):
         return Acknowledged(key, delivery)
     if isinstance(delivery, IndeterminateError):
@@ -111,7 +111,7 @@ def write_each(
 ) -> list[Outcome]:
     """Write the records among ``items``; an outcome for each item, under the key given with it.
 
-    An error stands for what could not be made into a record: it fails alone.
+    An item that is an error, because it could not be encoded, fails alone.
     """
     prepared = list(items)
     written = iter(write([each for _, each in prepared if isinstance(each, Write)]))

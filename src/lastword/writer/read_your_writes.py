@@ -20,9 +20,9 @@ APPLY_TIMEOUT_S = 30.0
 
 
 class ReadYourWrites:
-    """A WritePath on top of another; what was acknowledged is readable when ``write`` returns.
+    """A WritePath on top of another; acknowledged records are readable when ``write`` returns.
 
-    It never touches a store: it is given a callable that waits for a position.
+    It never touches a store: it gets a callable that waits for a position.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ReadYourWrites:
         self._timeout_s = timeout_s
 
     def write(self, records: Sequence[Write]) -> list[Outcome]:
-        """Write, then wait for every partition that acknowledged something."""
+        """Write, then wait for every partition that acknowledged a record."""
         outcomes = self._path.write(records)
         ends: dict[int, int] = {}
         for outcome in outcomes:
@@ -66,7 +66,7 @@ class ReadYourWrites:
         self._path.close()
 
     def _as_read(self, outcome: Outcome, reached: Position, ends: Collection[int]) -> Outcome:
-        """The outcome of a record where the table has only come to ``reached``."""
+        """The outcome of a record if the table has only reached ``reached``."""
         version = outcome.version
         if version is None or version.partition not in ends:
             return outcome

@@ -16,8 +16,8 @@ from lastword.writer.write_path import WritePath
 class SoleWriter:
     """A WritePath on top of ``path`` that also deletes evicted keys in the topic.
 
-    Every record gets ``mark``, which says that this table wrote it, and the fence's, which says
-    that this instance did. Tombstones of evicted keys go through ``tombstones``, without waiting.
+    Every record gets two headers: ``mark`` names this table, and the fence's header this instance.
+    Tombstones of evicted keys go through ``tombstones``, without waiting.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class SoleWriter:
         self._evictions = Evictions()
 
     def write(self, records: Sequence[Write]) -> list[Outcome]:
-        """Write marked records; no eviction deletes one that it has not seen."""
+        """Write marked records; no eviction deletes a newer record."""
         marked = self._marked(records)
         self.connect()  # not with the lock, as the tombstones below would
         keys = [record.key for record in records]

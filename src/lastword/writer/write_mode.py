@@ -1,4 +1,4 @@
-"""Which way the writes of a table take."""
+"""How the writes of a table are decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam between those who write and the way a record takes into the topic."""
+"""The protocol between callers that write and the paths into a topic."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class WritePath(Protocol):
     def write(self, records: Sequence[Write]) -> list[Outcome]:
         """Write in order; one outcome per record, in the same order, with its raw key.
 
-        A record that is refused fails alone. What has no answer in time is indeterminate, never
-        failed. A path that cannot check an ``expected`` version refuses the record.
+        A record that is refused fails alone. A record without an answer in time is indeterminate,
+        never failed. A path that cannot check an ``expected`` version refuses the record.
         """
         ...
 
@@ -30,6 +30,6 @@ class WritePath(Protocol):
 
 
 def write_one(path: WritePath, record: Write) -> Version:
-    """Write one record; raises what went wrong."""
+    """Write one record; raises its error."""
     (outcome,) = path.write([record])
     return outcome.raise_or_version()

@@ -70,7 +70,7 @@ def decide(
 
 
 def refuse_invalid(request: AnyRequest) -> None:
-    """Raise InvalidRecordError if the request is invalid whatever the key holds."""
+    """Raise InvalidRecordError if the request is invalid for any value of the key."""
     match request:
         case Put():
             _refuse_invalid(

@@ -1,4 +1,4 @@
-"""The tombstones that an owner writes by itself: those of keys whose time to live is over."""
+"""The tombstones that an owner writes for expired keys."""
 
 from __future__ import annotations
 
