@@ -1,4 +1,4 @@
-"""A scan of coroutines: pages are read as they are needed."""
+"""A scan for coroutines: pages are read as they are needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 class AsyncScan(Generic[T]):
     """Iterates in key order, with ``async for``; the first page is read at the first step.
 
-    A page is as of one moment; the next one may reflect writes that came since.
+    A page is as of one moment; the next one may reflect later writes.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class AsyncScan(Generic[T]):
 
     @property
     def position(self) -> Position:
-        """What the page that is being walked through reflects; empty before the first."""
+        """The position of the current page; empty before the first."""
         return self._walk.position
 
     @property

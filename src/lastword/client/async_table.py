@@ -37,9 +37,9 @@ T = TypeVar("T")
 class AsyncTable:
     """The calls of a ``RemoteTable`` as coroutines, for one event loop.
 
-    ``async with`` opens and closes it. What Python has no asynchronous form for is a call of its
-    own: ``count`` for ``len``, ``contains`` for ``in``. ``range``, ``prefix``, ``items`` and
-    ``watch`` are walked through with ``async for``.
+    ``async with`` opens and closes it. Operators without an asynchronous form are calls: ``count``
+    for ``len``, ``contains`` for ``in``. ``range``, ``prefix``, ``items`` and ``watch`` are read
+    with ``async for``.
     """
 
     def __init__(

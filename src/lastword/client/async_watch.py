@@ -1,4 +1,4 @@
-"""A watch of coroutines: an asynchronous iterator of changes that resumes by itself."""
+"""A watch for coroutines: an asynchronous iterator of changes that resumes by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AsyncWatch(WatchStream[AsyncStream]):
     """Every change from a moment on; ends only when closed and never skips one silently.
 
     ``async with`` begins it at once; else the first step of ``async for`` does. ``position`` is
-    where to start again to see what comes after the last change taken.
+    where another watch continues after the last change taken.
     """
 
     def __init__(self, changes: ChangeReader, open_stream: OpenAsyncStream, clock: Clock) -> None:

@@ -35,10 +35,10 @@ def connect(
 ) -> RemoteTable:
     """A table of a running service, with the reads and writes of a ``Table`` and no data here.
 
-    ``url`` names the table by its mount or as ``/tables/NAME``; the path may be left out if the
+    ``url`` names the table by its mount or as ``/tables/NAME``; the path may be omitted if the
     service has one table. ``key`` and ``value`` are codecs, by default those that the service
     names. ``ca`` is a file of PEM certificates to trust, and ``certificate`` the files of the
-    client's own certificate and key. ``timeout`` is how long a call may take, retries included.
+    client's certificate and key. ``timeout`` is how long a call may take, retries included.
 
     >>> with connect("http://localhost:8090/users", token="...") as users:    # doctest: +SKIP
     ...     users.put("user-1", {"name": "Alice"})
@@ -69,7 +69,7 @@ def connect_async(
     connections: int = DEFAULT_CONNECTIONS,
     clock: Clock = SYSTEM_CLOCK,
 ) -> AsyncTable:
-    """The same for coroutines; it connects where ``async with`` enters it.
+    """The same for coroutines; it connects at ``async with``.
 
     >>> async with connect_async("http://localhost:8090/users") as users:     # doctest: +SKIP
     ...     await users.get("user-1")
@@ -85,7 +85,7 @@ def connect_async(
 
 def _patience(timeout: Duration, connections: int, clock: Clock) -> Patience:
     if connections < 1:
-        raise ConfigError(f"connections={connections} is too few", hint="use at least 1")
+        raise ConfigError(f"connections={connections} is too small", hint="use at least 1")
     timeout_ms = milliseconds(timeout, what="the timeout of a client")
     if timeout_ms == 0:
         raise ConfigError("a client needs a timeout above zero", hint="such as timeout='30s'")

@@ -1,4 +1,4 @@
-"""How keys and values of one table look on the way: keys in a path, values as JSON."""
+"""The keys and values of one table in requests and answers: keys in a path, values as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lastword.errors import ConfigError, DecodeError, InvalidRecordError
 from lastword.records import NO_HEADERS, Version
 from lastword.table.entry import Change, Entry
 
-# These say what their JSON means; of every other codec a client sees the JSON itself.
+# The values of these codecs follow from their JSON; of any other codec a client gets the JSON.
 _VALUES_BY_NAME = ("json", "string", "int64", "bytes")
 # A path with these would be another path to some proxies.
 _DOTS = (".", "..")
@@ -151,6 +151,6 @@ def _key_codec(info: TableInfo, given: CodecSpec | None) -> KeyCodec[Any]:
     if info.key in CODEC_NAMES:
         return key_codec(info.key)
     raise ConfigError(
-        f"the keys of {info.name} are {info.key}, which cannot be told from that name",
+        f"the keys of {info.name} are {info.key}, and that name does not describe the codec",
         hint="pass key= with the codec of the keys, as for a Table",
     )

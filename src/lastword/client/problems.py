@@ -1,4 +1,4 @@
-"""From an error answer back to the error that a table would have raised."""
+"""Turns an error answer into the error that a table would have raised."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Problem(msgspec.Struct):
 
 
 def problem_in(response: HttpResponse) -> Problem:
-    """The problem of an answer; one made up for an answer that is not the service's own."""
+    """The problem of an answer; a generic one if the answer is not from a service."""
     try:
         return msgspec.json.decode(response.body, type=Problem)
     except (msgspec.MsgspecError, UnicodeDecodeError):

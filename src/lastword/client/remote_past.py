@@ -19,7 +19,7 @@ _ABSENT = object()
 class RemotePast:
     """Reads of one past moment, as ``as_of`` gives them. Safe to use from any thread.
 
-    The service keeps the states that were asked for last; one that it has dropped is read again.
+    The service caches the last states; a state that it has dropped is read again.
     """
 
     def __init__(self, reads: Reads, run: Callable[[Steps[Any]], Any], moment: Moment) -> None:

@@ -1,4 +1,4 @@
-"""A scan of threads: pages are read as they are needed."""
+"""A scan for threads: pages are read as they are needed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Decode = Callable[[list[Item]], Iterator[T]]
 class RemoteScan(Generic[T]):
     """Iterates in key order. The first page is there when it is made.
 
-    A page is as of one moment, and ``position``, ``stale`` and ``contact_age_s`` are its own; the
-    next page may reflect writes that came since. A scan of the past is of one moment as a whole.
+    A page is as of one moment, and ``position``, ``stale`` and ``contact_age_s`` describe it; the
+    next page may reflect later writes. A scan of the past is as of one moment as a whole.
     """
 
     def __init__(self, walk: PageWalk, run: Run, decode: Decode[T]) -> None:
@@ -33,7 +33,7 @@ class RemoteScan(Generic[T]):
 
     @property
     def position(self) -> Position:
-        """What the page that is being walked through reflects."""
+        """The position of the current page."""
         return self._walk.position
 
     @property

@@ -33,9 +33,9 @@ _ABSENT = object()
 class RemoteTable:
     """The reads and writes of a ``Table``, answered by a service. Safe to use from any thread.
 
-    Nothing is kept here but a few connections. The differences to a ``Table``: headers of records
-    do not travel, so entries have none; a scan is consistent page by page; values are those of
-    their JSON, unless the codec is ``string``, ``int64``, ``bytes`` or given by ``value=``.
+    Nothing is kept here but a few connections. The differences to a ``Table``: entries have no
+    record headers; a scan is consistent page by page; values are the JSON's values, unless the
+    codec is ``string``, ``int64``, ``bytes`` or given by ``value=``.
     """
 
     def __init__(self, pool: ConnectionPool, forms: Forms, patience: Patience) -> None:
@@ -48,7 +48,7 @@ class RemoteTable:
         self._writes = Writes(forms, patience, self._reads)
 
     def close(self) -> None:
-        """Close the connections; idempotent. A watch is closed by itself."""
+        """Close the connections; idempotent. Watches are closed separately."""
         self._pool.close()
 
     def __enter__(self) -> RemoteTable:
@@ -66,7 +66,7 @@ class RemoteTable:
         return f"<RemoteTable {self.name} at {self._pool.address.origin}>"
 
     def __bool__(self) -> bool:
-        return True  # a table is there, however empty: `if table` must not count its keys
+        return True  # also for an empty table: `if table` must not count its keys
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -80,8 +80,8 @@ class RemoteTable:
     ) -> Any:
         """The value of ``key``, or ``default``; or the one it had ``at`` a past moment.
 
-        With ``consistency="linearizable"`` the owner of the partition answers: every write that was
-        acknowledged before, to whomever, is seen.
+        With ``consistency="linearizable"`` the owner of the partition answers: it sees every write
+        that was acknowledged before, to any process.
         """
         if at is None and consistency == "local":
             return self._run(self._reads.value(key, default))

@@ -1,4 +1,4 @@
-"""A watch of threads: an iterator of changes that resumes by itself."""
+"""A watch for threads: an iterator of changes that resumes by itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpenStream = Callable[[ChangeReader], BlockingStream]
 class RemoteWatch(WatchStream[BlockingStream]):
     """Every change from a moment on; ends only when closed and never skips one silently.
 
-    ``position`` is where to start again to see what comes after the last change taken. A broken
+    ``position`` is where another watch continues after the last change taken. A broken
     connection is replaced, and the watch resumes where it was. One thread takes changes; any
     thread may close.
     """

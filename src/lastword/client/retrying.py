@@ -1,4 +1,4 @@
-"""Sends a request until it is answered for good, without ever doing a write twice unawares.
+"""Sends a request until it has a final answer, and never repeats a write by accident.
 
 A read is sent again after a broken connection, and after 429 or 503, within the time of the call.
 A write is sent again if it certainly was not done: it was not sent, or the service says so. If the
@@ -21,7 +21,7 @@ from lastword.errors import IndeterminateError, LastwordError
 ATTEMPTS_MAX = 20
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 2.0
-# What a service answers when it has not begun to write. Any other 503 may hide a write.
+# Answers of a service that has not begun to write. Any other 503 may hide a write.
 _NOTHING_WRITTEN = frozenset(
     (
         "Busy",
@@ -47,10 +47,10 @@ class Patience:
 
 
 def answered(request: HttpRequest, patience: Patience) -> Steps[HttpResponse]:
-    """The final answer, whatever its status.
+    """The final answer, with any status.
 
-    Raises ConnectionFailedError where there is none, and IndeterminateError for a write of which
-    nobody knows whether it was done.
+    Raises ConnectionFailedError if there is none, and IndeterminateError for a write with an
+    unknown outcome.
     """
     deadline = patience.deadline()
     doubtful = False
@@ -99,7 +99,7 @@ def _retry_after_s(response: HttpResponse) -> float:
 
 
 def _pause_s(attempt: int) -> float:
-    """Longer with each attempt, and not the same for all who wait."""
+    """A pause that grows with each attempt, with a random part."""
     longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt)
     return random.uniform(longest_s / 2, longest_s)  # noqa: S311 - nobody has to guess it
 

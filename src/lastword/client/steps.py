@@ -1,7 +1,7 @@
-"""A call as a sequence of steps, so that threads and coroutines share everything but the waiting.
+"""A call as a sequence of steps, so that threads and coroutines share all but the waiting.
 
-Each call is a generator: it yields what is to be done, gets the answer back, and returns the
-result. Paging, retries and compare-and-set loops are written once.
+Each call is a generator: it yields requests and pauses, gets the answers, and returns the result.
+Paging, retries and compare-and-set loops are written once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Exchange(NamedTuple):
-    """Send this request and bring its answer, by that moment of the monotonic clock."""
+    """Send this request and return its answer, by that moment of the monotonic clock."""
 
     request: HttpRequest
     deadline: float

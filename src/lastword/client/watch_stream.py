@@ -1,4 +1,4 @@
-"""What the watches of threads and of coroutines share: one stream at a time, replaced when lost."""
+"""The common part of both watches: one stream at a time, replaced when it is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Stream)
 
 
 class WatchStream(Generic[S]):
-    """Gives what arrives to ``changes``. A stream that ended or fell silent is closed and None."""
+    """Passes received bytes to ``changes``; ``stream`` is None after it ended or fell silent."""
 
     def __init__(self, changes: ChangeReader, clock: Clock) -> None:
         self._changes = changes
@@ -49,7 +49,7 @@ class WatchStream(Generic[S]):
         return stream
 
     def _hear(self, data: bytes | None) -> None:
-        """Take what a read returned: empty at the end of the stream, None when nothing came."""
+        """Handle the result of a read: empty at the end of the stream, None after a timeout."""
         if data:
             self._heard_at = self._clock.monotonic()
             self._feed(data)
@@ -64,7 +64,7 @@ class WatchStream(Generic[S]):
             self._drop()
 
     def _drop(self) -> None:
-        """Close a connection that brings nothing more; the next read opens another."""
+        """Close a connection that has ended; the next read opens another."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

@@ -1,1 +1,1 @@
-"""What each call asks the service for and makes of the answers, without any input or output."""
+"""The requests and the handling of answers of each call, without I/O."""

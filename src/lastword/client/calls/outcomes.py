@@ -19,7 +19,7 @@ from lastword.writer.owned.conflicts import Conflict, NotOwner
 
 
 class BatchOutcome(msgspec.Struct):
-    """What became of one record."""
+    """The outcome of one record, as the service reports it."""
 
     status: str
     version: str | None = None

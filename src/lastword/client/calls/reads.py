@@ -57,7 +57,7 @@ class Reads:
         self._table = f"/tables/{forms.info.name}"
 
     def value(self, key: Any, default: Any) -> Steps[Any]:
-        """Only the value: what most reads are about."""
+        """Only the value, which is enough for most reads."""
         if self.forms.windowed:
             entry = yield from self.entry(key)
             return default if entry is None else entry.value
@@ -81,7 +81,7 @@ class Reads:
         return None if response is None else _entry_in(response, key, self.forms)
 
     def entries(self, keys: Iterable[Any]) -> Steps[list[Entry]]:
-        """The entries of those keys that exist; up to 1000 are of one moment."""
+        """The entries of those keys that exist; up to 1000 are as of one moment."""
         raws = [self.forms.raw_key(key) for key in keys]
         found: list[Entry] = []
         while raws:

@@ -16,7 +16,7 @@ Pair = tuple[Any, Any]
 
 
 class PageWalk:
-    """The pages of a range, one after the other. Each is as of one moment, the next of its own.
+    """The pages of a range, one after the other. Each is as of one moment, the next as of a later.
 
     With ``as_of`` all of them are of one past state. ``position``, ``stale`` and
     ``contact_age_s`` are those of the last page.
@@ -41,7 +41,7 @@ class PageWalk:
         return self._ended
 
     def more(self) -> Steps[list[Item]]:
-        """The items of the next page, which may be none before the end is reached."""
+        """The items of the next page; a page before the last may be empty."""
         page: Page = yield from self._reads.page(
             self._bounds, reverse=self._reverse, cursor=self._cursor, as_of=self._as_of
         )

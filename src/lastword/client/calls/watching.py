@@ -14,7 +14,7 @@ from lastword.errors import LastwordError
 from lastword.records import Position
 from lastword.table.entry import Change
 
-# A watch without changes is sent something every 15 seconds.
+# A watch without changes gets a heartbeat every 15 seconds.
 SILENCE_S = 45.0
 
 
@@ -27,7 +27,7 @@ class Event(NamedTuple):
 
 
 class EventReader:
-    """Turns the bytes of a stream into events; ``id`` is where the stream has come to."""
+    """Turns the bytes of a stream into events; ``id`` is the position of the stream."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -58,8 +58,8 @@ class EventReader:
 class ChangeReader:
     """The changes of one watch over all its connections, each of them once.
 
-    ``position`` is that after the last change taken. A connection that breaks is followed by one
-    that resumes at the last id that came.
+    ``position`` is that after the last change taken. After a broken connection, the next one
+    resumes at the last id received.
     """
 
     def __init__(self, forms: Forms, start: Position | None) -> None:
@@ -70,12 +70,12 @@ class ChangeReader:
 
     @property
     def begun(self) -> bool:
-        """Whether it is known where the watch began: until then it cannot be resumed."""
+        """Whether the start of the watch is known: before that it cannot be resumed."""
         return bool(self._events.id)
 
     @property
     def position(self) -> Position:
-        """Where to start again to see what comes after the last change taken."""
+        """Where another watch continues after the last change taken."""
         return Position.parse(self._text)
 
     def request(self) -> HttpRequest:
@@ -86,7 +86,7 @@ class ChangeReader:
         return HttpRequest("GET", f"/tables/{self._forms.info.name}/watch", headers=headers)
 
     def feed(self, data: bytes) -> bool:
-        """Take what has come; whether the watch must be resumed on another connection."""
+        """Add received bytes; return whether the watch must resume on another connection."""
         resume = False
         for event in self._events.feed(data):
             if event.name == "lost":
@@ -104,7 +104,7 @@ class ChangeReader:
         return resume
 
     def take(self) -> Change | None:
-        """The next change that has come, if there is one; raises what ended the watch."""
+        """The next received change, if there is one; raises the error that ended the watch."""
         if not self._ready:
             return None
         change, self._text = self._ready.popleft()

@@ -43,7 +43,7 @@ class Written(msgspec.Struct):
 
 
 class Operated(msgspec.Struct):
-    """What an operation led to."""
+    """The result of an operation."""
 
     version: str
     timestamp: int
@@ -113,7 +113,7 @@ class Writes:
             raise EncodeError(f"cannot be written as json: {error}") from error
 
     def update(self, key: Any, function: Any, default: Any) -> Steps[Entry | None]:
-        """Read, compute and write with the version that was read, until nobody came between."""
+        """Read, compute and write with the version that was read, until there is no conflict."""
         deadline = self._patience.deadline()
         for attempt in count(1):
             before = yield from self._reads.entry(key, consistency="linearizable")
@@ -132,7 +132,7 @@ class Writes:
             entry = yield from self._reads.entry(key)
             if entry is not None and entry.version == version:
                 return entry
-            # Somebody has written since: the caller still learns what this call wrote.
+            # Another writer was here since: still return what this call wrote.
             value = self._forms.value_of(self._forms.document(after))
             return Entry(key, value, version, self._patience.clock.now_ms(), NO_HEADERS)
         raise RuntimeError("unreachable")
@@ -197,7 +197,7 @@ class Writes:
         ]
 
     def _sent(self, records: Sequence[bytes]) -> Steps[Iterator[Outcome]]:
-        """The outcomes of one request; if its answer is lost, none of them is known."""
+        """The outcomes of one request; if its answer is lost, all are indeterminate."""
         body = b'{"records":[%b]}' % b",".join(records)
         target = f"{self._table}/keys?encoding=base64url"
         request = HttpRequest("POST", target, body, repeat=Repeat.NEVER)
@@ -232,7 +232,7 @@ class Writes:
     def _refuse_windows(self) -> None:
         if self._forms.windowed:
             raise ConfigError(
-                "a client does not write windows", hint="the pipeline that owns the topic does"
+                "a client cannot write windows", hint="the pipeline that owns the topic does"
             )
 
 

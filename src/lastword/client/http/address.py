@@ -1,4 +1,4 @@
-"""Where a service is and how to prove who asks: the one place that holds the token."""
+"""The address of a service and the credentials: the one place that holds the token."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def _check_token(token: str | None, host: str, *, is_plain: bool) -> None:
         return
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigError(
-            "the token has characters that no token has",
+            "the token has invalid characters",
             hint="pass it as `lastword token create` printed it, without a line break",
         )
     if is_plain and not is_loopback(host):
-        log.warning("the token is sent to %s without TLS: whoever listens can read it", host)
+        log.warning("the token is sent to %s without TLS: anybody on the network can read it", host)
 
 
 def _tls(

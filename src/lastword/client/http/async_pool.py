@@ -1,4 +1,4 @@
-"""Connections of coroutines to one service, on asyncio's own streams."""
+"""Connections to one service for coroutines, on asyncio's streams."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AsyncConnection:
             answer.end()
 
     async def request(self, data: bytes, answer: ResponseReader) -> None:
-        """Send a request and wait until the head of the answer has come."""
+        """Send a request and wait for the head of the answer."""
         self.writer.write(data)
         while not answer.status:
             await self.read_into(answer)
@@ -84,7 +84,7 @@ class AsyncConnectionPool:
             self._free.release()
 
     async def open_stream(self, request: HttpRequest, deadline: float) -> AsyncStream:
-        """Send a request on a connection of its own; returns when the head has come.
+        """Send a request on a new connection; returns when the head has arrived.
 
         The stream of an answer other than 200 is closed, and has the whole body.
         """
@@ -158,7 +158,7 @@ class AsyncConnectionPool:
 
 
 class AsyncStream(HttpResponse):
-    """An answer whose body goes on: read it piece by piece."""
+    """An answer with a streaming body: read it piece by piece."""
 
     __slots__ = ("_connection", "_reader")
 
@@ -168,7 +168,7 @@ class AsyncStream(HttpResponse):
         self._connection = connection
 
     async def read(self, timeout_s: float) -> bytes | None:
-        """What has come; None when nothing did in time, and no bytes at the end."""
+        """Received bytes; None if nothing arrived in time, and no bytes at the end."""
         if self._reader.done:
             return b""
         try:

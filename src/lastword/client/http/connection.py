@@ -1,4 +1,4 @@
-"""One connection of a thread: a socket, with TLS or without."""
+"""A blocking connection: a socket, with TLS or without."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BlockingConnection:
     def is_usable(self) -> bool:
         """Whether the service has kept an idle connection open, as far as can be seen."""
         if isinstance(self._socket, ssl.SSLSocket):
-            return True  # what has come may be a session ticket; only a request can tell
+            return True  # the bytes may be a session ticket; only a request can tell
         try:
             self._socket.settimeout(0)
             self._socket.recv(1, socket.MSG_PEEK)
@@ -62,7 +62,7 @@ class BlockingConnection:
             raise self._lost(error) from error
 
     def wait_and_read(self, reader: ResponseReader, timeout_s: float) -> None:
-        """The same, but time that runs out is a TimeoutError, after which reading may go on."""
+        """The same, but a timeout raises TimeoutError, after which reading may continue."""
         try:
             self._socket.settimeout(timeout_s)
             data = self._socket.recv(READ_BYTES)
@@ -103,7 +103,7 @@ def answer_lost(origin: str, error: Exception) -> AnswerLostError:
 
 
 def reason_of(error: Exception) -> str:
-    """What the system says, in a few words."""
+    """The system's error message."""
     if isinstance(error, TimeoutError):
         return "time ran out"
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""The two ways in which a request can go wrong before it is answered.
+"""The two ways in which a request can fail before it is answered.
 
 A write depends on the difference: one that was never sent may be sent again.
 """
@@ -13,4 +13,4 @@ class NotSentError(ConnectionFailedError):
 
 
 class AnswerLostError(ConnectionFailedError):
-    """The request was sent, in part at least, and no answer came."""
+    """At least a part of the request was sent, and no answer arrived."""

@@ -10,11 +10,11 @@ from lastword.errors import ConfigError
 
 
 class Repeat(Enum):
-    """What it would mean to send a request again whose answer was lost."""
+    """Whether a request may be sent again after its answer was lost."""
 
-    FREELY = "a read, or a write that leads to the same value however often it is done"
-    CONDITIONAL = "done at most once, for its condition no longer holds afterwards"
-    NEVER = "a second one might undo what others wrote meanwhile"
+    FREELY = "a read, or a write with the same result however often it is done"
+    CONDITIONAL = "done at most once, because its condition no longer holds afterwards"
+    NEVER = "a repetition might undo later writes of others"
 
 
 @dataclass(frozen=True, slots=True)

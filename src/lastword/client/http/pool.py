@@ -1,4 +1,4 @@
-"""Connections of threads to one service: a few stay open, and one call at a time uses each."""
+"""Connections to one service for threads: a few stay open, each used by one call at a time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ConnectionPool:
             self._free.release()
 
     def open_stream(self, request: HttpRequest, deadline: float) -> BlockingStream:
-        """Send a request on a connection of its own; returns when the head has come.
+        """Send a request on a new connection; returns when the head has arrived.
 
         The stream of an answer other than 200 is closed, and has the whole body.
         """
@@ -106,7 +106,7 @@ class ConnectionPool:
 
 
 class BlockingStream(HttpResponse):
-    """An answer whose body goes on: read it piece by piece, and close it from any thread."""
+    """An answer with a streaming body: read it piece by piece; any thread may close it."""
 
     __slots__ = ("_connection", "_reader")
 
@@ -116,7 +116,7 @@ class BlockingStream(HttpResponse):
         self._connection = connection
 
     def read(self, timeout_s: float) -> bytes | None:
-        """What has come; None when nothing did in time, and no bytes at the end."""
+        """Received bytes; None if nothing arrived in time, and no bytes at the end."""
         if self._reader.done:
             return b""
         try:
@@ -126,5 +126,5 @@ class BlockingStream(HttpResponse):
         return self._reader.take() or (b"" if self._reader.done else None)
 
     def close(self) -> None:
-        """End it; whoever reads gets AnswerLostError or the end."""
+        """End it; a waiting reader gets AnswerLostError or the end."""
         self._connection.close(socket.SHUT_RDWR)

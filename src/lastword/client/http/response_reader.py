@@ -10,10 +10,10 @@ _UNTIL_THE_END = -1
 
 
 class ResponseReader:
-    """Reads one answer from bytes as they come; knows nothing of sockets.
+    """Reads one answer from bytes as they arrive, without a socket.
 
-    ``status`` is 0 until the head is complete. ``take`` hands over the part of the body that has
-    come, so that a body without an end can be read as well.
+    ``status`` is 0 until the head is complete. ``take`` returns the part of the body received so
+    far, so that an endless body can be read, too.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class ResponseReader:
         return ended_by_itself and self.headers.get(b"connection", b"").lower() != b"close"
 
     def feed(self, data: bytes) -> None:
-        """Take what has come."""
+        """Add received bytes."""
         self._buffer += data
         if self.status == 0 and not self._read_head():
             return
@@ -44,10 +44,10 @@ class ResponseReader:
         if self.status and self._left == _UNTIL_THE_END and not self._chunked:
             self.done = True
         if not self.done:
-            raise AnswerLostError("the service closed the connection before it had answered")
+            raise AnswerLostError("the service closed the connection before the end of its answer")
 
     def take(self) -> bytes:
-        """The part of the body that has come since the last call."""
+        """The part of the body received since the last call."""
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body.clear()
         self._body_bytes = 0
@@ -80,7 +80,7 @@ class ResponseReader:
         version, _, rest = first.partition(b" ")
         status = rest[:3]
         if not version.startswith(b"HTTP/1.") or not status.isdigit():
-            raise AnswerLostError("the answer is not HTTP/1.1: something else listens there")
+            raise AnswerLostError("the answer is not HTTP/1.1: another program listens there")
         self.headers = {}
         for line in lines:
             name, _, value = line.partition(b":")
