@@ -1,4 +1,4 @@
-"""Whether a topic is fit for a table, and what to do where it is not."""
+"""Whether a topic is fit for a table, and how to repair it if not."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def findings(
     partitions: int | None = None,
     allow_expiry: bool = False,
 ) -> list[Finding]:
-    """The same without a request: what these facts mean for a table."""
+    """The same without a request, for known settings."""
     found = [
         *_policy(info.name, settings, allow_expiry),
         *_partitions(info, partitions),
@@ -126,7 +126,7 @@ def _partitions(info: TopicInfo, expected: int | None) -> Iterator[Finding]:
             str(info.partitions),
             str(expected),
             "error",
-            "keys would be looked for in other partitions than those they were written to",
+            "keys would be looked up in other partitions than those they were written to",
             f"lastword topic create {info.name}-{expected} --partitions {expected}  "
             "# and copy the records; a topic's partitions cannot be changed back",
         )
@@ -161,7 +161,7 @@ def _replication(info: TopicInfo, settings: Mapping[str, str], brokers: int) -> 
             str(in_sync_min),
             f"{info.replication} or less",
             "error",
-            f"every write is refused, for there are only {info.replication} replicas",
+            f"every write is refused, because there are only {info.replication} replicas",
             _alter(info.name, "min.insync.replicas", str(max(1, info.replication - 1))),
         )
     elif info.replication > 1 and in_sync_min < 2:

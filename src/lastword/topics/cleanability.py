@@ -1,4 +1,4 @@
-"""How much of a log Kafka's cleaner would clean now: its own arithmetic, redone.
+"""How much of a log Kafka's cleaner would clean now, by Kafka's own rules.
 
 Kafka's LogCleanerManager cleans whole segments, from the first dirty offset up to the first
 uncleanable one, once the cleanable bytes are a large enough part of clean plus cleanable
@@ -20,9 +20,9 @@ Limit = Literal["active segment", "open transaction", "min.compaction.lag.ms"]
 class Cleanability:
     """The state of one log as the cleaner sees it.
 
-    The log is clean below ``first_dirty_offset``; from ``first_uncleanable_offset`` on it must
-    not be cleaned, because of ``limit``. ``due`` means that the cleaner picks it at its next
-    round, and ``forced`` that it does so whatever the ratio.
+    The log is clean below ``first_dirty_offset``; from ``first_uncleanable_offset`` on it must not
+    be cleaned, because of ``limit``. ``due`` means that the cleaner picks it in its next round, and
+    ``forced`` that it does so at any ratio.
     """
 
     first_dirty_offset: int
@@ -45,7 +45,7 @@ def cleanability(
     stable_end: int,
     now_ms: int,
 ) -> Cleanability:
-    """RecordFilter the log as the cleaner would; ``stable_end`` is the last stable offset."""
+    """Judge the log as the cleaner would; ``stable_end`` is the last stable offset."""
     segments = files.segments
     dirty_from = _first_dirty_offset(files.cleaned_until, log_start, log_end)
     waiting = _inactive_from(files, dirty_from)
@@ -76,7 +76,7 @@ def cleanability(
 
 
 def _first_dirty_offset(cleaned_until: int | None, log_start: int, log_end: int) -> int:
-    # A checkpoint outside the log is of an older life of it; the cleaner starts over.
+    # A checkpoint outside the log belongs to an earlier log; the cleaner starts over.
     if cleaned_until is None or not log_start <= cleaned_until <= log_end:
         return log_start
     return cleaned_until

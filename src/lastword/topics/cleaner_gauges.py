@@ -12,9 +12,9 @@ _CLEANER = "kafka_log_LogCleaner_"
 
 
 class CleanerGauges(NamedTuple):
-    """What a broker says of its cleaner; None where it says nothing.
+    """The cleaner's gauges of a broker; None if unknown.
 
-    ``recopy_percent`` is how much of what the last runs read was worth keeping.
+    ``recopy_percent`` is the share of the read bytes that the last runs kept.
     """
 
     dead_threads: int | None

@@ -1,4 +1,4 @@
-"""What the cleaner wrote into the log of a broker on this machine: its runs and its troubles.
+"""The cleaner's runs and errors, from the log of a broker on this machine.
 
 Kafka has no metric for the last clean of one partition; the broker's log has a line for each.
 """
@@ -25,7 +25,7 @@ _UNCLEANABLE = "Marking its partition ({log}) as uncleanable"
 
 
 class CleanerRun(NamedTuple):
-    """One cleaning of one log: when it ended, what it cleaned, and what was left of it."""
+    """One cleaning of one log: when it ended, what it cleaned, and what remained."""
 
     ended_ms: int
     dirty_from: int
@@ -45,7 +45,7 @@ def last_run(log_file: Path, topic: str, partition: int) -> CleanerRun | None:
 
 
 def all_runs(log_file: Path, topic: str, partition: int) -> list[CleanerRun]:
-    """Every run on the partition that the log still has, the oldest first."""
+    """Every run on the partition that the broker's log still has, oldest first."""
     found = [
         _run(run)
         for path in _newest_first(log_file)

@@ -1,7 +1,7 @@
-"""How far compaction has come in each partition, and what the log still holds.
+"""The progress of compaction in each partition, and what the log still holds.
 
-Brokers tell clients offsets and sizes only. What the cleaner has done is in the broker's own files,
-so for a broker on another machine that part is None: unknown, which is not the same as 0.
+Brokers report only offsets and sizes to clients. The cleaner's progress is in the broker's own
+files, so for a broker on another machine it is None: unknown, not 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Making a topic that a table can live on."""
+"""Creates topics for tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def create_topic(
 ) -> TopicInfo:
     """Create the topic and return when every broker knows it.
 
-    ``settings`` win over the profile's. With two or more replicas, two must have a write before
-    it is acknowledged, unless ``min.insync.replicas`` says otherwise. The number of partitions
-    is for good: a later change would move keys.
+    ``settings`` win over the profile's. With two or more replicas, two must have a write before it
+    is acknowledged, unless ``min.insync.replicas`` says otherwise. The number of partitions cannot
+    change later: keys would move.
     """
     if partitions < 1 or replication < 1:
         raise ConfigError(

@@ -70,7 +70,7 @@ def diagnose_topic(
     local_nodes: Iterable[NodeInfo] = (),
     clock: Clock = SYSTEM_CLOCK,
 ) -> list[Reason]:
-    """Why each of the partitions is as it is; asks the cluster for what that takes."""
+    """The reasons of each partition; asks the cluster for what is needed."""
     settings = admin.settings(topic)
     gauges = {node.id: _gauges(node) for node in local_nodes}
     blocked = [each.partition for each in partitions if each.stable_end < each.log_end]
@@ -94,7 +94,7 @@ def _gauges(node: NodeInfo) -> CleanerGauges | None:
     try:
         return cleaner_gauges(node.metrics())
     except BrokerError as error:
-        log.debug("the cleaner gauges of broker %d stay unknown: %s", node.id, error)
+        log.debug("the cleaner gauges of broker %d are unknown: %s", node.id, error)
         return None
 
 
@@ -104,12 +104,12 @@ def _broker_settings(admin: Admin, broker: int | None) -> dict[str, str]:
     try:
         return {name: setting.value for name, setting in admin.broker_settings(broker).items()}
     except ConfigError as error:  # not everyone may read a broker's settings
-        log.debug("the settings of broker %d stay unknown: %s", broker, error)
+        log.debug("the settings of broker %d are unknown: %s", broker, error)
         return {}
 
 
 def diagnose(partition: PartitionCompaction, around: DiagnosisInput) -> list[Reason]:
-    """Why this partition is as it is, the gravest reason first; never empty."""
+    """Why this partition is not compacted further, the main reason first; never empty."""
     reasons = [
         *_policy(partition, around),
         *_cleaner_health(partition, around),
@@ -130,7 +130,7 @@ def _policy(partition: PartitionCompaction, around: DiagnosisInput) -> Iterator[
         yield Reason(
             partition.partition,
             "policy",
-            f"cleanup.policy is {policy}, so the cleaner leaves this topic alone",
+            f"cleanup.policy is {policy}, so the cleaner skips this topic",
             around.alter("cleanup.policy", "compact"),
         )
 
@@ -160,7 +160,7 @@ def _cleaner_health(partition: PartitionCompaction, around: DiagnosisInput) -> I
 
 
 def _open_transaction(partition: PartitionCompaction, around: DiagnosisInput) -> Iterator[Reason]:
-    """A transaction keeps the cleaner out only where it reaches before the active segment."""
+    """A transaction blocks the cleaner only if it starts before the active segment."""
     if partition.stable_end == partition.log_end:
         return
     state = partition.cleaner
@@ -221,12 +221,12 @@ def _by_state(
             f"{partition.contents.tombstones} tombstone(s) stay for delete.retention.ms="
             f"{settings['delete.retention.ms']} after they were first cleaned, so that slow "
             "readers see them",
-            "wait; they go at a later clean",
+            "wait; a later cleaning removes them",
         )
 
 
 def _active_segment_matters(partition: PartitionCompaction, state: CleanerState) -> bool:
-    """Whether something that could go is in the segment that is still written."""
+    """Whether records that could be removed are in the active segment."""
     in_active = partition.log_end > state.files.active.base_offset
     superseded = partition.contents is None or partition.contents.duplicates > 0
     return in_active and superseded and state.now.limit == "active segment"

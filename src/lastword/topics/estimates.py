@@ -1,4 +1,4 @@
-"""What something will cost before it is done: a compaction, a Bloom filter, a restore.
+"""Estimates the cost of a compaction, a Bloom filter or a restore.
 
 Plain arithmetic on numbers that the caller measured. The formulas are in the docstrings; sizes
 are in bytes, times in seconds, rates per second.
@@ -29,7 +29,7 @@ RECOMMENDED_DIRTY_RATIO = 0.3
 
 @dataclass(frozen=True)
 class CompactionEstimate:
-    """What the log cleaner has to do, and what it needs for it."""
+    """The work of the log cleaner, and the memory and disk it needs."""
 
     topic_bytes: int
     dirty_bytes: int

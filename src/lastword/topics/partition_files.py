@@ -1,4 +1,4 @@
-"""A partition on the disk of this machine, with the times by which the cleaner judges it."""
+"""A partition on the disk of this machine, with the times that the cleaner uses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PartitionFiles:
 
 
 def read_partition_files(node: NodeInfo, topic: str, partition: int) -> PartitionFiles | None:
-    """What lies on disk now; None when this node has no replica of the partition."""
+    """The files on disk now; None if this node has no replica of the partition."""
     timed = []
     for segment in node.segments(topic, partition):
         log = node.data_dir / f"{topic}-{partition}" / f"{segment.base_offset:020d}.log"

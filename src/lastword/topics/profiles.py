@@ -12,7 +12,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings for a new topic, and in words what they do and cost."""
+    """Settings for a new topic, and a description of their effect and cost."""
 
     name: str
     purpose: str
@@ -24,12 +24,12 @@ PROFILES: Mapping[str, Profile] = {
     for profile in (
         Profile(
             DEFAULT_PROFILE,
-            "compacted, the rest as the brokers have it",
+            "compacted, with the brokers' defaults for the rest",
             {"cleanup.policy": "compact", "unclean.leader.election.enable": "false"},
         ),
         Profile(
-            # Tombstones stay for the shortest time that the check accepts. Less would clean no
-            # faster, but make every table that was away for a moment read the log twice.
+            # Tombstones stay for the shortest time that the check accepts. Less would not clean
+            # faster, but every table that was away for a moment would read the log twice.
             "aggressive",
             "compacted within seconds of a change, at the brokers' expense; tombstones stay for a "
             "minute, and a table that was away for longer reads the log twice",
@@ -47,7 +47,7 @@ PROFILES: Mapping[str, Profile] = {
 
 
 def profile_named(name: str) -> Profile:
-    """The profile, or a ConfigError that names those there are."""
+    """The profile; raises a ConfigError that lists the profiles."""
     try:
         return PROFILES[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""One pass over a log: how many records, keys and tombstones, and whether each key has one home."""
+"""One pass over a log that counts records, keys and tombstones, and checks partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lastword.keyspace import Keyspace
 from lastword.records import FENCE_KEY, Batch
 
 EXAMPLES_MAX = 100
-"""How many keys are named of those that have a fault; all of them are counted."""
+"""How many faulty keys are listed; all of them are counted."""
 
 
 SurveyProgress = Callable[[int, int], None]
@@ -22,9 +22,9 @@ SurveyProgress = Callable[[int, int], None]
 class PartitionContents:
     """What one partition's log holds, superseded records included.
 
-    ``duplicates`` are records with a later record of the same key: what compaction is there to
-    remove. ``tombstones`` are records, too, not keys. ``record_bytes`` are the keys and values of
-    all records before the producer compressed them, ``live_bytes`` those of the live keys.
+    ``duplicates`` are records with a later record of the same key, which compaction removes.
+    ``tombstones`` are records, too, not keys. ``record_bytes`` are the keys and values of all
+    records before the producer compressed them, ``live_bytes`` those of the live keys.
     """
 
     records: int = 0
@@ -127,7 +127,7 @@ class _Counts:
         self.sizes.update(contents.sizes)
 
     def leave_out_fences(self) -> None:
-        """Their key is in every partition and no row of any; compaction keeps the last of them."""
+        """Fence records are in every partition and are no rows; compaction keeps the last one."""
         self._fences = int(FENCE_KEY in self.sizes)
         self.sizes.pop(FENCE_KEY, None)
 

@@ -59,8 +59,8 @@ def compare(
 ) -> Comparison:
     """Read both topics once and compare the last record of every key.
 
-    Value, headers and timestamp count. Keeps about 150 bytes for each key while it reads. What is
-    behind ``positions`` in the source is not copied yet, so its keys are only counted.
+    Value, headers and timestamp count. Keeps about 150 bytes for each key while it reads. Records
+    after ``positions`` in the source are not copied yet, so their keys are only counted.
     """
     source, target = ends.source, ends.target
     to_read = {
@@ -95,8 +95,8 @@ def settled_bounds(
             return bounds
         if clock.monotonic() >= deadline:
             raise ConnectionFailedError(
-                f"{topic.name} has an open transaction that is not of the copy",
-                hint="find out who else writes there: a copy is the only writer until the switch",
+                f"{topic.name} has an open transaction of another writer than the copy",
+                hint="stop that writer: a copy must be the only writer until the switch",
             )
         clock.sleep(_LOOK_S)
 
@@ -107,7 +107,7 @@ def _written_after(
     ends: Endpoints,
     positions: Mapping[TopicPartition, int],
 ) -> set[bytes]:
-    """The keys that the source has behind the copied position, up to its end as of now.
+    """The keys that the source has after the copied position, up to its current end.
 
     Compaction may have removed their earlier records at any moment of the comparison.
     """
@@ -155,6 +155,6 @@ def compared(original: Digests, copied: Digests, moving: set[bytes]) -> Comparis
 
 
 def digest_of(value: bytes, timestamp_ms: int, headers: Headers) -> bytes:
-    """What of a record must be the same in the copy."""
+    """The parts of a record that must be equal in the copy."""
     packed = _pack((value, timestamp_ms, without_request_id(headers)))
     return blake2b(packed, digest_size=_DIGEST_BYTES).digest()

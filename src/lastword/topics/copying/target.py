@@ -1,4 +1,4 @@
-"""The topic that a copy goes to: made like the source, or found again where a copy left off."""
+"""The target topic of a copy: created like the source, or continued from an earlier copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PER_BROKER = "replication.throttled.replicas"
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Source and target as they are, so that a topic that was recreated is not taken for them."""
+    """Source and target with their ids, so that a recreated topic is detected."""
 
     source: TopicInfo
     target: TopicInfo
@@ -48,7 +48,7 @@ def prepare(admin: Admin, source: str, target: str, partitions: int | None) -> E
     if _COMPACT not in settings["cleanup.policy"].value:
         raise TopicUnfitError(
             f"{source} is not compacted: it has no keys to copy",
-            hint="copy event topics with a pipeline; the guide of pipelines shows how",
+            hint="copy event topics with a pipeline; see docs/guides/pipelines-cluster.md",
         )
     try:
         there = admin.describe(target)
@@ -57,7 +57,8 @@ def prepare(admin: Admin, source: str, target: str, partitions: int | None) -> E
     if there is None:
         if partitions is None:
             raise ConfigError(
-                f"there is no topic {target!r} yet", hint="say how wide it is: --partitions N"
+                f"there is no topic {target!r} yet",
+                hint="give the number of partitions: --partitions N",
             )
         own = {
             key: each.value
@@ -69,7 +70,7 @@ def prepare(admin: Admin, source: str, target: str, partitions: int | None) -> E
     if partitions is not None and there.partitions != partitions:
         raise ConfigError(
             f"{target} has {there.partitions} partitions, not {partitions}",
-            hint="name another topic, or leave --partitions out to go on with this one",
+            hint="name another topic, or omit --partitions to continue with this one",
         )
     return Endpoints(found, there)
 
@@ -85,7 +86,7 @@ def positions_of(admin: Admin, groups: Groups, ends: Endpoints) -> dict[TopicPar
     bounds = admin.bounds(ends.target.name, range(ends.target.partitions))
     if any(each.start < each.end for each in bounds.values()):
         raise TopicUnfitError(
-            f"{ends.target.name} has records that are not of a copy of {ends.source.name}",
+            f"{ends.target.name} has records that are not copied from {ends.source.name}",
             hint="copy into a new topic, or delete this one first",
         )
     return None

@@ -1,7 +1,7 @@
 """Copies the committed records of a topic into another one, by key, each of them once.
 
-Records and source positions are committed in one transaction. A copy that was killed goes on
-where its last transaction ended, and a second copy of the same topics fences the first one.
+Records and source positions are committed in one transaction. A copy that was killed continues
+where its last transaction ended, and a second copy of the same topics fences the first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class TopicCopy:
     """One run of a copy. Not safe across threads; a context manager.
 
     ``key_suffix_bytes`` at the end of a key (the times of a window) do not choose its partition.
-    Fence records and request ids of owned tables are not copied: they are of the source's owners.
+    Fence records and request ids of owned tables are not copied: they belong to the source's
+    owners.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class TopicCopy:
         positions = positions_of(self._admin, self._groups, self.ends)
         starts = self._starts()
         if positions is None:
-            # Committed before the first record: whatever follows is known to be of this copy.
+            # Committed before the first record: everything after it is known to be of this copy.
             self.positions = starts
             self._commit(_Gathered())
         else:
@@ -111,7 +112,7 @@ class TopicCopy:
         return behind, sum(each.end - each.start for each in bounds.values())
 
     def advance(self) -> int:
-        """Copy what comes within a moment, in one transaction; how many offsets it went on."""
+        """Copy the records of a moment in one transaction; return the offsets done."""
         before = sum(self.positions.values())
         gathered = _Gathered()
         reached = dict(self.positions)
@@ -127,7 +128,7 @@ class TopicCopy:
         return sum(self.positions.values()) - before
 
     def catch_up(self, report: CopyReport) -> None:
-        """Copy until the end of the source as it is now; raises when nothing moves for long."""
+        """Copy until the current end of the source; raises if nothing can be read for long."""
         name = self.ends.source.name
         wanted = self._admin.end_offsets(name, range(self.ends.source.partitions))
         total = sum(wanted.values())
@@ -162,7 +163,7 @@ class TopicCopy:
             reached[place] = max(reached[place], item.offset)
         elif isinstance(item, PositionLost):
             raise TopicUnfitError(
-                f"{place.topic}, partition {place.partition}: the copy cannot go on, for its "
+                f"{place.topic}, partition {place.partition}: the copy cannot continue: its "
                 f"offset is gone: {item.reason}",
                 hint=f"delete {self.ends.target.name} and start the copy again",
             )
