@@ -119,7 +119,7 @@ def test_a_topic_that_is_not_there_is_said_to_be_not_there_and_not_created(
 
 def test_a_partition_that_is_not_there_is_named(admin: Admin, topic_name: str) -> None:
     create_topic(admin, topic_name, partitions=2)
-    with pytest.raises(TopicNotFoundError, match="has 2 partitions, and none with the number 7"):
+    with pytest.raises(TopicNotFoundError, match="has 2 partitions, but no partition 7"):
         admin.end_offsets(topic_name, [0, 7])
 
 

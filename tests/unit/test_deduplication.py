@@ -75,5 +75,5 @@ def test_an_impossible_filter_is_refused(capacity: int, rate: float) -> None:
 
 
 def test_a_window_without_length_is_refused() -> None:
-    with pytest.raises(ConfigError, match="remembers nothing"):
+    with pytest.raises(ConfigError, match="is too short"):
         DeduplicationWindow(0)

@@ -1,4 +1,4 @@
-"""A stream of changes to a fixed set of keys, the same for everybody who is compared."""
+"""A stream of changes to a fixed set of keys, the same for each topic."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Cleaning:
 
 @dataclass
 class TopicResult:
-    """What became of one topic; the runs of the cleaner are None where they cannot be known."""
+    """The results of one topic; the runs of the cleaner are None if unknown."""
 
     policy: str
     topic: str
@@ -199,7 +199,7 @@ class TopicsBench:
             each.samples.append(SizeSample(at_s, sum(size.size_bytes for size in sizes)))
 
     def _cleanings(self, topic: str) -> list[Cleaning] | None:
-        """From the logs of brokers on this machine: Kafka tells clients nothing of it."""
+        """From the logs of brokers on this machine: Kafka does not report it to clients."""
         if not self._nodes:
             return None
         runs = [
@@ -214,7 +214,7 @@ class TopicsBench:
         ]
 
     def _restore(self, result: TopicResult) -> None:
-        """Bring an empty table to the end of the log, as a new instance would."""
+        """Restore an empty table to the end of the log, as a new instance would."""
         started = self._clock.monotonic()
         log_source = KafkaLog(self._admin.connection)
         topic_state = read_topic_state(self._admin, result.topic, self._clock.now_ms())

@@ -18,8 +18,8 @@ from lastword.jvm.ports import LOOPBACK
 from lastword.private_files import make_private_directory, write_private
 
 START_SECONDS = 180.0
-"""How long a broker may take to answer: a busy machine is no error, and a dead process is noticed
-at once."""
+"""How long a broker may take to answer: a busy machine needs time, and a dead process is noticed at
+once."""
 _FORMAT_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
 
@@ -60,7 +60,7 @@ class BrokerNode:
         return self._server.pid
 
     def format(self, cluster_id: str, scram_users: Mapping[str, str]) -> None:
-        """Prepare an empty data directory for the cluster; one that has data is left alone."""
+        """Format an empty data directory for the cluster; one with data stays as it is."""
         if (self.info.data_dir / "meta.properties").exists():
             return
         self._write_properties()
@@ -106,7 +106,7 @@ class BrokerNode:
         self._server.ask_to_stop()
 
     def wait_until_stopped(self, timeout: float = 30.0) -> None:
-        """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
+        """Wait for the process to end; after ``timeout`` seconds it is killed."""
         self._server.wait_until_stopped(timeout)
 
     def stop(self) -> None:

@@ -1,6 +1,6 @@
 """Asks a broker, in Kafka's own protocol, who is in its cluster.
 
-An open port or a line in the log says only that a socket is bound. A Metadata response that
+An open port or a line in the log proves only that a socket is bound. A Metadata response that
 lists a broker proves more: that broker has caught up with the cluster's metadata, has
 registered itself and was let in by the controller (KRaft lists no broker it still fences), so
 topics can be created and led by it. Only ``lastword.kafka`` may use a Kafka client, and this
@@ -24,7 +24,7 @@ _MOST_BYTES = 1 << 20  # more than any answer about no topics can have
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """What one broker says about its cluster."""
+    """The cluster as one broker reports it."""
 
     cluster_id: str | None
     controller_id: int

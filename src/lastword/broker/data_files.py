@@ -1,4 +1,4 @@
-"""What the files of a broker of this machine say that Kafka's protocol does not.
+"""Reads from a local broker's files what Kafka's protocol does not report.
 
 Kafka's protocol knows neither how far a partition has been compacted nor its segments. Both are
 in the data directory, in formats Kafka has kept since its early versions.

@@ -79,7 +79,7 @@ class EmbeddedBroker:
     def start(self, timeout: float = START_SECONDS) -> None:
         """Start every node and return once each sees all of them in the cluster.
 
-        BrokerError when a broker runs in this directory already; that one is left alone.
+        BrokerError if a broker already runs in this directory; that one keeps running.
         """
         try:
             with locked(self._directory / "start.lock", timeout):

@@ -52,7 +52,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     @property
     def log_file(self) -> Path:
-        """What the broker has to say; older parts beside it as ``broker.log.1`` and so on."""
+        """The broker's log; older parts beside it as ``broker.log.1`` and so on."""
         return Path(self.directory, "broker.log")
 
     @property
@@ -61,7 +61,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
         return ChildProcess(BROKER, Path(self.directory))
 
     def metrics(self) -> list[ScrapedSample]:
-        """What this node measures now, its log cleaner above all; see ``broker.metrics``."""
+        """This node's metrics, above all those of its log cleaner; see ``broker.metrics``."""
         return scrape(self.metrics_port, read_metrics_password(Path(self.directory)))
 
     def cleaner_checkpoint(self) -> dict[tuple[str, int], int]:
@@ -76,8 +76,8 @@ class NodeInfo(msgspec.Struct, frozen=True):
 class BrokerInfo(msgspec.Struct, frozen=True):
     """A broker, or a cluster of brokers, of this machine.
 
-    detached   whether it stays when its starter ends
-    secure     whether it lets in only who has its login, which is the user who started it
+    detached   whether it stays when its starter ends secure whether clients need its login, which
+    only the user who started it can read
     """
 
     cluster_id: str
@@ -92,12 +92,12 @@ class BrokerInfo(msgspec.Struct, frozen=True):
 
     @property
     def client_properties(self) -> Path | None:
-        """Where clients find how to log in; None when they need not."""
+        """The file with the clients' login; None if they need none."""
         return client_properties(self._directory) if self.secure else None
 
     @property
     def login(self) -> BrokerLogin | None:
-        """What a client logs in with; None when it need not."""
+        """The login of clients; None if they need none."""
         return read_login(self._directory) if self.secure else None
 
     @property
@@ -122,7 +122,7 @@ class BrokerInfo(msgspec.Struct, frozen=True):
 
 
 def write_info(directory: Path, info: BrokerInfo) -> None:
-    """Leave word of a broker that is about to be started in ``directory``."""
+    """Record a broker that is about to be started in ``directory``."""
     make_private_directory(directory)
     write_private(directory / _FILE, msgspec.json.format(msgspec.json.encode(info), indent=2))
 

@@ -1,4 +1,4 @@
-"""The secret of a broker that lets in only the user who started it.
+"""The login of a broker that accepts only the user who started it.
 
 It is in ``client.properties`` in the broker's directory, which only that user can read, in the
 form that Kafka's own tools and ``Connection.from_properties`` take.
@@ -23,19 +23,19 @@ _JAAS = "sasl.jaas.config"
 
 
 class BrokerLogin(NamedTuple):
-    """Who the broker knows, which is one user."""
+    """The only user of the broker."""
 
     username: str
     password: str
 
     def for_broker(self) -> str:
-        """The login line of a listener: whom it lets in, and as whom brokers talk to each other."""
+        """The login line of a listener: its users, and the login of brokers among themselves."""
         known = {f"user_{self.username}": self.password}
         return render_login(PLAIN_MODULE, {**self._asdict(), **known})
 
 
 def client_properties(directory: Path) -> Path:
-    """Where clients of the broker in ``directory`` find how to log in."""
+    """The file with the login for clients of the broker in ``directory``."""
     return directory / _FILE
 
 
@@ -61,7 +61,7 @@ def make_login(directory: Path) -> BrokerLogin:
 
 
 def write_login(directory: Path, login: BrokerLogin, bootstrap_servers: str) -> None:
-    """Leave word for the clients of a broker that is about to be started in ``directory``."""
+    """Write the login for the clients of a broker that is about to be started in ``directory``."""
     lines = {
         "bootstrap.servers": bootstrap_servers,
         "security.protocol": PROTOCOL,

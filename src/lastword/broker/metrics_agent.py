@@ -1,9 +1,8 @@
 """The agent in a broker's Java process that serves its metrics, protected by a password.
 
-It cannot be configured to check the ``Host``, so a page of any site could have its visitor's
-browser read it (DNS rebinding), and any user of this machine can reach the port. So each start
-makes a password, in a file that only the broker's user can read; Prometheus takes it as
-``password_file``.
+It cannot be configured to check the ``Host``, so any web page could read it through its visitor's
+browser (DNS rebinding), and any user of this machine can reach the port. So each start makes a
+password, in a file that only the broker's user can read; Prometheus takes it as ``password_file``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of a broker node: those Lastword must decide, and those anyone may change."""
+"""The settings of a broker node: those Lastword sets, and those that can be changed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _login_settings(login: BrokerLogin) -> dict[str, str]:
 
 
 def default_settings(brokers: int) -> dict[str, str]:
-    """What suits one machine; any of it can be overridden."""
+    """Defaults for one machine; each can be overridden."""
     replicas = str(min(brokers, 3))
     return {
         "offsets.topic.replication.factor": replicas,
@@ -94,7 +94,7 @@ def default_settings(brokers: int) -> dict[str, str]:
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Refuse settings that would contradict what the embedded broker decides itself."""
+    """Refuse settings that the embedded broker sets itself."""
     for name in settings:
         if name in _DECIDED_HERE:
             raise ConfigError(

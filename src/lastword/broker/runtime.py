@@ -1,4 +1,4 @@
-"""What it takes to run Kafka: a Java, the broker's jars, and the agent that shows its metrics."""
+"""The runtime of Kafka: a Java, the broker's jars, and the agent that exports metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KAFKA_JARS = JarSet(
     "kafka-4.3.1",
     (
         Coordinate("org.apache.kafka", "kafka_2.13", "4.3.1"),
-        # Without a binding for SLF4J the broker would die without a word.
+        # Without a binding for SLF4J the broker would die without a message.
         Coordinate("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4", transitive=False),
         Coordinate("io.prometheus.jmx", "jmx_prometheus_javaagent", "1.0.1", transitive=False),
     ),
@@ -39,7 +39,7 @@ class KafkaRuntime:
         ivy_settings: Path | None = None,
         progress: Progress | None = None,
     ) -> KafkaRuntime:
-        """Find Java, and bring the jars below ``home`` unless they are there already."""
+        """Find Java, and fetch the jars below ``home`` unless they are there already."""
         java = find_java(environ)
         jars = KAFKA_JARS.resolve(home, java, ivy_settings=ivy_settings, progress=progress)
         (agent,) = [jar for jar in jars if jar.name.startswith(_AGENT)]

@@ -1,4 +1,4 @@
-"""What a broker of this machine measures about itself, read from its metrics port.
+"""The metrics of a broker on this machine, read from its metrics port.
 
 The names, as ``jmx_exporter.yml`` makes them (gauges of the log cleaner are per broker):
 
@@ -36,7 +36,7 @@ class ScrapedSample(NamedTuple):
 
 def scrape(port: int, password: str | None, timeout: float = 5.0) -> list[ScrapedSample]:
     """Everything the broker measures now; BrokerError when it does not answer."""
-    # Straight to the loopback address: a proxy from the environment has no business here.
+    # Straight to the loopback address: a proxy from the environment must not be used.
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
     try:
         connection.request("GET", "/metrics", headers=_authorization(password))

@@ -63,7 +63,7 @@ def decode_entry(value: bytes) -> CatalogEntry | None:
 def entry_of(
     key: KeyCodec[Any] | None, value: Codec[Any] | None, **more: str | None
 ) -> CatalogEntry:
-    """The entry of a topic with these codecs; a codec that has no public name is left out."""
+    """The entry of a topic with these codecs; a codec without a public name is omitted."""
     window, inner = None, key
     if isinstance(key, WindowedCodec):
         window, inner = str(key.size_ms), key.inner

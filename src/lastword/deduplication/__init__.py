@@ -1,4 +1,4 @@
-"""Finds messages that came before, for any consumer: exactly for a time, or by a Bloom filter."""
+"""Finds repeated messages, for any consumer: exactly for a time, or by a Bloom filter."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Probable: remembers the last so many message ids in a fixed number of bytes.
+"""Approximate deduplication: keeps the last message ids in a fixed number of bytes.
 
-Two Bloom filters take turns. Ids go into the younger one; when it has taken ``capacity`` of
-them, the older one is emptied and becomes the younger. So the last ``capacity`` ids are always
-known, and a new id is taken for a known one with at most the given probability, for ever: a
-single filter would fill up and end by calling everything a duplicate.
+Two Bloom filters alternate. Ids go into the younger one; when it has ``capacity`` of them, the
+older one is emptied and becomes the younger. So the last ``capacity`` ids are always known, and the
+false-positive rate never exceeds the given one. A single filter would fill up and finally call
+every id a duplicate.
 
-A filter is cut into pages, and an id has all its bits on one page: whoever keeps the pages
-somewhere else (a pipeline, in its store) reads and writes one page for an id.
+A filter is cut into pages, and an id has all its bits on one page. So a pipeline, which keeps the
+pages in its store, reads and writes one page per id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Pages = MutableMapping[bytes, bytes]
 
 
 class BloomDeduplicator:
-    """Knows at least the last ``capacity`` ids, and takes few new ones for known ones.
+    """Knows at least the last ``capacity`` ids, with few false positives.
 
     ``pages`` is where the bits are kept: memory, unless a mapping is given. For one thread.
 
@@ -69,7 +69,7 @@ class BloomDeduplicator:
         return 2 * self._page_count * PAGE_BYTES
 
     def is_duplicate(self, message_id: object) -> bool:
-        """Whether the id came before, or probably did; if not, it is remembered."""
+        """Whether the id was, probably, seen before; if not, it is added."""
         digest = blake2b(id_bytes(message_id), digest_size=self._choose.size).digest()
         place, *probes = self._choose.unpack(digest)
         page = place % self._page_count
@@ -109,7 +109,7 @@ class BloomDeduplicator:
             raise ConfigError(
                 f"these pages belong to a Bloom filter of {page_count} pages and {probes} probes, "
                 f"not {self._page_count} and {self._probes}",
-                hint="another capacity or rate needs a store of its own: give it another name",
+                hint="another capacity or rate needs a separate store: give it another name",
             )
         return generation, taken
 

@@ -1,4 +1,4 @@
-"""Exact: remembers every message id for a length of time."""
+"""Exact deduplication: keeps every message id for a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DeduplicationWindow:
     def __init__(self, window_ms: int, *, clock: Clock = SYSTEM_CLOCK) -> None:
         if window_ms < 1:
             raise ConfigError(
-                f"a window of {window_ms} ms remembers nothing", hint="give milliseconds above 0"
+                f"a window of {window_ms} ms is too short", hint="give milliseconds above 0"
             )
         self.window_ms = window_ms
         self._clock = clock
@@ -30,11 +30,11 @@ class DeduplicationWindow:
         self._seen: OrderedDict[Hashable, int] = OrderedDict()  # oldest first
 
     def __len__(self) -> int:
-        """How many ids are remembered."""
+        """How many ids are kept."""
         return len(self._seen)
 
     def is_duplicate(self, message_id: Hashable, now_ms: int | None = None) -> bool:
-        """Whether the id came within the window; if not, it is remembered from now on.
+        """Whether the id was seen within the window; if not, it is added.
 
         ``now_ms`` may be the time of the message instead of the clock's. Time never goes back:
         an older one counts as the largest so far.

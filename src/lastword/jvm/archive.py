@@ -30,7 +30,7 @@ def unpacked(archive: Path) -> Path:
 
 
 def _unpack(archive: Path, directory: Path) -> None:
-    """All of it, or nothing under the name that counts."""
+    """Unpack everything, or leave nothing under the final name."""
     work = directory.with_name(f"{directory.name}.unpacking")
     shutil.rmtree(work, ignore_errors=True)
     try:

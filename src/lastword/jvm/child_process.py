@@ -1,8 +1,8 @@
 """One child process and the lock that says whether it lives, for its starter and for others.
 
-The lock, not the pid file, is the truth: the kernel releases it when the process ends in any
-way, so a pid file left by a crash is never mistaken for a running server, and a pid
-that meanwhile belongs to another program is never signalled.
+The lock, not the pid file, is the truth: the kernel releases it when the process ends in any way,
+so a pid file left by a crash is never mistaken for a running server, and a pid that now belongs to
+another program is never signaled.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ChildProcess:
     ) -> None:
         """Start ``command`` with its output in ``console``.
 
-        Unless ``detached``, it ends when this process ends, however that happens. ``environ`` is
+        Unless ``detached``, it ends when this process ends, even by a kill. ``environ`` is
         its whole environment; without one it has that of this process.
         """
         try:
@@ -115,7 +115,7 @@ class ChildProcess:
             raise self._kind.error(f"{command[0]} could not be started")
 
     def send(self, which: signal.Signals) -> None:
-        """Send a signal; an error of its kind when there is no process to send it to."""
+        """Send a signal; raises an error of its kind if there is no process."""
         if not self._signalled(which):
             raise self._kind.error(f"no {self._kind.name} runs in {self._directory}")
 
@@ -137,7 +137,7 @@ class ChildProcess:
         self._signalled(signal.SIGCONT)  # a paused process would sleep through the first signal
 
     def wait_until_stopped(self, timeout: float) -> None:
-        """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
+        """Wait for the process to end; after ``timeout`` seconds it is killed."""
         if not self._ends_within(timeout):
             _log.warning("%s did not stop within %g seconds: killed", self._directory, timeout)
             self.kill()

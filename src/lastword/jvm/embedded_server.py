@@ -1,4 +1,4 @@
-"""A Java server that runs from ``with`` to its end; the base of those that have one process."""
+"""The base class of Java servers with one process, which run during a ``with`` block."""
 
 from __future__ import annotations
 

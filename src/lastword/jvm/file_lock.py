@@ -1,7 +1,7 @@
-"""Locks between processes that the kernel releases when their holder ends, however it ends.
+"""Locks between processes that the kernel releases when their holder ends in any way.
 
-A lock belongs to an open file (``flock``), so a child process that inherits the file holds
-the lock too, and goes on holding it when its parent is gone.
+A lock belongs to an open file (``flock``), so a child process that inherits the file holds the lock
+too, also after its parent has ended.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _POLL_SECONDS = 0.05
 def acquire(path: Path, timeout: float) -> int:
     """Lock ``path`` and return its open file; TimeoutError when another holds it for longer.
 
-    Whoever can open the file can lock it, so nobody else can open it. The lock is given up by
-    closing the file.
+    Any user who can open the file can lock it, so only its owner can open it. Closing the file
+    releases the lock.
     """
     make_private_directory(path.parent)
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -55,7 +55,7 @@ def locked(path: Path, timeout: float) -> Iterator[None]:
 def is_locked(path: Path) -> bool:
     """Whether some process holds the lock now.
 
-    Looking takes the lock for a moment, so who acquires one must be ready to wait that long.
+    The check takes the lock for a moment, so an ``acquire`` may have to wait that long.
     """
     try:
         fd = os.open(path, os.O_RDONLY)

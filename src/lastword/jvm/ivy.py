@@ -60,10 +60,10 @@ def retrieve(
 ) -> None:
     """Put the jars of ``roots`` and of what they need into the directory ``into``.
 
-    Ivy's cache goes below ``ivy_home`` and never into the user's home directory. ``settings``
-    is a company's own ``ivysettings.xml``. ``on_line`` sees each line Ivy writes. ``excluded``
-    names modules that are at hand already. With ``files_only`` the descriptors of the roots,
-    which say what they need, are not looked at.
+    Ivy's cache goes below ``ivy_home`` and never into the user's home directory. ``settings`` is a
+    company's own ``ivysettings.xml``. ``on_line`` sees each line Ivy writes. ``excluded`` names
+    modules that are there already. With ``files_only`` the descriptors of the roots, which list
+    their dependencies, are not read.
     """
     if settings is not None and not settings.is_file():
         raise JavaError(f"there is no Ivy settings file {settings}")
@@ -134,7 +134,7 @@ def _module_descriptor(roots: Sequence[Coordinate], excluded: Sequence[str]) -> 
 
 
 def _artifact(root: Coordinate) -> str:
-    """What of the module is wanted, where that is not its jar."""
+    """The wanted file of the module, if it is not its jar."""
     if root.classifier is None:
         return ""
     kind = quoteattr(root.extension)

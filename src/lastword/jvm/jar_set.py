@@ -24,14 +24,14 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """What to ask Ivy for, and the committed list of what must come of it.
+    """The modules to fetch with Ivy, and the committed list of the resulting jars.
 
     The jars run are exactly those of the list ``<name>.sha256`` in ``checksums``, or in
     ``listed_in`` for a set that is not the package's: a file that Ivy brings or somebody drops
     into the directory is never on the class path unless listed. For a new version, let Ivy
     retrieve the roots by hand and write the list with ``sha256sum``.
 
-    ``excluded`` are modules of another set, which whoever runs this one has as well. With
+    ``excluded`` are modules of another set that is always on the class path as well. With
     ``files_only`` the roots are files that need nothing else.
     """
 

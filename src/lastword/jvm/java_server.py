@@ -1,4 +1,4 @@
-"""A Java program that runs as a server of this machine, from its command line to its end."""
+"""A Java program that runs as a server on this machine: start, readiness and stop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lastword.private_files import make_private_directory
 SMALL_SERVER = (
     "-Xmx512m",
     "-XX:+UseSerialGC",  # a small heap needs no parallel collector with its threads
-    # Without the second compiler a start takes half the processor time, and so do the
-    # first two million records: a local server hardly ever lives to earn it back.
+    # Without the second compiler a start takes half the CPU time, and so do the first two
+    # million records: a local server rarely runs long enough to benefit from it.
     "-XX:TieredStopAtLevel=1",
 )
 """Options of Java that suit a server on a developer's machine."""
@@ -36,7 +36,7 @@ def log_options(log_file: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class JavaProgram:
-    """What Java is to run: ``main`` is a class of the class path, or the path of a runnable jar."""
+    """The program to run: ``main`` is a class of the class path, or the path of a runnable jar."""
 
     java: Java
     main: str | Path
@@ -93,7 +93,7 @@ class JavaServer:
 
     @property
     def log_file(self) -> Path:
-        """Where to read what it has to say."""
+        """The file that has its log."""
         return self._log_file or self._console
 
     def require_startable(self) -> None:
@@ -116,8 +116,8 @@ class JavaServer:
     def wait_until_ready(self, is_ready: Callable[[], bool], timeout: float) -> None:
         """Return once ``is_ready`` says so; an error when the process dies or takes longer.
 
-        ``is_ready`` is asked again and again. It must come back soon, and say no instead of
-        failing when nothing listens yet.
+        ``is_ready`` is called repeatedly. It must return soon, and return False instead of raising
+        while nothing listens.
         """
         deadline = SYSTEM_CLOCK.monotonic() + timeout
         while not is_ready():
@@ -145,7 +145,7 @@ class JavaServer:
         self._process.ask_to_stop()
 
     def wait_until_stopped(self, timeout: float = 30.0) -> None:
-        """Wait for the end that was asked for; after ``timeout`` seconds the process is killed."""
+        """Wait for the process to end; after ``timeout`` seconds it is killed."""
         self._process.wait_until_stopped(timeout)
 
     def stop(self, timeout: float = 30.0) -> None:

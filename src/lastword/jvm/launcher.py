@@ -4,10 +4,10 @@ Run as a script of its own between the parent and Java:
 
     python -I -S launcher.py PARENT LOCK_FD PID_FILE CONSOLE java ...
 
-PARENT is the process id to live with, or 0 for a server that stays when its starter leaves.
-A parent that was killed cannot clean up; this script notices that it has been given to
-another parent (on Linux and macOS alike) and stops Java. Linux's parent-death signal would
-be shorter, but it fires when the *thread* that started the child ends, and macOS has none.
+PARENT is the process id to live with, or 0 for a server that stays when its starter leaves. A
+parent that was killed cannot clean up; this script notices that it has a new parent (on Linux and
+macOS alike) and stops Java. Linux's parent-death signal would be shorter, but it fires when the
+*thread* that started the child ends, and macOS has none.
 
 It imports nothing of Lastword: it starts in milliseconds and stays small.
 """
@@ -26,7 +26,7 @@ _STOP_SECONDS = 10.0
 
 
 def main(arguments: list[str]) -> int:
-    """Start Java, say its process id, and stay with it if it has a parent to live with."""
+    """Start Java, write its process id, and wait for it if it has a parent to end with."""
     parent, lock_fd, pid_file, console, *command = arguments
     os.umask(0o077)  # a broker's files hold the records of all topics, for one
     with open(console, "wb") as output:  # noqa: PTH123 - pathlib would double the start-up time

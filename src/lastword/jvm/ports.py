@@ -1,4 +1,4 @@
-"""Free ports for servers of this machine, and who has a port that is not free."""
+"""Free ports for servers of this machine, and the process that has a port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def free_ports(count: int, *, besides: Collection[int] = ()) -> list[int]:
     for _ in range(_ATTEMPTS):
         if len(found) == count:
             return list(found)
-        # Not a secret: a port number only has to differ from the neighbours'.
+        # Not a secret: a port number only has to differ from those of other runs.
         candidate = random.randint(_LOWEST, _HIGHEST)  # noqa: S311
         if candidate not in besides and is_free(candidate):
             found.add(candidate)

@@ -1,4 +1,4 @@
-"""Small classes for what compacted topics are used for most, each on top of one owned table."""
+"""Small classes for common uses of compacted topics, each on top of one owned table."""
 
 from lastword.patterns.cache import Cache
 from lastword.patterns.config_store import ConfigStore

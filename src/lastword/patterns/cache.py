@@ -14,8 +14,8 @@ _MISSING = object()
 class Cache:
     """Computed values in an owned table. Safe to use from any thread and process.
 
-    A value is there for ``ttl`` (``"10m"``), or until it is invalidated. While one instance
-    computes, the others wait, at most ``wait``. Should it die, the next one computes instead.
+    A value lives for ``ttl`` (``"10m"``), or until it is invalidated. While one instance computes,
+    the others wait, at most ``wait``. If it dies, the next one computes instead.
     """
 
     def __init__(self, table: Table, *, ttl: Duration, wait: Duration = "60s") -> None:
@@ -28,7 +28,7 @@ class Cache:
         return self.table.get(key, default)
 
     def get_or_compute(self, key: str, compute: Callable[[], Any]) -> Any:
-        """The value of ``key``; where there is none, one of all instances computes it.
+        """The value of ``key``; if there is none, one of all instances computes it.
 
         The others wait and get the same value; LeaseHeldError is raised for one that waits too
         long. What ``compute`` raises is raised here, and the next one that waits computes.

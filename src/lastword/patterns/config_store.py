@@ -27,8 +27,8 @@ class ConfigStore(Generic[S]):
     """The settings described by ``kind``, a msgspec Struct whose fields all have defaults.
 
     Each field is a key of ``table``, an owned table with JSON values; one that was never set has
-    its default. What somebody wrote by other means and does not fit the field's type counts as not
-    set, and is logged. ``current`` is a plain attribute: reading settings costs nothing.
+    its default. A value of the wrong type, written by another client, counts as not set and is
+    logged. ``current`` is a plain attribute: reading settings costs nothing.
 
     Used as a context manager it follows the table from ``__enter__`` to ``__exit__``. The table is
     opened and closed by the caller; ``history`` and ``rollback`` need one that keeps versions
@@ -76,9 +76,9 @@ class ConfigStore(Generic[S]):
             self._thread.join()
 
     def on_change(self, listener: OnChange[S]) -> None:
-        """Call ``listener`` after each change, wherever it was made, on a thread of this store.
+        """Call ``listener`` after each change by any process, on a thread of this store.
 
-        A listener that raises is logged; the others hear of the change all the same.
+        A listener that raises is logged; the others are called anyway.
         """
         self._listeners.append(listener)
 
@@ -92,7 +92,7 @@ class ConfigStore(Generic[S]):
         return self.table.put(name, self._checked(name, value), if_version=if_version)
 
     def reset(self, name: str) -> Version:
-        """Give a setting its default again."""
+        """Reset a setting to its default."""
         self._type(name)
         return self.table.delete(name)
 
@@ -190,5 +190,5 @@ def _defaults(kind: type[S]) -> S:
     except TypeError as error:
         raise ConfigError(
             f"{kind.__name__} has settings without a default",
-            hint="give every field one: it is what holds until somebody sets it",
+            hint="give every field a default: it applies until somebody sets the field",
         ) from error

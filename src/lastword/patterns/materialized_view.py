@@ -1,4 +1,4 @@
-"""State that many writers build up from partial updates, and none of them undoes another's."""
+"""Documents that many writers build from partial updates, without losing any."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lastword.table.table import Table
 class MaterializedView:
     """Documents that partial updates are merged into. Safe to use from any thread and process.
 
-    Kept by hand, such a view loses updates: two writers read the same document, each adds a field
+    With plain puts such a view loses updates: two writers read the same document, each adds a field
     and writes it back, and the second one drops the field of the first. Here the owner of the
     key's partition merges, one update after the other, so both fields stay.
 
-    ``table`` is an owned table with JSON values; whoever opened it closes it.
+    ``table`` is an owned table with JSON values; the caller opens and closes it.
     """
 
     def __init__(self, table: Table) -> None:

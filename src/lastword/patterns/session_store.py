@@ -44,18 +44,18 @@ class SessionStore:
         return session
 
     def get(self, session_id: str) -> Session | None:
-        """The session, or None when it has ended or never was."""
+        """The session, or None if it has ended or never existed."""
         data = self.table.get(session_id)
         return None if data is None else Session(session_id, data)
 
     def touch(self, session_id: str) -> bool:
-        """Count the time from now again; False when the session has ended."""
+        """Restart the idle time; False if the session has ended."""
         return self.update(session_id, {}) is not None
 
     def update(self, session_id: str, changes: Mapping[str, Any]) -> Session | None:
-        """Add ``changes`` to the session and count the time from now again.
+        """Add ``changes`` to the session and restart the idle time.
 
-        None when the session has ended: nothing brings it back, however late this call was.
+        None if the session has ended; a late call does not revive it.
         """
         entry = self.table.entry(session_id)
         while entry is not None:

@@ -1,4 +1,4 @@
-"""How many records Spark hands to Python at a time."""
+"""How many records Spark passes to Python at a time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _KAFKA_DEFAULT_BYTES = 1_048_588
 
 
 def arrow_settings(admin: Admin, topics: Iterable[str]) -> Mapping[str, str]:
-    """Batches of so many records that even the largest the topics take fit in.
+    """The number of records of a batch in which even the topics' largest records fit.
 
-    Spark would look at the size of the batch after every record: measured, more than a quarter
-    of all it does between Kafka and Python.
+    Otherwise Spark checks the size of the batch after every record: measured, more than a quarter
+    of its work between Kafka and Python.
     """
     settings = (admin.settings(topic) for topic in topics)
     largest = max(

@@ -1,7 +1,7 @@
 """Spark's classes in an archive that Java maps into memory instead of reading 300 jars.
 
-Measured: a session is there in a third to two thirds of the time. Java checks the archive against
-its own version and class path, and does without it when either differs.
+Measured: a session starts in a third to two thirds of the time. Java checks the archive against its
+version and class path, and ignores it if either differs.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 class ClassArchive:
     """The archive for one Java, one PySpark and one class path, below ``directory``.
 
-    It builds on Java's own archive of its own classes, which a Java from a wheel comes without:
-    then that one is made first, as ``base``.
+    It extends Java's own class archive, which a Java from a wheel lacks: then that one is made
+    first, as ``base``.
     """
 
     java: Java
@@ -60,19 +60,19 @@ class ClassArchive:
         return cls(java, directory / f"spark-{_digest(parts)}.jsa", None if has_own else base)
 
     def options(self) -> Sequence[str]:
-        """For a Java that is to use it: none while it was not made."""
+        """The options of a Java that uses it; none before it was made."""
         if not self.path.exists():
             return ()
         files = [str(each) for each in (self.base, self.path) if each is not None]
         return (f"-XX:SharedArchiveFile={os.pathsep.join(files)}", "-Xshare:auto", *_QUIET)
 
     def options_to_make(self, made: Path) -> Sequence[str]:
-        """For a Java that is to write ``made`` at its end, with all the classes it loaded."""
+        """The options of a Java that writes ``made`` at its end, with all classes it loaded."""
         base = () if self.base is None else (f"-XX:SharedArchiveFile={self.base}",)
         return (*base, f"-XX:ArchiveClassesAtExit={made}", *_QUIET)
 
     def make_base(self, progress: Progress | None = None) -> None:
-        """Make sure of what it builds on; raises JavaError when that takes too long."""
+        """Make sure that its base exists; raises JavaError if that takes too long."""
         make_private_directory(self.path.parent)
         if self.base is None or self.base.exists():
             return
@@ -101,7 +101,7 @@ def _put_in_place(made: Path, archive: Path) -> bool:
 
 
 def load_classes(spark: SparkSession) -> None:
-    """Have Spark load what a pipeline makes it load: a job, a streaming query, the Kafka source."""
+    """Make Spark load the classes of a pipeline: a job, a streaming query, the Kafka source."""
     spark.range(10).mapInArrow(_as_it_is, "id long").collect()
 
     def batch(rows: DataFrame, batch_id: int) -> None:
@@ -132,7 +132,7 @@ def end_java(spark: SparkSession, made: Path, progress: Progress | None = None) 
 
 
 def _wait_for(java: subprocess.Popen[Any], made: Path, progress: Progress | None) -> None:
-    """Wait for a Java that writes an archive, and end one that does so for too long."""
+    """Wait for a Java that writes an archive; kill it if that takes too long."""
     began = SYSTEM_CLOCK.monotonic()
     while True:
         try:

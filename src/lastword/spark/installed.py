@@ -1,4 +1,4 @@
-"""Whether Spark is here: it comes with an extra of the package, because it is 400 MB."""
+"""Whether Spark is installed: it is an extra of the package, because it has 400 MB."""
 
 from __future__ import annotations
 

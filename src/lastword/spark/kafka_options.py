@@ -1,4 +1,4 @@
-"""The options that tell Spark where the cluster is, without exposing secrets."""
+"""Spark's options for the Kafka cluster, without exposing secrets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who may talk to Spark's own ports: on one machine only that machine, and only with a secret.
+"""Protects Spark's ports: on one machine they are reachable only there, and only with a secret.
 
-A driver listens for executors and for blocks of data, and what arrives there is deserialized by
-Java: whoever gets through runs code.
+A driver listens for executors and for blocks of data, and Java deserializes what arrives there:
+anybody who can connect can run code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOOPBACK: Mapping[str, str] = {
 
 
 def network_settings(master: str) -> Mapping[str, str]:
-    """What keeps a session on this machine to itself; a cluster's settings are the user's."""
+    """The settings that protect a session on this machine; on a cluster the user sets them."""
     return _LOOPBACK if is_local(master) else {}
 
 
@@ -40,7 +40,7 @@ def is_open(master: str, authenticate: str | None) -> bool:
 
 
 def warn_if_open(spark: SparkSession) -> None:
-    """Say so when it is."""
+    """Warn about an unprotected session on a cluster."""
     context = spark.sparkContext
     if is_open(context.master, context.getConf().get("spark.authenticate")):
         log.warning(

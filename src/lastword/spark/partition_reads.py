@@ -6,7 +6,7 @@ from pyspark.accumulators import AccumulatorParam
 
 
 class MinPerPartition(AccumulatorParam[dict[int, int]]):  # type: ignore[misc]
-    """Of a task that ran twice, the smaller number: a log only ever loses records."""
+    """Counts; for a task that ran twice, the smaller number: a log only loses records."""
 
     def zero(self, value: dict[int, int]) -> dict[int, int]:
         """Nothing was read."""

@@ -1,4 +1,4 @@
-"""What Spark needs to write to S3, or to what speaks its protocol."""
+"""Spark's settings for S3 and compatible storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPARK_S3A_JARS = JarSet(
 
 
 def s3a_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The same S3 as deltalake finds by the variables of Amazon's tools.
+    """The S3 settings that deltalake takes from the environment variables of Amazon's tools.
 
     Hadoop looks for keys there by itself, but neither for the region nor for another endpoint.
 

@@ -47,7 +47,7 @@ SPARK_DELTA_JARS = JarSet(
         Coordinate("io.unitycatalog", "unitycatalog-hadoop", "0.6.0", transitive=False),
     ),
 )
-# Where spark-submit leaves word for the Python process it starts.
+# By this variable spark-submit reaches the Python process it starts.
 _STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 LOCAL_MASTER = f"local[{2 * (os.cpu_count() or 1)},4]"
@@ -131,7 +131,7 @@ def session_for(
     delta_at: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SparkSession]:
-    """The active session, which is left running, or else one of our own, stopped at the end.
+    """The active session, which stays running, or else a new one, stopped at the end.
 
     With ``delta_at`` it can write Delta tables there: a directory, or an address as s3a://bucket.
     A file started by spark-submit uses the master and settings given to it.
@@ -181,7 +181,7 @@ def build_session(
     settings: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SparkSession:
-    """A session of our own; ``settings`` win over ours. Stop it when the pipeline has ended.
+    """A new session; ``settings`` override ours. Stop it when the pipeline has ended.
 
     Its jars are kept below ``home``, and its log is ``home``/logs/spark.log.
     """
@@ -242,7 +242,7 @@ def _jars(home: Path, java: Java, delta_at: str | None, progress: Progress | Non
 
 
 def _jar_settings(jars: Sequence[Path], s3a: Sequence[Path], master: str) -> dict[str, str]:
-    """On Java's own class path, where an archive counts; other machines must be sent them.
+    """On Java's class path, where an archive is used; to other machines they are sent.
 
     Not so those for S3: the archive is made without them.
     """

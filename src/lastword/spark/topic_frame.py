@@ -1,4 +1,4 @@
-"""A stretch of one partition as a DataFrame, read as tables read it: committed records only."""
+"""A range of one partition as a DataFrame, with committed records only, as in tables."""
 
 from __future__ import annotations
 

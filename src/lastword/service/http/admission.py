@@ -52,7 +52,7 @@ class Admission:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """HttpAnswer one request."""
+        """Answer one request."""
         started_ns = perf_counter_ns()
         given: list[HttpHeader] = scope["headers"]
         headers = dict(given)
