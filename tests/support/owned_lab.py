@@ -166,6 +166,7 @@ class Witness:
         start: int,
         is_successor: Callable[[FenceRecord], bool],
         deadline: float,
+        enough: Callable[[Verdict], bool] = lambda _: False,
     ) -> Verdict:
         from lastword.kafka.write.fenced import decode_fence
 

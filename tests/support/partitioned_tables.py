@@ -11,6 +11,7 @@ from lastword.cluster.peers import PeerSettings
 from lastword.cluster.plan import Plan
 from lastword.kafka.connection import Connection
 from lastword.replicas.replica_set import ReplicaSet
+from lastword.table.partitioned.fresh_as_of import FreshAsOf
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.peer_pair import SECRET
@@ -52,6 +53,12 @@ def cluster_of(table: Table) -> Cluster:
 
 def plan_of(table: Table) -> Plan | None:
     return cluster_of(table).plan
+
+
+def fresh_of(table: Table) -> FreshAsOf:
+    shared = table._lifecycle.parts.shared
+    assert shared is not None
+    return shared._fresh
 
 
 def replicas_of(table: Table) -> ReplicaSet:

@@ -15,8 +15,11 @@ SILENT_S = 1.0
 """A watched member is pinged every 100 ms; after this long without a message it is suspect."""
 STALLED_S = 0.5
 """A longer gap between two checks means that this process was frozen, not the others."""
-EVICTIONS_APART_S = 60.0
-"""At most one eviction of a member in this time, so a slow but live one is evicted rarely."""
+EVICTIONS_APART_S = (10.0, 60.0)
+"""The time between two evictions of a member doubles from the first to the second of these.
+
+So an instance that fails again soon is replaced soon, and a slow but live one is evicted rarely.
+"""
 
 
 class Standing(NamedTuple):
@@ -47,6 +50,7 @@ class Detector:
         self._looked_at: float | None = None
         self._forgiven_until = 0.0
         self._due_at: dict[str, float] = {}
+        self._pause_s: dict[str, float] = {}
 
     def suspects(self, now: float, watched: Mapping[str, Health]) -> set[str]:
         """The members that are dead (nobody listens there) or have been silent for too long."""
@@ -61,7 +65,7 @@ class Detector:
         }
 
     def to_evict(self, now: float, suspects: Collection[str], standing: Standing) -> list[str]:
-        """The suspects that this instance has to evict, each at most once a minute."""
+        """The suspects that this instance has to evict, each after its pause."""
         if standing.leads:
             mine = set(suspects) - {standing.me}
         else:
@@ -72,7 +76,11 @@ class Detector:
 
     def evicted(self, now: float, name: str) -> None:
         """Record that the member was evicted."""
-        self._due_at[name] = now + EVICTIONS_APART_S
+        first_s, longest_s = EVICTIONS_APART_S
+        if now >= self._due_at.get(name, now) + longest_s:
+            self._pause_s.pop(name, None)  # it has been well for long
+        pause_s = min(longest_s, 2 * self._pause_s.get(name, first_s / 2))
+        self._pause_s[name], self._due_at[name] = pause_s, now + pause_s
 
     def not_found(self, now: float, name: str) -> None:
         """Record that the group lacks the member, or has it at another address."""

@@ -7,16 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import ConfigError, PartitionNotHereError, TooStaleError
 from lastword.kafka.connection import Connection
+from lastword.replicas.replica import Replica
+from lastword.stores.base import StoreScan
 from lastword.table.partitioned.messages import ReadQuestion, ReadReply
-from lastword.table.partitioned.read_server import ReadServer
+from lastword.table.partitioned.read_server import ReadServer, _Page
+from lastword.table.partitioned.routing import Routing
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.support.partitioned_tables import (
     PartitionedTables,
     cluster_of,
+    fresh_of,
     held,
     plan_of,
     replicas_of,
@@ -121,6 +126,29 @@ def test_without_routing_a_partition_elsewhere_is_refused_with_its_address(table
 def test_a_copy_that_is_too_stale_answers_nobody(table: Table) -> None:
     with pytest.raises(TooStaleError):
         table.query.within(max_stale=0).get("key-001", timeout_s=0.5)
+
+
+def test_an_answer_is_as_old_as_the_moment_at_which_its_rows_were_taken(
+    shared: PartitionedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = shared.instances["a"]
+    here = next(iter(held(table)))
+    took: list[float] = []
+    add_scan = _Page.add_scan
+
+    def slowly(self: _Page, replica: Replica, scan: StoreScan, limit: int) -> None:
+        """The copy becomes fresher while its rows are read."""
+        began = SYSTEM_CLOCK.monotonic()
+        fresh = fresh_of(table)
+        wait_until(lambda: fresh.fresh_at(replica) > began, "a fresher copy")
+        add_scan(self, replica, scan, limit)
+        took.append(SYSTEM_CLOCK.monotonic() - began)
+
+    monkeypatch.setattr(_Page, "add_scan", slowly)
+    only_here = table.raw.within(Routing(route=False))
+    with only_here.walk((None, None), lambda *row: row, partitions=[here]) as rows:
+        assert rows.staleness_s is not None
+        assert rows.staleness_s >= took[0]
 
 
 def test_what_one_instance_writes_it_reads_at_once_wherever_the_key_is(table: Table) -> None:

@@ -84,11 +84,26 @@ def test_a_later_one_evicts_the_leader_when_those_before_it_are_gone_too() -> No
     assert Detector().to_evict(0.0, {"a", "c"}, following("b")) == ["c"]
 
 
-def test_a_member_is_evicted_once_a_minute_at_most() -> None:
-    detector = Detector()
+def test_a_member_that_fails_again_and_again_is_evicted_less_and_less_often() -> None:
+    detector, first_s, longest_s = Detector(), *EVICTIONS_APART_S
+    now, pauses = 0.0, []
+    for _ in range(5):
+        detector.evicted(now, "b")
+        began, now = now, now + first_s
+        while not detector.to_evict(now, {"b"}, leading()):
+            now += first_s
+        pauses.append(now - began)
+    assert pauses == [first_s, 2 * first_s, 4 * first_s, longest_s, longest_s]
+
+
+def test_a_member_that_was_well_for_long_is_evicted_again_soon_after_an_eviction() -> None:
+    detector, first_s, longest_s = Detector(), *EVICTIONS_APART_S
     detector.evicted(0.0, "b")
-    assert detector.to_evict(EVICTIONS_APART_S - 0.1, {"b"}, leading()) == []
-    assert detector.to_evict(EVICTIONS_APART_S, {"b"}, leading()) == ["b"]
+    detector.evicted(first_s, "b")
+    later = 3 * first_s + longest_s
+    detector.evicted(later, "b")
+    assert detector.to_evict(later + first_s - 0.1, {"b"}, leading()) == []
+    assert detector.to_evict(later + first_s, {"b"}, leading()) == ["b"]
 
 
 def test_a_suspect_that_the_group_does_not_have_is_looked_for_again_after_a_second() -> None:

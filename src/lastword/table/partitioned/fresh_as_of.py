@@ -49,9 +49,12 @@ class FreshAsOf:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def age_s(self, replica: Replica) -> float:
-        """How old the copy is: everything acknowledged longer ago is in it."""
-        now = self._clock.monotonic()
+    def fresh_at(self, replica: Replica) -> float:
+        """The moment (monotonic) of which everything acknowledged before is in the copy now.
+
+        Ask before the copy is read, and compare with the time after that: it may be fresher once
+        it was read, and the process may have been frozen meanwhile.
+        """
         partition = replica.partition
         with self._lock:
             looks = self._looks[partition]
@@ -59,9 +62,10 @@ class FreshAsOf:
                 self._fresh[partition] = replica, looks.popleft()[0]
             measured, fresh_at = self._fresh.get(partition, (None, 0.0))
         if measured is replica:
-            return max(0.0, now - fresh_at)
+            return fresh_at
         # Not measured since it was restored: the captured end of the restore bounds its age.
-        return max(0, self._clock.now_ms() - replica.at_end_ms) / 1000
+        age_s = max(0, self._clock.now_ms() - replica.at_end_ms) / 1000
+        return self._clock.monotonic() - age_s
 
     def lag(self, replica: Replica) -> int:
         """How many offsets the copy is behind the last end that was looked up."""
@@ -82,7 +86,7 @@ class FreshAsOf:
                 if len(looks) < _PENDING_MAX:  # the oldest are the next to be reached
                     looks.append((at, found.end))
         for replica in self._replicas.held.values():
-            self.age_s(replica)
+            self.fresh_at(replica)
 
     def _run(self) -> None:
         while not self._closing.wait(LOOK_S):

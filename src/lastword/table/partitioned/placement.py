@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 
 OnPlan = Callable[[Mapping[int, Assignment]], None]
 
+NEVER = float("-inf")
 _RETRY_S = 0.5
 _UNREADY_POLL_S = 0.05
 _STEADY_POLL_S = 0.5
@@ -83,16 +84,19 @@ class Placement:
         replica = self._replicas.held.get(partition)
         return replica is not None and replica.ready
 
-    def answers_at_once(self, partition: int, at_least: int, routing: Routing) -> bool:
-        """Whether this instance may answer reads of the partition without asking another."""
+    def may_answer_until(self, partition: int, at_least: int, routing: Routing) -> float:
+        """Until when (monotonic) a read that starts now may be answered from the copy here.
+
+        A moment of the past if it may not be answered here.
+        """
         replica = self._replicas.held.get(partition)
         if replica is None or not replica.ready or replica.position < at_least:
-            return False
+            return NEVER
         if partition not in self._owned and routing.route:
-            return False
+            return NEVER
         if routing.max_lag is not None and self._fresh.lag(replica) > routing.max_lag:
-            return False
-        return self._fresh.age_s(replica) <= routing.max_stale_s
+            return NEVER
+        return self._fresh.fresh_at(replica) + routing.max_stale_s
 
     # -- following the plan ----------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from lastword.table.partitioned.routing import Routing
 from lastword.writer.owned.members import Members
 
 OWNER_S = 0.25
-"""How long an owner may take to answer before a standby is asked."""
+"""How long an instance may take to answer before the next is asked, in the first round."""
 AVOID_S = 1.0
 """How long an instance that did not answer is asked last; by then the detector has judged it."""
 _PAUSE_S = 0.05
@@ -179,13 +179,9 @@ class ReadRouter:
     def _ask(
         self, instance: str, partitions: list[int], left: _Unanswered, deadline: float
     ) -> ReadReply | LastwordError:
-        has_more = any(
-            copy.instance_id not in left.tried[p] | {instance}
-            for p in partitions
-            for copy in self._copies(p)
-        )
+        has_more = any(copy.instance_id != instance for p in partitions for copy in self._copies(p))
         rest_s = max(0.001, deadline - self._clock.monotonic())
-        timeout_s = min(OWNER_S, rest_s) if has_more else rest_s
+        timeout_s = min(left.patience_s, rest_s) if has_more else rest_s
         question = left.question(partitions, timeout_s)
         try:
             if instance == self._members.instance_id:
@@ -228,6 +224,7 @@ class _Unanswered:
         self._topic_id, self._routing = topic_id, routing
         self.partitions = list(wanted.partitions)
         self.tried: dict[int, set[str]] = {p: set() for p in self.partitions}
+        self.patience_s = OWNER_S
         self._stuck: set[int] = set()
         self._error: LastwordError | None = None
 
@@ -263,6 +260,8 @@ class _Unanswered:
         self._error = self._error or refusal
 
     def try_all_again(self) -> None:
+        """Ask everybody once more, and wait longer: they may all be slow."""
+        self.patience_s *= 2
         self._stuck.clear()
         self.tried = {p: set() for p in self.partitions}
 

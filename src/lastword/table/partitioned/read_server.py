@@ -66,6 +66,7 @@ class ReadServer:
         with self._replicas.one_moment(partitions) as held:
             position = position_of(held, topic_id)
             freshness = freshness_of(held.values())
+            fresh_at = min(map(self._fresh.fresh_at, held.values()), default=0.0)
             scans: dict[int, StoreScan] = {}
             limit = 0
             if isinstance(wanted, SpanWanted):
@@ -93,12 +94,12 @@ class ReadServer:
             complete_at_ms=position.complete_at_ms,
             stale=freshness.stale,
             contact_age_s=freshness.contact_age_s,
-            age_s=self._checked_age_s(held, question),
+            age_s=self._checked_age_s(fresh_at, held, question),
         )
 
-    def _checked_age_s(self, held: Replicas, question: ReadQuestion) -> float:
-        """The age of the oldest copy, measured after the read; raises TooStaleError."""
-        age_s = max((self._fresh.age_s(replica) for replica in held.values()), default=0.0)
+    def _checked_age_s(self, fresh_at: float, held: Replicas, question: ReadQuestion) -> float:
+        """How old what was read is by now; raises TooStaleError."""
+        age_s = max(0.0, self._clock.monotonic() - fresh_at)
         lag = max((self._fresh.lag(replica) for replica in held.values()), default=0)
         too_far = question.max_lag is not None and lag > question.max_lag
         if age_s > question.max_stale_s or too_far:

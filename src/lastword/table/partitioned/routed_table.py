@@ -21,7 +21,7 @@ from lastword.table.partitioned.messages import (
     Wanted,
 )
 from lastword.table.partitioned.own_writes import OwnWrites
-from lastword.table.partitioned.placement import Placement
+from lastword.table.partitioned.placement import NEVER, Placement
 from lastword.table.partitioned.read_router import ReadRouter
 from lastword.table.partitioned.routed_scan import PAGE_ROWS, RoutedScan
 from lastword.table.partitioned.routing import Routing
@@ -71,9 +71,13 @@ class RoutedTable(RawTable):
 
     def _row(self, key: bytes) -> tuple[int, bytes | None]:
         partition = self.keyspace.partition_of(key)
-        if self._placement.answers_at_once(partition, self._written.of(partition), self._routing):
+        written = self._written.of(partition)
+        until = self._placement.may_answer_until(partition, written, self._routing)
+        if until > NEVER:
             try:
-                return super()._row(key)
+                found = super()._row(key)
+                if self.clock.monotonic() <= until:
+                    return found
             except LastwordError:
                 self._ensure_open()  # else it has just moved away: ask whoever keeps it now
         (reply,) = self._asked(KeysWanted({partition: [key]}), None, AT_LEAST_TIMEOUT_S)

@@ -1,11 +1,17 @@
-"""Forwards requests to the peer that owns their partition: one batch in flight per partition."""
+"""Forwards requests to the peer that owns their partition: one batch in flight per partition.
+
+When a connection breaks, the log says what became of the requests in flight. Others do not wait
+for that: the peer may go on as the owner, and then no fence record ever comes to end the search.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from lastword.clock import Clock
 from lastword.errors import IndeterminateError, LastwordError, NotOwnerError, OverloadedError
@@ -22,15 +28,20 @@ from lastword.writer.owned.requests import (
     Acquire,
     Applied,
     Leased,
+    Read,
     Release,
     Renew,
     SentRequest,
+    Transact,
     Update,
 )
 from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error
 from lastword.writer.owned.verdict import LogWitness, Verdict, without_request_id
 
+log = logging.getLogger(__name__)
+
 _THREADS_MAX = 32
+_JUDGES_MAX = 8
 _BATCH_MAX = 500
 
 
@@ -64,6 +75,9 @@ class Forwarder:
         self._pool = ThreadPoolExecutor(
             min(_THREADS_MAX, partitions), thread_name_prefix=f"lastword-forward-{topic}"
         )
+        self._judges = ThreadPoolExecutor(
+            min(_JUDGES_MAX, partitions), thread_name_prefix=f"lastword-judge-{topic}"
+        )
 
     def forward(self, ticket: Ticket, partition: int, instance_id: str) -> None:
         """Send a request to that instance with the next batch; raises OverloadedError."""
@@ -83,6 +97,7 @@ class Forwarder:
     def close(self) -> None:
         """Wait for the requests in flight; idempotent."""
         self._pool.shutdown()
+        self._judges.shutdown()
 
     def _drain(self, partition: int) -> None:
         while True:
@@ -110,31 +125,57 @@ class Forwarder:
         try:
             reply = self._members.ask(instance_id, question_name(self._topic), payload, timeout_s)
         except IndeterminateError as error:
-            verdict = self._verdict(
-                requests, partition, instance_id, start=start, deadline=deadline
-            )
-            results = _judged(requests, verdict, _not_there(instance_id, error), error)
+            sent = _Sent(tickets, requests, partition, instance_id, start, deadline)
+            self._judges.submit(self._judge, sent, error)
         except LastwordError as error:
-            results = [_not_there(instance_id, error)] * len(requests)
+            deliver(tickets, [_not_there(instance_id, error)] * len(requests))
         else:
-            results = decode_reply(reply)
-        deliver(tickets, results)
+            deliver(tickets, decode_reply(reply))
 
-    def _verdict(
-        self,
-        requests: Sequence[SentRequest],
-        partition: int,
-        instance_id: str,
-        start: int,
-        deadline: float,
-    ) -> Verdict:
+    def _judge(self, sent: _Sent, error: IndeterminateError) -> None:
+        """Answer requests whose answer is lost by what the log says."""
+        try:
+            verdict = self._verdict(sent)
+        except LastwordError as unread:
+            log.warning("%s: the outcome of requests is unknown: %s", self._topic, unread)
+            verdict = Verdict()
+        absent = _not_there(sent.instance_id, error)
+        deliver(sent.tickets, _judged(sent.requests, verdict, absent, error))
+
+    def _verdict(self, sent: _Sent) -> Verdict:
         """Find the outcome in the log; that nothing was written is certain after a new fence."""
+        records = {each.request_id: _records_of(each) for each in sent.requests}
+        wanted = {each: count for each, count in records.items() if count}
+        if not wanted:
+            return Verdict()
 
         def replaced(fence: FenceRecord) -> bool:
-            return fence.instance != instance_id
+            return fence.instance != sent.instance_id
 
-        ids = {request.request_id for request in requests}
-        return self._witness(partition).verdict(ids, start, replaced, deadline)
+        def all_found(verdict: Verdict) -> bool:
+            found = Counter(each.request_id for each in verdict.records)
+            return all(found[each] >= count for each, count in wanted.items())
+
+        witness = self._witness(sent.partition)
+        return witness.verdict(wanted, sent.start, replaced, sent.deadline, all_found)
+
+
+class _Sent(NamedTuple):
+    """Requests that a peer may have got; their records are at ``start`` or later."""
+
+    tickets: Sequence[Ticket]
+    requests: Sequence[SentRequest]
+    partition: int
+    instance_id: str
+    start: int
+    deadline: float
+
+
+def _records_of(request: SentRequest) -> int:
+    """How many records the request writes if it is applied."""
+    if isinstance(request, Transact):
+        return len(request.writes)
+    return 0 if isinstance(request, Read) else 1
 
 
 def _judged(
@@ -146,7 +187,9 @@ def _judged(
         if records:
             results.append(_answer(request, records))
         else:
-            results.append(absent if verdict.final else unknown)
+            # A read may be asked again, whatever became of it.
+            certain = verdict.final or isinstance(request, Read)
+            results.append(absent if certain else unknown)
     return results
 
 

@@ -84,16 +84,17 @@ class LogWitness:
         start: int,
         is_successor: Callable[[FenceRecord], bool],
         deadline: float,
+        enough: Callable[[Verdict], bool] = lambda _: False,
     ) -> Verdict:
         """Follow the log from ``start`` to the first fence record of a successor.
 
-        Gives up at ``deadline`` (monotonic) if there is none.
+        Gives up at ``deadline`` (monotonic) if there is none, and ends once there is ``enough``.
         """
         verdict = Verdict()
         reader = self._source.follow(self._topic)
         try:
             reader.assign(self._partition, start)
-            while not verdict.final and self._clock.monotonic() < deadline:
+            while not (verdict.final or enough(verdict)) and self._clock.monotonic() < deadline:
                 for news in reader.poll(_POLL_S):
                     if isinstance(news, PositionLost):
                         return verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -22,9 +22,10 @@ from lastword.testing.waiting import wait_until
 from lastword.writer.owned.forwarding import Forwarder
 from lastword.writer.owned.owners import Owners
 from lastword.writer.owned.peer_messages import ForwardedRequests, decode_question, encode_reply
-from lastword.writer.owned.requests import AnyRequest, Applied, Put, Read, Update
+from lastword.writer.owned.requests import AnyRequest, Applied, Put, Read, Transact, Update
 from lastword.writer.owned.routing import Router
 from lastword.writer.owned.tickets import Waiting
+from lastword.writer.owned.verdict import Verdict
 from tests.support.only_member import OnlyMember
 from tests.support.owned_lab import (
     PARTITION,
@@ -60,6 +61,23 @@ class Peers(OnlyMember):
         return encode_reply([Applied(versions)] * len(question.requests))
 
 
+class SearchedLog(Witness):
+    """Searches once the gate is open; has what was asked for and found."""
+
+    def __init__(self, log: PartitionLog) -> None:
+        super().__init__(log)
+        self.asked: list[Callable[[Verdict], bool]] = []
+        self.found: list[Verdict] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def verdict(self, *arguments: Any, **options: Any) -> Verdict:
+        self.asked.append(arguments[4])
+        self.gate.wait(PATIENT_S)
+        self.found.append(super().verdict(*arguments, **options))
+        return self.found[-1]
+
+
 class Lab:
     """The requests of one instance, which owns nothing."""
 
@@ -67,7 +85,8 @@ class Lab:
         self.log = PartitionLog()
         self.peers = Peers()
         self.peers.owners[TOPIC, PARTITION] = PEER
-        witness: Any = Witness(self.log)
+        self.witness = SearchedLog(self.log)
+        witness: Any = self.witness
         self.forwarder = Forwarder(
             TOPIC,
             1,
@@ -101,6 +120,7 @@ def lab() -> Iterator[Lab]:
     lab = Lab()
     yield lab
     lab.peers.gate.set()
+    lab.witness.gate.set()
     lab.router.close()
     lab.forwarder.close()
 
@@ -179,6 +199,40 @@ def test_a_request_that_a_successors_fence_shuts_out_is_sent_again(lab: Lab) -> 
 def test_without_a_word_in_the_log_the_outcome_is_unknown(lab: Lab) -> None:
     lab.peers.failures[PEER] = IndeterminateError("no answer")
     lab.owner_writes(PEER)
-    answers = lab.results(put(), Read(key=b"a"))
-    assert all(isinstance(each, IndeterminateError) for each in answers)
-    assert sum(len(question.requests) for _, question in lab.peers.asked) == 2
+    (answer,) = lab.results(put())
+    assert isinstance(answer, IndeterminateError)
+    assert len(lab.peers.asked) == 1
+
+
+def test_a_read_without_an_answer_is_asked_again(lab: Lab) -> None:
+    lab.peers.failures[PEER] = IndeterminateError("no answer")
+    waiting = lab.send(Read(key=b"a"))
+    wait_until(lambda: len(lab.peers.asked) >= 2, "it is asked again")
+    del lab.peers.failures[PEER]
+    assert isinstance(waiting.wait(SYSTEM_CLOCK)[0], Applied)
+
+
+def test_other_requests_do_not_wait_until_the_outcome_of_one_is_known(lab: Lab) -> None:
+    lab.witness.gate.clear()
+    lab.peers.failures[PEER] = IndeterminateError("the connection broke")
+    in_doubt = lab.send(put())
+    wait_until(lambda: lab.witness.asked, "the log is searched")
+    del lab.peers.failures[PEER]
+    assert isinstance(lab.results(put(b"b"))[0], Applied)
+    lab.witness.gate.set()
+    assert isinstance(in_doubt.wait(SYSTEM_CLOCK)[0], IndeterminateError)
+
+
+def test_the_search_ends_once_the_log_has_every_record_of_the_requests(lab: Lab) -> None:
+    lab.peers.failures[PEER] = IndeterminateError("the connection broke")
+    both = Transact(writes=((b"a", b"1"), (b"b", b"2")), expected=())
+    lab.peers.gate.clear()
+    waiting = lab.send(both)
+    wait_until(lambda: lab.peers.asked, "the question is sent")
+    marks = ((REQUEST_HEADER, both.request_id),)
+    lab.owner_writes(PEER, Write(b"a", b"1", marks), Write(b"b", b"2", marks))
+    lab.peers.gate.set()
+    assert isinstance(waiting.wait(SYSTEM_CLOCK)[0], Applied)
+    (found,), (enough,) = lab.witness.found, lab.witness.asked
+    assert enough(found)
+    assert not enough(Verdict(found.records[:1]))

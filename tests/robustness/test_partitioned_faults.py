@@ -1,0 +1,50 @@
+"""Three instances share a table while one after the other is killed, frozen and cut off.
+
+What they were told is compared with the log. LASTWORD_TEST_PARTITION_FAULTS sets the number of
+faults; `make soak` runs more of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from itertools import islice
+from pathlib import Path
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.kafka.connection import Connection
+from lastword.testing.read_log import read_log
+from tests.support.partition_faults.faults import Nemesis
+from tests.support.partition_faults.history_check import cost_of, read_histories, violations
+from tests.support.partition_faults.instances import PARTITIONS, Instances
+from tests.support.real_topic import RealTopic
+
+log = logging.getLogger(__name__)
+
+FAULTS = int(os.environ.get("LASTWORD_TEST_PARTITION_FAULTS", "3"))
+SEED = int(os.environ.get("LASTWORD_TEST_PARTITION_SEED", "1"))
+INSTANCES = 3
+GENEROUS_S = 60.0
+
+# The cleaner keeps off: the log is the judge.
+KEPT = {"min.insync.replicas": "2", "min.compaction.lag.ms": "86400000"}
+
+
+def test_faults_lose_no_acknowledged_write_and_no_read_is_staler_than_it_says(
+    cluster: EmbeddedBroker, topic_name: str, tmp_path: Path
+) -> None:
+    connection = Connection(bootstrap_servers=cluster.bootstrap_servers)
+    RealTopic(connection, topic_name).create(PARTITIONS, KEPT, replication=3)
+    with Instances(cluster.bootstrap_servers, tmp_path, topic_name) as instances:
+        instances.start(INSTANCES)
+        nemesis = Nemesis(instances, random.Random(SEED))
+        faults = [nemesis.strike(kind, victim) for kind, victim in islice(nemesis, FAULTS)]
+        histories = read_histories(each.history for each in instances.all)
+    found = violations(histories, list(read_log(connection, topic_name)))
+    assert not found, f"{len(found)} violations, the first of them: {found[:5]}"
+    costs = [cost_of(fault, histories) for fault in faults]
+    for cost in costs:
+        log.warning("%s", cost)
+    assert max(cost.read_p99_s for cost in costs) < GENEROUS_S
+    assert max(cost.written_again_after_s for cost in costs) < GENEROUS_S

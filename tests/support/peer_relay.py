@@ -1,0 +1,111 @@
+"""The network in front of one instance's peer endpoint: passes bytes, or goes silent."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from tests.support.peer_pair import SECRET
+
+_BYTES = 64 << 10
+_CLOSE_S = 30.0
+_GONE = (ConnectionError, OSError)
+
+
+class PeerRelay:
+    """Other instances reach the instance through this; ``settings`` is what it listens with.
+
+    The relay and the instance use the same port on two loopback addresses, because an instance
+    advertises its own port. While it is ``silent``, connections are accepted and nothing passes.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._own_host, self._instance_host = f"127.0.2.{number}", f"127.0.1.{number}"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="peer-relay")
+        self._passing = asyncio.Event()
+        self._passing.set()
+        self._port = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def __enter__(self) -> PeerRelay:
+        self._thread.start()
+        self._do(self._listen())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._passing.set)
+        self._do(self._shut())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_S)
+        self._loop.close()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the instance's PeerSettings."""
+        return {
+            "host": self._instance_host,
+            "port": self._port,
+            "advertised_host": self._own_host,
+            "secret": SECRET,
+        }
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Until the end of the block nobody hears from the instance, and nobody is refused."""
+        self._loop.call_soon_threadsafe(self._passing.clear)
+        try:
+            yield
+        finally:
+            self._loop.call_soon_threadsafe(self._passing.set)
+
+    def cut(self) -> None:
+        """Reset every connection; new ones are accepted."""
+        self._do(self._cut())
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Until the end of the block nobody listens, as if the instance had ended."""
+        self._do(self._shut())
+        try:
+            yield
+        finally:
+            self._do(self._listen())
+
+    def _do(self, what: Any) -> None:
+        asyncio.run_coroutine_threadsafe(what, self._loop).result(_CLOSE_S)
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._connection, self._own_host, self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _cut(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _shut(self) -> None:
+        self._server.close()
+        await self._cut()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, into = await asyncio.open_connection(self._instance_host, self._port)
+        except _GONE:
+            writer.transport.abort()
+            return
+        self._writers |= {writer, into}
+        await asyncio.gather(self._pass(reader, into), self._pass(there, writer))
+        self._writers -= {writer, into}
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(*_GONE):
+            while data := await reader.read(_BYTES):
+                await self._passing.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.transport.abort()
