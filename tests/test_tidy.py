@@ -177,7 +177,7 @@ def test_no_error_is_caught_blindly() -> None:
     assert_none(blind, "name the errors that can happen, or raise again")
 
 
-def test_nothing_is_left_to_do_in_comments() -> None:
+def test_no_comment_has_a_todo() -> None:
     word = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
     found = [
         f"{name_of(path)}:{number}"

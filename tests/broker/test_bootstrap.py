@@ -46,7 +46,7 @@ def test_a_snapshot_and_the_tail_give_the_rows_of_the_whole_log(
     assert table.position().at_least(from_log.position())
 
 
-def test_a_snapshot_older_than_tombstones_live_brings_nothing_back(
+def test_a_snapshot_older_than_tombstones_revives_no_deleted_key(
     connection: Connection,
     topic_name: str,
     tmp_path: Path,

@@ -40,7 +40,7 @@ def test_an_entry_is_written_updated_and_forgotten(connection: Connection, topic
     assert topic_name not in catalog_of(connection)
 
 
-def test_what_the_catalog_knows_already_is_not_written_again(
+def test_unchanged_entries_of_the_catalog_are_not_written_again(
     connection: Connection, topic_name: str
 ) -> None:
     for _ in range(3):

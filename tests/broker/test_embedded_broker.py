@@ -187,7 +187,7 @@ def test_two_that_start_a_broker_at_once_do_not_disturb_each_other(
     assert not (tmp_path / "node-1").exists()
 
 
-def test_what_the_broker_says_can_be_read(own_broker: EmbeddedBroker) -> None:
+def test_the_log_of_the_broker_can_be_read(own_broker: EmbeddedBroker) -> None:
     log = own_broker.info.nodes[0].log_file.read_text()
     assert "Kafka Server started" in log
     assert "Starting the log cleaner" in log

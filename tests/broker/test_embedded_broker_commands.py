@@ -76,7 +76,7 @@ def test_a_broker_is_started_found_inspected_and_stopped(home: Path, topic_name:
     assert (stopped["running"], stopped["nodes"][0]["state"]) == (False, "stopped")
 
 
-def test_what_is_wrong_with_a_setting_is_said_before_anything_is_started(home: Path) -> None:
+def test_a_wrong_setting_is_reported_before_anything_is_started(home: Path) -> None:
     assert "KEY=VALUE" in answer(home, "broker", "start", "--setting", "x", status=2)["message"]
     owned = answer(home, "broker", "start", "--setting", "log.dirs=/x", status=2)
     assert "log.dirs" in owned["message"]

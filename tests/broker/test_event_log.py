@@ -43,7 +43,7 @@ def test_events_are_not_put_where_compaction_would_delete_them(
         log.append("ann", {})
 
 
-def test_what_cannot_be_appended_is_said(connection: Connection, topic_name: str) -> None:
+def test_a_failed_append_is_reported(connection: Connection, topic_name: str) -> None:
     with EventLog(topic_name, connection=connection) as log:
         with pytest.raises(TopicNotFoundError):
             log.append("ann", {})

@@ -51,7 +51,7 @@ def state(
     state.close()
 
 
-def test_each_commit_reads_on_with_the_same_reader_and_meets_what_had_to_wait_again(
+def test_each_commit_continues_with_the_same_reader_and_the_records_that_had_to_wait(
     state: PartitionState, log: CountedLog, connection: Connection, admin: Admin, topic_name: str
 ) -> None:
     producer = Producer(connection.librdkafka())

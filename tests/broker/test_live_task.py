@@ -116,7 +116,7 @@ def keys_of(count: int) -> list[str]:
     return [f"k{n * 7 % 11}" for n in range(count)]
 
 
-def test_a_run_that_ends_processes_what_is_there_and_reports_it(worker: Worker) -> None:
+def test_a_run_with_an_end_processes_the_existing_records_and_reports_them(worker: Worker) -> None:
     write(worker, keys_of(500))
     live = Live(worker, once=True)
     live.join()
@@ -142,7 +142,9 @@ def test_both_modes_continue_where_the_other_one_ended(worker: Worker) -> None:
     assert live.tally.restored == 0
 
 
-def test_what_arrives_while_it_runs_is_committed_until_it_is_stopped(worker: Worker) -> None:
+def test_records_that_arrive_during_the_run_are_committed_until_it_is_stopped(
+    worker: Worker,
+) -> None:
     live = Live(worker)
     for end in (3, 10, 40):
         first = worker.position if end > 3 else 0

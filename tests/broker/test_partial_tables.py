@@ -54,7 +54,7 @@ def held_in(topic: RealTopic, *partitions: int) -> dict[bytes, bytes]:
     return {key: value for key, value in topic.fold().items() if home(key) in partitions}
 
 
-def test_only_what_is_held_is_served(topic: RealTopic, tables: Tables, store: str) -> None:
+def test_only_held_partitions_are_served(topic: RealTopic, tables: Tables, store: str) -> None:
     table = open_partial(tables, topic.name, {0, 2}, store=store, **RAW)
     assert table.get(KEYS[0][0]) == b"old"
     assert set(table.get_many([KEYS[0][1], KEYS[2][1]])) == {KEYS[0][1], KEYS[2][1]}

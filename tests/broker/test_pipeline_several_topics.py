@@ -72,7 +72,7 @@ def positions(worker: Worker) -> list[int | None]:
     ]
 
 
-def test_what_is_ahead_of_the_slower_topic_waits_and_is_not_committed(worker: Worker) -> None:
+def test_records_ahead_of_the_slower_topic_wait_and_are_not_committed(worker: Worker) -> None:
     spans = {"a": Span(0, 2, more=False), "b": Span(0, 1, more=True)}
     given = {"a": [(0, 10), (1, 50)], "b": [(0, 20)]}
     assert run(worker, spans, **given)["records"] == 2

@@ -61,7 +61,7 @@ def test_results_and_position_are_committed_together(worker: Worker) -> None:
     assert worker.position == 8
 
 
-def test_what_does_not_fit_into_memory_is_committed_in_pieces(worker: Worker) -> None:
+def test_a_batch_larger_than_memory_is_committed_in_pieces(worker: Worker) -> None:
     large = pa.array([b'"' + b"x" * PIECE_BYTES + b'"'], pa.binary())
     batches = [
         next(batch(worker.source, record)).set_column(1, "value", large)
@@ -77,7 +77,7 @@ def test_what_does_not_fit_into_memory_is_committed_in_pieces(worker: Worker) ->
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_repeated_attempt_skips_what_is_committed(worker: Worker, elsewhere: bool) -> None:
+def test_a_repeated_attempt_skips_committed_records(worker: Worker, elsewhere: bool) -> None:
     worker.run((0, "a"), (1, "a"))
     if elsewhere:
         worker.move_to_another_process()
@@ -125,7 +125,7 @@ def test_a_partition_that_comes_back_to_a_worker_costs_no_restore(worker: Worker
     assert worker.table == {b"a": b"3"}
 
 
-def test_what_a_dead_worker_left_open_is_never_seen(worker: Worker) -> None:
+def test_an_open_transaction_of_a_dead_worker_is_never_visible(worker: Worker) -> None:
     worker.run((0, "a"))
     dead = TransactionWriter(worker.connection, worker.plan.transactional_id(1))
     dead.take_over()

@@ -73,7 +73,7 @@ def test_every_compatibility_level_accepts_and_refuses(
         assert client.versions(f"{topic_name}-value") == versions, "nothing was registered"
 
 
-def test_records_that_lie_about_their_schema_are_bad_records(
+def test_records_with_a_wrong_schema_id_are_bad_records(
     registry: EmbeddedRegistry, topic_name: str
 ) -> None:
     coder = values(registry, topic_name, record())

@@ -34,7 +34,7 @@ class Meanwhile(TypedCodec[Profile]):
 
 
 @pytest.mark.parametrize("writes", ["direct", "owned"])
-def test_a_key_that_somebody_else_writes_meanwhile_is_left_alone(
+def test_a_key_that_somebody_else_changes_is_not_rewritten(
     tables: Tables, topic: str, writes: Any
 ) -> None:
     table = tables.open(topic, value=Profile, writes=writes, application_id=topic)

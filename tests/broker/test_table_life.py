@@ -76,7 +76,7 @@ def test_a_table_that_was_never_started_says_so(topic: str, tables: Tables) -> N
     assert "start()" in (refused.value.hint or "")
 
 
-def test_the_state_listener_hears_valid_transitions_only(topic: str, tables: Tables) -> None:
+def test_the_state_listener_gets_valid_transitions_only(topic: str, tables: Tables) -> None:
     heard: list[tuple[TableState, TableState]] = []
     table = tables.open(topic, on_state=lambda old, new: heard.append((old, new)))
     table.close()
@@ -160,7 +160,7 @@ def test_an_error_while_starting_is_remembered_until_the_table_is_closed(
     assert tables.open(one_partition, store="rocksdb").state is S.RUNNING
 
 
-def test_what_failed_to_open_holds_nothing(one_partition: str, tables: Tables) -> None:
+def test_a_table_that_failed_to_open_holds_nothing(one_partition: str, tables: Tables) -> None:
     threads = threading.active_count()
     broken = tables.make(one_partition, store=lambda _partition, _directory: object())
     with pytest.raises(ConfigError, match="is not a store"):

@@ -118,7 +118,7 @@ def test_an_object_is_a_store_for_a_topic_of_one_partition(
     assert set(store.rows) == {b"a"}
 
 
-def test_one_object_for_several_partitions_is_refused_with_the_way_out(
+def test_one_object_for_several_partitions_is_refused_with_a_hint(
     topic: str, tables: Tables
 ) -> None:
     with pytest.raises(ConfigError, match="cannot hold several partitions") as refused:

@@ -80,7 +80,7 @@ def test_a_stale_read_is_answered_before_the_end_and_marked(
     assert (ready.value.value, ready.stale) == (1, False)
 
 
-def test_waiting_gives_up_when_nothing_moves_and_says_where_it_stands(
+def test_waiting_ends_when_nothing_moves_and_names_the_position(
     one_partition: str, tables: Tables, held: GatedStore
 ) -> None:
     write_raw(tables.connection, one_partition, [(b"a", b"1")])
@@ -94,7 +94,7 @@ def test_waiting_gives_up_when_nothing_moves_and_says_where_it_stands(
     assert table["a"] == 1
 
 
-def test_the_restore_listener_hears_start_batches_and_end_with_offsets(
+def test_the_restore_listener_gets_start_batches_and_end_with_offsets(
     one_partition: str, tables: Tables, store: str
 ) -> None:
     write_raw(tables.connection, one_partition, [(b"%d" % n, b"1") for n in range(10)])

@@ -20,7 +20,7 @@ from tests.support.snapshots import take_without_spark
 from tests.support.tables import Tables
 
 
-def test_a_key_is_what_it_was_at_a_version_a_position_and_a_time(
+def test_a_past_value_is_found_by_version_position_and_time(
     topic: str, tables: Tables, store: str
 ) -> None:
     table = tables.open(topic, store=store, versions=3)
@@ -148,7 +148,7 @@ def test_moments_before_the_snapshot_a_table_started_from_are_refused(
     assert (table.get(b"a", at=Version(0, 5)), table.get(b"b", at=Version(0, 5))) == (b"3", b"3")
 
 
-def test_what_cannot_be_asked_is_refused(topic: str, tables: Tables) -> None:
+def test_a_past_read_that_cannot_be_answered_is_refused(topic: str, tables: Tables) -> None:
     plain = tables.open(topic)
     version = plain.put("a", 1)
     with pytest.raises(ConfigError, match="keeps no versions"):

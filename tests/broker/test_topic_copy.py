@@ -147,7 +147,7 @@ def test_fences_and_request_ids_of_owners_stay_behind(copier: Copier, tables: Ta
     assert wide.increment("b").value == 2
 
 
-def test_a_copy_goes_on_where_it_stopped(copier: Copier, produce: Produce) -> None:
+def test_a_copy_continues_where_it_stopped(copier: Copier, produce: Produce) -> None:
     produce(b"a", b"1")
     copier.once()
     produce(b"a", b"2")
@@ -172,7 +172,7 @@ def test_a_target_with_foreign_records_is_refused(copier: Copier, produce: Produ
         pass
 
 
-def test_what_cannot_be_copied_is_refused(copier: Copier, produce: Produce) -> None:
+def test_a_topic_that_cannot_be_copied_is_refused(copier: Copier, produce: Produce) -> None:
     with pytest.raises(ConfigError, match="there is no topic") as caught:
         copier.open(partitions=None)
     assert "--partitions" in (caught.value.hint or "")

@@ -140,7 +140,7 @@ def test_creating_what_exists_fails(admin: Admin, topic_name: str) -> None:
     ],
     ids=str,
 )
-def test_what_the_broker_refuses_is_a_setting_to_correct(
+def test_a_setting_that_the_broker_refuses_is_a_config_error(
     admin: Admin, topic_name: str, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message) as caught:

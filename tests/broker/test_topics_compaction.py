@@ -152,7 +152,9 @@ def test_the_health_of_the_cleaner_is_read_from_the_brokers_gauges(topic: Topic)
     assert 0 <= gauges.since_last_run_ms < 60_000
 
 
-def test_what_a_remote_broker_does_not_tell_is_unknown_and_not_zero(topic: Topic) -> None:
+def test_figures_that_a_remote_broker_does_not_report_are_unknown_and_not_zero(
+    topic: Topic,
+) -> None:
     topic.write(("a", "1"), ("a", "2"))
     state = topic.state(local=False)
     assert state.cleaner is None

@@ -47,7 +47,7 @@ def place_in(table: Table, offsets: dict[int, int]) -> Position:
     return Position(offsets, table.position().topic_id)
 
 
-def test_a_watcher_sees_what_is_written_from_now_on(table: Table) -> None:
+def test_a_watcher_sees_every_later_write(table: Table) -> None:
     table.put("before", 0)
     with table.watch() as watch:
         put = table.put("a", {"n": 1}, headers=(("trace", b"1"),), timestamp_ms=1_600_000_000_000)
@@ -66,7 +66,7 @@ def test_a_watcher_sees_what_is_written_from_now_on(table: Table) -> None:
     assert (second.version, second.headers) == (deleted, ())
 
 
-def test_a_change_is_in_the_table_when_the_watcher_hears_of_it(table: Table) -> None:
+def test_a_change_is_in_the_table_when_the_watcher_gets_it(table: Table) -> None:
     with table.watch() as watch, ThreadPoolExecutor(1) as pool:
         writing = pool.submit(table.put_many, [(f"key-{n}", n) for n in range(200)])
         for change in take(watch, 200):
@@ -118,7 +118,7 @@ def test_records_that_are_not_rows_are_not_changes(
     assert (change.value, table["a"]) == (3, 3)
 
 
-def test_watching_from_a_position_begins_with_what_is_in_the_log(table: Table) -> None:
+def test_watching_from_a_position_begins_with_the_log(table: Table) -> None:
     versions = [table.put("a", n) for n in range(5)]
     start = place_in(table, {versions[0].partition: versions[2].offset})
     with table.watch(start) as watch:
@@ -227,7 +227,7 @@ def test_closing_a_watch_ends_the_loop_of_another_thread(table: Table) -> None:
         assert len(loop.result(WITHIN_S)) <= 1
 
 
-def test_closing_the_table_tells_its_watchers(table: Table) -> None:
+def test_closing_the_table_ends_its_watches_with_a_reason(table: Table) -> None:
     watch = table.watch()
     table.put("a", 1)
     table.close()

@@ -131,7 +131,7 @@ def test_nothing_to_send_takes_no_time(unanswered: RecordProducer) -> None:
     assert unanswered.send([]) == []
 
 
-def test_what_is_posted_before_a_close_is_written(connection: Connection, topic: str) -> None:
+def test_records_posted_before_a_close_are_written(connection: Connection, topic: str) -> None:
     producer = RecordProducer(connection, topic, batch_bytes=BATCH_BYTES, timeout_s=PATIENT_S)
     producer.post([Write(b"a", b"1")])
     producer.close()

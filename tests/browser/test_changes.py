@@ -61,7 +61,7 @@ def test_puts_and_deletes_stand_in_the_feed_with_their_versions(
     expect(rows.nth(1)).to_contain_text(re.compile(rf'put.*feed\.key.*{version}.*"one"'))
 
 
-def test_a_paused_feed_stands_still_and_catches_up(visit: Visitor, dashboard: Dashboard) -> None:
+def test_a_paused_feed_stops_and_catches_up(visit: Visitor, dashboard: Dashboard) -> None:
     page = visit("#/tables/service-config/changes")
     expect(page.locator(".changes .pill").first).to_have_text("watching")
     page.get_by_role("button", name="Pause").click()

@@ -31,7 +31,7 @@ def ask(page: Page, module: str, expression: str, given: Any = None) -> Any:
     return page.evaluate(script, given)
 
 
-def test_what_is_not_known_is_called_unknown_by_every_format(visit: Visitor) -> None:
+def test_unknown_figures_are_unknown_in_every_format(visit: Visitor) -> None:
     formats = "['exact', 'count', 'bytes', 'percent', 'rate', 'latency', 'duration', 'timeOfDay']"
     said = ask(
         visit(), "lib/format.js", f"{formats}.map((name) => [m[name](null), m[name](undefined)])"

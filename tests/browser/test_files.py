@@ -31,7 +31,7 @@ def test_a_script_is_short_says_why_it_is_there_and_makes_no_markup(path: Path) 
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_what_a_script_imports_is_there_and_used(path: Path) -> None:
+def test_the_imports_of_a_script_exist_and_are_used(path: Path) -> None:
     text = path.read_text()
     for names, module in re.findall(r'^import \{([^}]+)\} from "([^"]+)";', text, re.M):
         exported = (path.parent / module).read_text()

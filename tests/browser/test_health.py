@@ -33,7 +33,7 @@ def test_every_figure_of_a_local_broker_is_known(visit: Visitor) -> None:
     expect(page.locator(".reasons")).to_contain_text("active segment")
 
 
-def test_what_is_unknown_of_a_remote_broker_is_never_shown_as_zero(
+def test_unknown_figures_of_a_remote_broker_are_never_shown_as_zero(
     visit: Visitor, serve: Serve, dashboard: Dashboard, connection: Connection, tmp_path: Path
 ) -> None:
     remote = Table(

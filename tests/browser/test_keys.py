@@ -74,9 +74,7 @@ def test_a_key_shows_its_value_version_time_and_history(
     expect(records.nth(2)).to_contain_text('"first"')
 
 
-def test_what_a_topic_holds_is_shown_as_text_and_never_run(
-    visit: Visitor, dashboard: Dashboard
-) -> None:
+def test_records_are_shown_as_text_and_never_run(visit: Visitor, dashboard: Dashboard) -> None:
     key = f"hostile:{HOSTILE}"
     page = visit("#/tables/user-profiles/keys", width=1700)
     expect(page.locator(".changes .pill").first).to_contain_text("watching")

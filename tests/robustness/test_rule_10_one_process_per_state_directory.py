@@ -13,7 +13,7 @@ from tests.support.table_process import TableProcesses
 from tests.support.tables import Tables
 
 
-def test_a_second_process_is_refused_and_learns_who_has_the_directory(
+def test_a_second_process_is_refused_with_the_holder_of_the_directory(
     topic: RealTopic, processes: TableProcesses, tables: Tables
 ) -> None:
     holder = processes.start(topic.name, store="rocksdb")

@@ -80,7 +80,7 @@ def test_waiting_for_a_position_ends_when_the_table_fails(
     assert failed.wait(60)
 
 
-def test_waiting_for_a_restore_that_stands_still_ends_with_where_it_stands(
+def test_waiting_for_a_stalled_restore_ends_with_its_position(
     topic: RealTopic, tables: Tables
 ) -> None:
     topic.produce(*((b"key-%d" % n, b"1") for n in range(5)))

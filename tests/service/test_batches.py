@@ -39,7 +39,7 @@ def test_a_record_that_cannot_be_written_fails_alone(http: httpx.Client) -> None
     assert http.get("/tables/numbers/keys/4").json() == 4
 
 
-def test_the_last_of_several_writes_of_a_key_stands(http: httpx.Client, key: str) -> None:
+def test_the_last_of_several_writes_of_a_key_wins(http: httpx.Client, key: str) -> None:
     records = [{"op": "put", "key": key, "value": number} for number in range(100)]
     assert http.post("/users", json={"records": records}).json()["failed"] == 0
     assert http.get(f"/users/{key}").json() == 99

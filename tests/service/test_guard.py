@@ -64,9 +64,7 @@ def test_the_service_s_own_page_may(server: ServiceProcess, http: httpx.Client) 
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_a_browser_says_comes_from_elsewhere_is_refused(
-    server: ServiceProcess, site: str
-) -> None:
+def test_a_cross_site_request_of_a_browser_is_refused(server: ServiceProcess, site: str) -> None:
     with server.client() as client:
         image = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
         assert client.get("/users/a", headers=image).status_code == 403

@@ -87,7 +87,7 @@ def test_a_position_that_is_not_reached_in_time_is_answered_so(serve: Serve) -> 
         assert (unknown.status_code, unknown.json()["name"]) == (400, "UnknownPartition")
 
 
-def test_the_instance_tells_about_itself(server: ServiceProcess, http: httpx.Client) -> None:
+def test_the_instance_describes_itself(server: ServiceProcess, http: httpx.Client) -> None:
     (instance,) = http.get("/instances").json()["instances"]
     assert instance["url"] == server.url
     assert instance["this"] is True

@@ -233,7 +233,7 @@ def test_each_codec_has_its_text(http: httpx.Client, table: str, key: str, value
     assert items[key] == value
 
 
-def test_json_keys_are_the_same_key_however_they_are_written(http: httpx.Client) -> None:
+def test_json_keys_are_equal_in_every_notation(http: httpx.Client) -> None:
     http.put(path_of('{"a":1,"b":2}', "documents"), json="x")
     assert http.get(path_of('{ "b": 2, "a": 1 }', "documents")).json() == "x"
 
@@ -309,7 +309,7 @@ def test_a_conditional_write_is_refused_and_not_ignored(
         ("/tables/users/windows/a", "NotWindowed"),
     ],
 )
-def test_what_is_not_there_is_named(http: httpx.Client, path: str, name: str) -> None:
+def test_a_missing_path_or_key_is_a_named_problem(http: httpx.Client, path: str, name: str) -> None:
     answer = http.get(path)
     assert (answer.status_code, answer.json()["name"]) == (404, name)
     assert answer.headers["content-type"] == "application/problem+json"

@@ -57,7 +57,7 @@ def test_a_body_that_is_too_large_is_refused(client: httpx.Client) -> None:
     assert client.put("/table/a", json="x" * 9_000).status_code == 200
 
 
-def test_a_body_that_does_not_arrive_is_given_up(serving: Serving) -> None:
+def test_a_body_that_does_not_arrive_times_out(serving: Serving) -> None:
     with connect(serving) as slow:
         slow.sendall(put_head(serving, 100) + b'"x')
         started = monotonic()
@@ -66,7 +66,7 @@ def test_a_body_that_does_not_arrive_is_given_up(serving: Serving) -> None:
     assert monotonic() - started > 0.4
 
 
-def test_a_body_that_drips_is_given_up(serving: Serving) -> None:
+def test_a_body_that_arrives_too_slowly_times_out(serving: Serving) -> None:
     with connect(serving) as slow:
         slow.sendall(put_head(serving, 1_000))
         slow.settimeout(0.1)

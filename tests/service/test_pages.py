@@ -128,7 +128,7 @@ def test_a_bad_value_is_shown_as_bad_and_breaks_no_page(
         assert raw.content == b'1},{"key":"forged"'
 
 
-def test_a_bad_value_is_dropped_if_the_table_says_so(
+def test_a_bad_value_is_dropped_if_the_policy_skips_it(
     serve: Serve, connection: Connection, topic: str
 ) -> None:
     write_raw(connection, topic, [(b"a", b"{"), (b"b", b"2")])

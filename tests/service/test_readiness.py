@@ -80,7 +80,7 @@ def test_writes_are_refused_until_then(gated: Gated) -> None:
         assert (answer.status_code, answer.json()["name"]) == (503, "NotReadyError")
 
 
-def test_who_asks_for_it_is_answered_with_a_mark(gated: Gated) -> None:
+def test_a_stale_answer_is_marked_if_it_is_allowed(gated: Gated) -> None:
     store, client = gated
     assert client.get("/table/a?stale=true").status_code == 404  # it is not read yet
     counted = client.get("/table/count?stale=true").json()
@@ -92,7 +92,7 @@ def test_who_asks_for_it_is_answered_with_a_mark(gated: Gated) -> None:
     assert (answer.json(), "lastword-stale" in answer.headers) == (1, False)
 
 
-def test_the_status_says_what_is_missing(gated: Gated) -> None:
+def test_the_status_shows_the_progress_of_a_restore(gated: Gated) -> None:
     _, client = gated
     status = client.get("/tables/table").json()
     assert (status["state"], status["ready"], status["stale"]) == ("RESTORING", False, True)

@@ -74,7 +74,7 @@ def test_the_first_start_shows_a_token_and_no_later_one_does(
     assert secret not in kept
 
 
-def test_the_port_of_the_platform_is_heeded_unless_one_is_named(
+def test_the_port_of_the_platform_is_used_unless_one_is_named(
     broker: EmbeddedBroker, topic: str, tmp_path: Path
 ) -> None:
     platforms, named = (str(port) for port in free_ports(2))

@@ -45,7 +45,7 @@ def test_every_token_is_another_one(path: Path) -> None:
     assert len({tokens.create(f"t{n}", {"*": "read"}) for n in range(20)}) == 20
 
 
-def test_a_name_is_given_once_and_free_again_when_revoked(path: Path) -> None:
+def test_a_name_is_unique_until_its_token_is_revoked(path: Path) -> None:
     tokens = TokenFile(path)
     first = tokens.create("ci", {"*": "read"})
     with pytest.raises(ConfigError, match="already"):

@@ -161,7 +161,7 @@ def test_values_that_could_break_an_event_do_not(
     assert found[to_base64url(b"\xff\n")].data["value"] == 2
 
 
-def test_an_idle_watch_hears_that_it_lives(serve: Serve) -> None:
+def test_an_idle_watch_gets_heartbeats(serve: Serve) -> None:
     serving = serve(limits=Limits(heartbeat_s=0.05))
     with serving.client() as client, watching(client, WATCH) as events:
         lines = iter(events._lines)
@@ -218,7 +218,7 @@ def test_watchers_beyond_the_limit_are_refused_as_retriable(serve: Serve) -> Non
             assert events.start.name == "start"
 
 
-def test_nothing_is_kept_of_watchers_that_have_gone(serving: Serving, client: httpx.Client) -> None:
+def test_watchers_that_left_take_no_memory(serving: Serving, client: httpx.Client) -> None:
     def pumps() -> int:
         gc.collect()
         return sum(type(each) is Pump for each in gc.get_objects())

@@ -228,7 +228,7 @@ def _resynced(
     equals(table, database, "every_type")
 
 
-def test_what_stands_in_the_way_is_found_and_repaired_by_the_sql_of_the_finding(
+def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
     postgres: Postgres, database: PostgresConnection[Any]
 ) -> None:
     database.execute("CREATE ROLE reader LOGIN; CREATE TABLE odd (id int NOT NULL, n numeric[])")

@@ -93,7 +93,9 @@ def test_a_driver_killed_again_and_again_in_either_mode_loses_and_doubles_nothin
     assert bench.table(counts) == counts_of(events(total)), f"with the seed {seed}"
 
 
-def test_a_second_driver_is_refused_and_learns_who_runs(bench: Bench, spark: SparkSession) -> None:
+def test_a_second_driver_is_refused_with_the_name_of_the_first(
+    bench: Bench, spark: SparkSession
+) -> None:
     app, _ = counting(bench)
     app.run(spark, once=True)  # makes the control topic
     first = DriverLock(

@@ -36,7 +36,7 @@ def location(topic: RealTopic, tmp_path: Path) -> Location:
     return Location(str(tmp_path / "snapshots"), topic.name)
 
 
-def test_a_full_snapshot_and_the_next_ones_are_what_the_log_comes_to(
+def test_full_and_incremental_snapshots_equal_the_state_of_the_log(
     spark: SparkSession, connection: Connection, topic: RealTopic, location: Location
 ) -> None:
     """Puts, deletes, an aborted transaction, keyless and misplaced records; then changes."""

@@ -21,7 +21,7 @@ def test_an_id_is_remembered_for_the_window_and_a_duplicate_does_not_extend_it()
     ]
 
 
-def test_without_a_time_the_clock_tells_it() -> None:
+def test_without_a_time_the_clock_is_used() -> None:
     clock = FakeClock()
     seen = DeduplicationWindow(1_000, clock=clock)
     assert not seen.is_duplicate("m")

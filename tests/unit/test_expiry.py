@@ -20,7 +20,7 @@ def test_headers_that_name_no_expiry_mean_none() -> None:
     assert not names_expiry((("trace", b"1"), ("", None)))
 
 
-def test_of_several_expiries_the_last_one_counts() -> None:
+def test_the_last_of_several_expiries_counts() -> None:
     headers = (expires_header(AT_MS), ("a", b"b"), expires_header(AT_MS + 1))
     assert expires_at_in(headers) == AT_MS + 1
     assert expires_at_in((expires_header(AT_MS), (EXPIRES_HEADER, b"soon"))) is None

@@ -37,11 +37,11 @@ def test_registries_certificates_and_wheels_are_handed_on() -> None:
     }
 
 
-def test_what_is_set_for_uv_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_uv_itself_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/index")
     settings = INSTALL["uv_settings"](INSTALL["parse_settings"](LISTED.splitlines()))
     assert "UV_DEFAULT_INDEX" not in settings
 
 
-def test_nothing_configured_is_nothing_handed_on() -> None:
+def test_without_configuration_nothing_is_passed_on() -> None:
     assert INSTALL["uv_settings"](INSTALL["parse_settings"](["no setting", ""])) == {}

@@ -53,7 +53,7 @@ def test_an_operation_falls_into_the_bucket_that_just_holds_it(duration_ns: int)
         assert whole_us / 1e6 >= LATENCY_BUCKETS_S[bucket - 1]
 
 
-def test_of_frequent_operations_one_in_so_many_is_timed_and_all_are_counted() -> None:
+def test_frequent_operations_are_sampled_for_time_and_all_counted() -> None:
     latency, timed = Latency(), 0
     for number in range(10 * TIMED_ONE_IN):
         if not latency.untimed():

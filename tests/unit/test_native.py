@@ -63,7 +63,7 @@ def test_items_with_keys_that_are_not_bytes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("text", 0, 3), (b"key", -1, 3), (b"key", 0, 0), (b"key",)])
-def test_what_makes_no_sense_is_refused(arguments: tuple[object, ...]) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[object, ...]) -> None:
     for functions in NATIVE_ONLY:
         with pytest.raises((TypeError, ValueError)):
             functions.partition_of(*arguments)

@@ -57,7 +57,7 @@ def test_a_wrong_entry_is_reported_with_the_way_out_that_works(
     assert lastword.ok("get", counts, "user-1") == '{"a":1}\n'
 
 
-def test_what_is_typed_must_fit_the_codec_of_the_catalog(lastword: Lastword, counts: str) -> None:
+def test_typed_text_must_fit_the_codec_of_the_catalog(lastword: Lastword, counts: str) -> None:
     refused = lastword("put", counts, "user-1", '{"a": 1}')
     assert refused.exit_code == 2
     assert "the catalog says" in refused.stderr
@@ -71,7 +71,7 @@ def test_windows_come_from_the_catalog_too(lastword: Lastword, topic_name: str) 
     assert lastword.ok("get", topic_name, "alice@120000") == "7\n"
 
 
-def test_tables_and_describe_show_what_is_known(lastword: Lastword, counts: str) -> None:
+def test_tables_and_describe_show_the_catalog(lastword: Lastword, counts: str) -> None:
     (row,) = (each for each in lastword.json("tables") if each["table"] == counts)
     assert (row["key"], row["value"], row["description"]) == ("string", "int64", "counts of users")
     (shown,) = lastword.json("describe", counts)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PEOPLE = 'user-1:{"age": 25}\nuser-2:{"age": 30}\nuser-3:{"age": 35}\n'
 
 
-def test_what_was_put_is_got(lastword: Lastword, topic: str) -> None:
+def test_a_value_that_was_put_can_be_read(lastword: Lastword, topic: str) -> None:
     (written,) = lastword.json("put", topic, "user-1", '{"age": 25}')
     assert (written["key"], written["status"]) == ("user-1", "ok")
     assert lastword.ok("get", topic, "user-1") == '{"age":25}\n'

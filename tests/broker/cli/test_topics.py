@@ -171,7 +171,7 @@ def test_compaction_shows_what_happened_and_why_no_more(
     assert "unknown" not in shown
 
 
-def test_what_is_not_known_of_a_remote_cleaner_is_shown_as_unknown(
+def test_figures_of_a_remote_cleaner_are_shown_as_unknown(
     lastword: Lastword, broker: EmbeddedBroker, topic: str
 ) -> None:
     produce(broker, topic, ("a", "1", 0), ("a", "2", 0))

@@ -132,7 +132,7 @@ def test_an_instance_owns_only_what_it_offers(start: Start) -> None:
     assert {owner and owner.instance_id for owner in owners} == {"b"}
 
 
-def test_what_an_instance_withdraws_goes_to_the_others(start: Start) -> None:
+def test_withdrawn_partitions_go_to_other_instances(start: Start) -> None:
     first, told_first = start("a", carts=2)
     _, told_second = start("b", carts=2)
     wait_until(lambda: len(told_first.owned) == len(told_second.owned) == 1, "shared")
@@ -272,7 +272,7 @@ def test_a_forked_child_owns_nothing_and_does_not_evict_its_parent(
     assert told.owned == {0, 1}
 
 
-def test_the_metrics_say_who_leads_what(start: Start) -> None:
+def test_the_metrics_name_the_leaders(start: Start) -> None:
     cluster, told = start(carts=1)
     wait_until_owned(told, {0})
     samples: dict[str, Any] = {each.name: each.value for each in cluster.metrics.samples()}

@@ -80,13 +80,13 @@ def test_any_instance_walks_through_all_keys_in_order(table: Table) -> None:
     assert len(table) == len(ROWS)
 
 
-def test_a_walk_goes_on_over_several_pages(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_continues_over_several_pages(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lastword.table.partitioned.routed_table.PAGE_ROWS", 3)
     assert list(table.items()) == sorted(ROWS.items())
     assert list(table.items(reverse=True)) == sorted(ROWS.items(), reverse=True)
 
 
-def test_an_answer_says_who_answered_and_how_stale_it_is(table: Table) -> None:
+def test_an_answer_names_its_instances_and_its_staleness(table: Table) -> None:
     plan = plan_of(table)
     assert plan is not None
     for key in ROWS:

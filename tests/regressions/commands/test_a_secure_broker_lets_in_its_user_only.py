@@ -86,7 +86,7 @@ def test_a_client_without_the_password_is_refused(home: Path) -> None:
             AdminClient(settings).list_topics(timeout=2)
 
 
-def test_it_is_not_taken_for_an_open_one(home: Path) -> None:
+def test_a_secure_broker_is_not_mistaken_for_an_open_one(home: Path) -> None:
     assert "client properties" in run(home, "broker", "start"), "no other was asked for"
     assert "runs at" in run(home, "broker", "start", "--open", status=1)
 
@@ -125,7 +125,7 @@ def test_up_and_its_pipeline_on_spark_run_on_it(home: Path) -> None:
     assert [path for each in ours for path in open_to_others(each)] == []
 
 
-def test_metrics_are_for_who_has_their_password(home: Path) -> None:
+def test_metrics_require_their_password(home: Path) -> None:
     (node,) = running_in(home).nodes
     assert node.metrics()
     wrong = base64.b64encode(b"lastword:wrong").decode()

@@ -24,6 +24,6 @@ def test_notes_and_lines_are_escaped_and_keep_their_line_breaks(
     assert printed.out == f"  {ESCAPED}\n\n"
 
 
-def test_what_a_caller_escaped_already_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_escaped_text_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     CommandOutput(json_lines=False).line(ESCAPED, {})
     assert capsys.readouterr().out == ESCAPED + "\n"

@@ -39,7 +39,7 @@ def up(broker: EmbeddedBroker, topic: str, tmp_path: Path) -> Iterator[Up]:
     running.close()
 
 
-def test_what_cannot_be_decoded_or_has_odd_keys_is_printed_and_the_next_change_too(
+def test_undecodable_records_and_odd_keys_are_printed_and_the_next_change_too(
     up: Up, connection: Connection, topic: str
 ) -> None:
     up.next_with("url")

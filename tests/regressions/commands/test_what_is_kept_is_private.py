@@ -42,7 +42,7 @@ def test_an_existing_home_is_tightened_when_it_is_used(old_home: Path, lastword:
     assert mode(old_home / "spark-java/bin/java") == 0o700, "it can still be run"
 
 
-def test_what_is_not_ours_is_left_alone(old_home: Path) -> None:
+def test_files_of_others_are_not_changed(old_home: Path) -> None:
     tighten_home(old_home)
     assert mode(old_home / "photos") == 0o755, "not by way of a link, either"
     assert mode(old_home / "photos/cat.png") == 0o644

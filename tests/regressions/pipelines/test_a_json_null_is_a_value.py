@@ -53,7 +53,7 @@ def test_empty_bytes_are_a_value() -> None:
     assert run(app, b"x", b"").table(latest.topic) == {b"p": (b"", 2)}
 
 
-def test_a_function_is_given_null_and_can_give_it() -> None:
+def test_a_function_gets_null_and_can_return_it() -> None:
     seen: list[Any] = []
 
     def reducer(old: Any, new: Any) -> Any:

@@ -51,7 +51,7 @@ def test_positions_are_answered_once_the_open_transaction_is_ended(worker: Worke
     dead.purge()
 
 
-def test_the_transactions_of_others_are_left_alone(worker: Worker, topic_name: str) -> None:
+def test_the_transactions_of_others_are_not_ended(worker: Worker, topic_name: str) -> None:
     producer = Producer(
         worker.connection.librdkafka() | {"transactional.id": f"{topic_name}-other"}
     )

@@ -11,7 +11,7 @@ from lastword.pipelines import Pipeline, session
 from tests.support.offline_pipeline import OfflinePipeline
 
 
-def test_the_aggregator_is_given_the_mergers_none() -> None:
+def test_the_aggregator_gets_the_result_none_of_a_merger() -> None:
     given: list[Any] = []
 
     def aggregator(_key: str, value: int, aggregate: Any) -> Any:

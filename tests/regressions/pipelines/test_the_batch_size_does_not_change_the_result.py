@@ -82,7 +82,7 @@ def split(made: Logs, draw: st.DataObject) -> tuple[SplitInput, Spans | AnySpans
 
 @settings(max_examples=300)
 @given(logs(), st.data())
-def test_records_of_several_topics_are_processed_in_one_order_however_they_are_cut(
+def test_records_of_several_topics_are_processed_in_one_order_for_every_batch_size(
     made: dict[str, list[Logged]], draw: st.DataObject
 ) -> None:
     good = {topic: [each for each in log if each[3] != b"{"] for topic, log in made.items()}
@@ -101,7 +101,7 @@ def test_records_of_several_topics_are_processed_in_one_order_however_they_are_c
 
 @settings(max_examples=200)
 @given(logs(), st.data(), st.booleans())
-def test_changelogs_and_dropped_records_are_the_same_however_they_are_cut(
+def test_changelogs_and_dropped_records_are_the_same_for_every_batch_size(
     made: dict[str, list[Logged]], draw: st.DataObject, suppressed: bool
 ) -> None:
     windows = tumbling(10, grace=5)

@@ -13,7 +13,7 @@ TYPE = {"Content-Type": "application/octet-stream"}
 
 
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "deflate", "identity, gzip", "x-none"])
-def test_what_is_compressed_on_its_way_is_not_stored(serve: Serve, coding: str) -> None:
+def test_a_compressed_body_is_not_stored(serve: Serve, coding: str) -> None:
     serving = serve(table_options={"value": "bytes"})
     headers = TYPE | {"Content-Encoding": coding}
     body = gzip.compress(b"value")

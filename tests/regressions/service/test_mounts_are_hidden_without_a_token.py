@@ -31,7 +31,7 @@ def test_a_mount_is_answered_as_a_path_that_is_not_there(serve: Serve, method: s
                 assert mount[0] == status
 
 
-def test_who_may_read_still_learns_what_is_wrong(serve: Serve) -> None:
+def test_callers_with_read_access_still_get_the_reason(serve: Serve) -> None:
     serving = serve()
     with serving.client(None) as client:
         assert client.get("/tabla/key").json()["name"] == "PathNotFound"

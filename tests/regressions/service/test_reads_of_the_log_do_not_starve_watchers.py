@@ -101,7 +101,7 @@ def context_of(serving: Serving) -> Context:
     return serving.service._context
 
 
-def test_who_missed_nothing_replays_nothing_and_who_waits_hears_heartbeats(serve: Serve) -> None:
+def test_a_watcher_without_missed_changes_replays_nothing_and_gets_heartbeats(serve: Serve) -> None:
     serving = serve(limits=Limits(heartbeat_s=0.1))
     context = context_of(serving)
     with serving.client(timeout=60.0) as client:

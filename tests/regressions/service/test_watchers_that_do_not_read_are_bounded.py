@@ -52,7 +52,7 @@ def backlog_bytes(client: httpx.Client) -> int:
 
 
 @pytest.mark.parametrize("size", [1_000, 300_000], ids=["small changes", "large changes"])
-def test_what_waits_for_all_of_them_is_bounded(serve: Serve, size: int) -> None:
+def test_the_backlog_of_all_watchers_together_is_bounded(serve: Serve, size: int) -> None:
     serving = serve(limits=LIMITS)
     rounds, value = 40, "x" * size
     most = 0

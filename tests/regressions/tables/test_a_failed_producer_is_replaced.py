@@ -58,7 +58,7 @@ def test_a_table_writes_again(tables: Tables, connection: Connection, topic: Rea
     assert table[b"a"] == topic.fold()[b"a"] == b"3"
 
 
-def test_what_a_failed_producer_does_not_take_has_failed(
+def test_records_that_a_failed_producer_refuses_have_failed(
     connection: Connection, topic: RealTopic, producer: RecordProducer
 ) -> None:
     failed = producer._live

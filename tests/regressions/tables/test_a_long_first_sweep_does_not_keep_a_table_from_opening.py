@@ -75,7 +75,7 @@ def test_a_sweep_longer_than_the_deadline_counts_as_movement_and_is_shown(
     assert len(table) == RECORDS
 
 
-def test_a_sweep_that_stands_still_is_named_as_the_reason(
+def test_a_stalled_sweep_is_named_as_the_reason(
     make_topic: MakeTopic, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = make_topic(settings={"delete.retention.ms": "100"})

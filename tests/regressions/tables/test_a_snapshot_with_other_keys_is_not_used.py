@@ -85,7 +85,7 @@ def test_a_past_state_is_not_built_on_it(
 
 
 @pytest.mark.parametrize("metadata", [{}, {"key_suffix_bytes": None}])
-def test_one_with_the_same_keys_is_used_also_if_older(
+def test_a_snapshot_with_the_same_keys_is_used_even_if_it_is_older(
     connection: Connection,
     topic: RealTopic,
     location: Location,

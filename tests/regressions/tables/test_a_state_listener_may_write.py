@@ -14,7 +14,7 @@ from tests.support.real_topic import RAW, RealTopic
 from tests.support.tables import Tables
 
 
-def test_what_a_listener_writes_is_readable_when_the_write_returns(
+def test_a_write_of_a_listener_is_readable_when_it_returns(
     tables: Tables, topic: RealTopic
 ) -> None:
     read: list[bytes] = []

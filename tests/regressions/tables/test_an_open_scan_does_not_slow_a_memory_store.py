@@ -9,7 +9,7 @@ from __future__ import annotations
 from lastword.stores.memory import MemoryStore
 
 
-def test_what_a_scan_remembers_grows_in_place() -> None:
+def test_the_memory_of_a_scan_grows_in_place() -> None:
     store = MemoryStore()
     store.open()
     rows = {b"%05d" % n: b"old" for n in range(3_000)}

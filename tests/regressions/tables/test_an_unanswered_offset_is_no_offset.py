@@ -92,5 +92,5 @@ def test_no_client_can_commit_to_the_group_of_the_readers(tmp_path: Path) -> Non
         pipeline_group(READER_GROUP)
 
 
-def test_a_silent_broker_is_given_up_in_time_for_a_second_try(connection: Connection) -> None:
+def test_a_silent_broker_times_out_early_enough_for_a_second_try(connection: Connection) -> None:
     assert 2 * connection.librdkafka()["socket.timeout.ms"] < 1000 * WRITE_TIMEOUT_S

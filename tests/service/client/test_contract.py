@@ -107,7 +107,7 @@ def version_of(table: AnyTable, key: str) -> Any:
     return ABSENT if entry is None else entry.version
 
 
-def test_random_calls_are_answered_alike(lab: Lab, client: RemoteTable) -> None:
+def test_random_calls_get_the_same_answers(lab: Lab, client: RemoteTable) -> None:
     dice = random.Random(7)
     for _ in range(STEPS):
         ours, theirs = both(lab.here["owned"], client, random_call(dice))
@@ -169,9 +169,7 @@ WRONG: list[tuple[str, Call]] = [
 
 
 @pytest.mark.parametrize(("kind", "call"), WRONG)
-def test_what_a_table_refuses_a_client_refuses_with_the_same_error(
-    lab: Lab, kind: str, call: Call
-) -> None:
+def test_a_client_refuses_with_the_same_error_as_a_table(lab: Lab, kind: str, call: Call) -> None:
     with lab.connect(kind) as client:
         ours, theirs = both(lab.here[kind], client, call)
         assert theirs == ours

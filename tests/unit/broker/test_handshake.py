@@ -43,7 +43,7 @@ def server_that_answers(answer: bytes) -> Iterator[int]:
     ],
     ids=["nothing", "half a size", "a short answer", "a lying count", "a negative size"],
 )
-def test_another_server_is_not_taken_for_a_broker(answer: bytes) -> None:
+def test_another_server_is_not_mistaken_for_a_broker(answer: bytes) -> None:
     with server_that_answers(answer) as port, pytest.raises(OSError):
         ask("127.0.0.1", port, timeout=5)
 

@@ -21,7 +21,7 @@ def info_of(directory: Path) -> BrokerInfo:
     return BrokerInfo("4L6g3nShT-eMCtK--X86sw", (node,), detached=True)
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_written_records_are_read(tmp_path: Path) -> None:
     info = info_of(tmp_path)
     write_info(tmp_path, info)
     assert read_info(tmp_path) == info

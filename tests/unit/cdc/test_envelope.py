@@ -63,7 +63,7 @@ def test_the_same_row_has_the_same_types_in_a_snapshot_and_in_the_stream() -> No
 
 
 @pytest.mark.parametrize("offset", [1, 8])
-def test_infinity_and_nan_are_told_from_far_dates(offset: int) -> None:
+def test_infinity_and_nan_differ_from_far_dates(offset: int) -> None:
     row = ChangeCodec().decode(TYPES[offset].value).after
     assert row is not None
     assert row["num"].is_nan()
@@ -72,7 +72,7 @@ def test_infinity_and_nan_are_told_from_far_dates(offset: int) -> None:
 
 
 @pytest.mark.parametrize("offset", [4, 10])
-def test_negative_infinity_is_told_as_well(offset: int) -> None:
+def test_negative_infinity_is_recognized(offset: int) -> None:
     row = ChangeCodec().decode(TYPES[offset].value).after
     assert row is not None
     assert (row["num"], row["r"]) == (Decimal("-Infinity"), -inf)
@@ -89,7 +89,7 @@ def test_years_that_python_does_not_have_stay_text() -> None:
     assert row["day"] == "+294000-01-01"
 
 
-def test_large_values_that_were_not_sent_are_unavailable_whatever_their_type() -> None:
+def test_large_values_that_were_not_sent_are_unavailable_for_every_type() -> None:
     row = ChangeCodec().decode(TYPES[11].value).after
     assert row is not None
     unavailable = {name for name, value in row.items() if value is UNAVAILABLE}
@@ -127,7 +127,7 @@ def test_an_envelope_without_a_schema_has_the_types_of_json() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"{}", b'{"schema":{"fields":[]},"payload":{}}'])
-def test_what_is_no_envelope_is_refused(data: bytes) -> None:
+def test_a_record_that_is_not_an_envelope_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError, match="not a change event"):
         ChangeCodec().decode(data)
 

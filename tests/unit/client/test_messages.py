@@ -64,7 +64,7 @@ def test_an_answer_that_breaks_off_is_lost(answer: bytes) -> None:
         b"HTTP/1.1 200 OK\r\nA: " + b"a" * HEAD_BYTES_MAX,
     ],
 )
-def test_what_is_not_an_answer_is_refused(answer: bytes) -> None:
+def test_bytes_that_are_not_an_answer_are_refused(answer: bytes) -> None:
     with pytest.raises(AnswerLostError):
         ResponseReader().feed(answer)
 
@@ -97,7 +97,7 @@ def test_a_line_break_never_gets_into_a_request() -> None:
         f"http://me:{SECRET}@localhost/users",
     ],
 )
-def test_an_address_that_is_none_is_refused_without_its_secret(url: str) -> None:
+def test_an_invalid_address_is_refused_without_its_secret(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         address_of(url, None)
     assert SECRET not in str(caught.value)
@@ -113,7 +113,7 @@ def test_the_token_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture) -
 
 
 @pytest.mark.parametrize("token", ["", f"{SECRET}\n", f"{SECRET}\r\nX: 1", f"{SECRET} b", "tökén"])
-def test_a_token_that_is_none_is_refused_without_repeating_it(token: str) -> None:
+def test_an_invalid_token_is_refused_without_repeating_it(token: str) -> None:
     with pytest.raises(ConfigError) as caught:
         address_of("http://localhost", token)
     assert SECRET not in str(caught.value)

@@ -32,7 +32,7 @@ def watch(detector: Detector, health: dict[str, Health], seconds: float) -> set[
     return suspects
 
 
-def test_a_member_that_was_heard_within_a_second_is_not_suspect() -> None:
+def test_a_member_that_answered_within_a_second_is_not_suspect() -> None:
     assert watch(Detector(), {"b": Health(refused=False, heard_at=0.0)}, SILENT_S - TICK_S) == set()
 
 

@@ -114,7 +114,7 @@ def test_a_member_that_has_come_back_is_away_no_more() -> None:
     assert back["b"] == PlanMember("h:9", {"carts": 2})
 
 
-def test_what_is_withdrawn_after_the_announcement_of_a_restart_stays_offered() -> None:
+def test_a_topic_withdrawn_after_the_announcement_of_a_restart_stays_offered() -> None:
     offers = Offers("a")
     offers.add("carts", 2, lambda _: None, dict)
     offers.announce_restart(60_000)

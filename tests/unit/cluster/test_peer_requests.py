@@ -117,7 +117,7 @@ def test_a_member_that_has_left_is_not_asked_over_the_connection_that_was_kept(
         a.ask("b", "echo", b"", WAIT_S)
 
 
-def test_what_came_from_a_peer_is_not_passed_on_to_another(pair: PeerPair) -> None:
+def test_a_request_of_a_peer_is_not_passed_on_to_another(pair: PeerPair) -> None:
     a, b = pair.connected()
     b.set_members({"a": a.address}, frozenset())
     a.handle("echo", lambda payload: payload)
@@ -182,7 +182,7 @@ def test_a_peer_that_comes_back_is_asked_again(pair: PeerPair) -> None:
     assert a.ask("b", "echo", b"2", WAIT_S) == b"2"
 
 
-def test_all_members_are_asked_and_those_that_answer_are_heard(pair: PeerPair) -> None:
+def test_all_members_are_asked_and_every_answer_counts(pair: PeerPair) -> None:
     a, b = pair.connected()
     c = pair.start("c")
     a.set_members({"b": b.address, "c": c.address}, frozenset())

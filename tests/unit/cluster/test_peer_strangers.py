@@ -79,7 +79,7 @@ def test_an_instance_with_another_secret_says_so(pair: PeerPair) -> None:
     assert b.refused == 1
 
 
-def test_a_member_with_another_secret_is_not_taken_for_dead(pair: PeerPair) -> None:
+def test_a_member_with_another_secret_is_not_dead(pair: PeerPair) -> None:
     a = pair.start("a")
     b = pair.start("b", PeerSettings(secret=SECRET[::-1]))
     a.set_members({"b": b.address}, frozenset("b"))
@@ -113,7 +113,7 @@ def test_a_hello_for_another_instance_is_refused(application: str, listener: str
     assert judge_hello(KEY, asked, said, APPLICATION, "a") is Refusal.SOMEBODY_ELSE
 
 
-def test_a_good_hello_says_who_calls() -> None:
+def test_a_valid_hello_names_the_caller() -> None:
     asked = challenge()
     judged = judge_hello(KEY, asked, hello(KEY, asked, APPLICATION, "b", "a"), APPLICATION, "a")
     assert isinstance(judged, Hello)
@@ -169,7 +169,7 @@ def test_a_frame_that_means_nothing_is_cut_off(stranger: Stranger, frame: bytes)
     assert stranger.is_cut_off()
 
 
-def test_only_so_many_connections_are_taken(
+def test_the_number_of_connections_is_limited(
     pair: PeerPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint, "CONNECTIONS_MAX", 1)
@@ -180,7 +180,7 @@ def test_only_so_many_connections_are_taken(
         assert second.is_cut_off()
 
 
-def test_only_so_many_requests_are_taken(pair: PeerPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_requests_is_limited(pair: PeerPair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "REQUESTS_MAX", 0)
     a, _ = pair.connected()
     with pytest.raises(Exception, match="requests to answer"):

@@ -32,7 +32,7 @@ def test_a_format_of_a_later_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"{", b'{"number": "one", "leader": ""}'])
-def test_what_is_not_a_plan_is_refused(data: bytes) -> None:
+def test_a_value_that_is_not_a_plan_is_refused(data: bytes) -> None:
     with pytest.raises(ClusterError, match="not a plan"):
         decode_plan(data)
 

@@ -324,7 +324,7 @@ def test_members_of_the_version_before_standbys_read_the_owners() -> None:
 
 
 @pytest.mark.parametrize("standbys_wanted", [1, 2])
-def test_many_members_and_partitions_come_to_rest(standbys_wanted: int) -> None:
+def test_plans_for_many_members_and_partitions_converge(standbys_wanted: int) -> None:
     offers = {f"topic-{number}": 10 for number in range(10)}
     members = {
         f"m{number:02}": PlanMember(

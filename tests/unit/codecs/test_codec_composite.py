@@ -46,7 +46,7 @@ def test_the_bytes_sort_as_the_tuples_do(a: tuple[str, str], b: tuple[str, str])
 
 
 @given(TRIPLE, TRIPLE, st.integers(0, 3))
-def test_the_bytes_of_keys_that_begin_alike_sort_too(
+def test_the_bytes_of_keys_with_a_common_prefix_sort_too(
     a: tuple[str, str, str], b: tuple[str, str, str], shared: int
 ) -> None:
     b = (*a[:shared], *b[shared:])  # type: ignore[assignment]

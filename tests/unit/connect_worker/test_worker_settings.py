@@ -59,6 +59,6 @@ def test_a_worker_that_does_not_answer_is_named_without_its_login() -> None:
     assert "sesame" not in str(raised.value)
 
 
-def test_what_is_no_address_is_refused() -> None:
+def test_text_that_is_not_an_address_is_refused() -> None:
     with pytest.raises(ConfigError):
         ConnectClient("localhost:8083")

@@ -174,9 +174,7 @@ def test_without_pyspark_the_error_says_what_to_install(
     assert caught.value.hint == "pip install 'lastword[local]'"
 
 
-def test_of_two_that_resolve_at_once_one_downloads_and_the_other_waits(
-    world: World, tmp_path: Path
-) -> None:
+def test_two_processes_that_resolve_at_once_download_once(world: World, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     counting = tmp_path / "java"
     counting.write_text(f'#!/bin/sh\necho run >> "{runs}"\nexec "{world.java.executable}" "$@"\n')

@@ -33,7 +33,7 @@ def test_it_is_on_again_after_an_error() -> None:
     assert gc.isenabled()
 
 
-def test_who_has_switched_it_off_himself_finds_it_off() -> None:
+def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     with CollectorPause():
         pass

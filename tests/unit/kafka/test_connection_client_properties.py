@@ -175,7 +175,7 @@ def test_a_rendered_java_connection_is_read_back(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_taken_over_is_refused_without_showing_a_secret(
+def test_an_unsupported_setting_is_refused_without_showing_a_secret(
     tmp_path: Path, line: str, message: str, hint: str
 ) -> None:
     with pytest.raises(ConfigError, match=message) as caught:

@@ -38,7 +38,7 @@ def test_a_repeated_failure_is_said_once(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
-def test_repetitions_are_there_for_who_asks_for_debug(
+def test_repetitions_are_logged_at_debug(
     logger: logging.Logger, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):

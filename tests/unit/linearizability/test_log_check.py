@@ -163,7 +163,7 @@ def test_a_read_of_a_write_that_had_not_begun_is_found() -> None:
     assert len(story.wrong()) == 1
 
 
-def test_a_write_that_stands_before_one_that_had_ended_is_found() -> None:
+def test_a_write_ordered_before_an_earlier_one_is_found() -> None:
     story = Story()
     zombie = story.logged("zombie")
     put(story, "new", 0, 1)

@@ -38,7 +38,7 @@ def expected(events: list[Event], seen: DeduplicationWindow | BloomDeduplicator)
 
 
 @given(events=MESSAGES, cuts=CUTS, window_ms=st.integers(1, 40), lose_stores=st.booleans())
-def test_a_pipeline_leaves_out_what_a_plain_consumer_would(
+def test_a_pipeline_skips_the_same_records_as_a_plain_consumer(
     events: list[Event], cuts: list[int], window_ms: int, lose_stores: bool
 ) -> None:
     run = OperatorRun(DeduplicateWithin("id", window_ms))

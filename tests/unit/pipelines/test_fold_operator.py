@@ -24,7 +24,7 @@ def windowed(fold: Fold, windows: TimeWindows, retention_ms: int) -> WindowOpera
 
 @pytest.mark.parametrize("name", FOLDS)
 @given(events=EVENTS, cuts=CUTS, every_update=st.booleans())
-def test_a_fold_ends_like_kafka_streams_however_the_records_were_cut(
+def test_a_fold_equals_kafka_streams_for_every_batch_size(
     name: str, events: list[Event], cuts: list[int], every_update: bool
 ) -> None:
     fold, step, takes_nulls = FOLDS[name]

@@ -59,7 +59,7 @@ def test_a_result_of_none_deletes_the_key_and_the_next_record_starts_again() -> 
     assert leave.apply("p", None, ["in", "checked-out", "in again"]) == ("in again", 2)
 
 
-def test_the_first_value_of_a_reduction_stands_as_it_is() -> None:
+def test_the_first_value_of_a_reduction_is_kept_unchanged() -> None:
     assert Reduce(lambda old, new: old + new).apply("k", None, [5]) == (5, 0)
 
 

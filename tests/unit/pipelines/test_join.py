@@ -78,7 +78,7 @@ def model(events: list[Event], updates: list[Event], *, left: bool) -> list[Any]
 
 
 @given(events=EVENTS, updates=UPDATES, cuts=CUTS, left=st.booleans())
-def test_each_event_sees_the_table_as_of_its_time_however_events_were_cut(
+def test_each_event_sees_the_table_as_of_its_time_for_every_batch_size(
     events: list[Event], updates: list[Event], cuts: list[int], left: bool
 ) -> None:
     run = JoinRun(updates, left=left)

@@ -26,7 +26,7 @@ def test_nothing_is_ready_before_each_source_has_a_record_or_is_at_its_end() -> 
     assert not given.is_ready
 
 
-def test_a_source_of_which_more_may_come_says_so_in_its_span() -> None:
+def test_the_span_of_an_unfinished_source_is_marked() -> None:
     given = LiveInput(0, {"a": 3, "b": 0}, headers=False)
     given.take("a", batch_of([(b"k", b"1")], first=3))
     given.reach_end("b", EndOfLog(0, 7))
@@ -43,7 +43,7 @@ def test_a_single_source_has_no_spans() -> None:
     assert given.is_ready
 
 
-def test_what_waits_stays_until_it_is_committed() -> None:
+def test_waiting_records_stay_until_they_are_committed() -> None:
     given = LiveInput(0, {"a": 0}, headers=True)
     headers = [(("h", b"x"),), None, (("h", b"y"), ("h", b"z"))]
     given.take("a", batch_of([(b"k", b"%d" % n) for n in range(3)], headers=headers))

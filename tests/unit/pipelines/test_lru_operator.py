@@ -24,7 +24,7 @@ EVENTS = st.lists(st.builds(Event, KEYS, VALUES, st.integers(1, 80)), max_size=6
     every_update=st.booleans(),
     lose_stores=st.booleans(),
 )
-def test_the_same_keys_are_given_up_however_the_records_were_cut(  # noqa: PLR0917
+def test_the_same_keys_are_evicted_for_every_batch_size(  # noqa: PLR0917
     name: str,
     events: list[Event],
     cuts: list[int],

@@ -113,13 +113,13 @@ def test_a_changed_primary_key_takes_the_large_value_along(cut: int) -> None:
     assert table["10"]["note"].startswith("c81e728d9d4c2f636f067f89cc14862c")
 
 
-def test_a_large_value_that_nobody_knows_is_left_out() -> None:
+def test_a_large_value_that_is_unknown_is_omitted() -> None:
     log = Log()
     run = mirrored([log.event("u", 1, {"id": 1, "note": UNAVAILABLE})])
     assert rows(run) == {"1": {"id": 1}}
 
 
-def test_a_delete_is_a_tombstone_and_one_of_nothing_is_none() -> None:
+def test_a_delete_is_a_tombstone_unless_the_key_is_absent() -> None:
     log = Log()
     run = mirrored([log.event("c", 1, {"id": 1}), log.event("d", 1), log.event("d", 2)])
     assert [(key, value) for key, value, *_ in run.changelog] == [(b"1", None)]
@@ -132,7 +132,7 @@ def test_truncate_deletes_every_key() -> None:
     assert {key for key, value, *_ in run.changelog if value is None} >= {b"1", b"10"}
 
 
-def test_what_comes_again_late_is_dropped_and_counted() -> None:
+def test_a_late_duplicate_is_dropped_and_counted() -> None:
     log = Log()
     first = [log.event("c", 1, {"id": 1, "n": 1}), log.event("u", 1, {"id": 1, "n": 2})]
     gone = log.event("d", 1)
@@ -274,7 +274,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.lists(st.integers(0, 60), max_size=6))
-def test_the_table_is_the_same_however_the_changes_are_cut_into_batches(
+def test_the_table_is_the_same_for_every_batch_size(
     steps: list[tuple[str, int, bool]], cuts: list[int]
 ) -> None:
     log, model, given = Log(), dict[int, Row](), list[Event]()
@@ -320,7 +320,7 @@ def test_a_key_is_the_text_of_the_primary_key(data: bytes, key: bytes) -> None:
     assert key_of(data) == key
 
 
-def test_a_key_that_is_none_is_refused() -> None:
+def test_a_change_without_a_primary_key_is_refused() -> None:
     with pytest.raises(DecodeError, match="without a primary key"):
         key_of(None)
 
@@ -339,7 +339,7 @@ def test_another_key_goes_through_a_repartition_topic() -> None:
     assert "shop-by-email-repartition" in app.topics
 
 
-def test_what_cannot_be_meant_is_refused() -> None:
+def test_invalid_options_of_changes_are_refused() -> None:
     changes = Pipeline("shop").changes("shop.public.orders")
     with pytest.raises(ConfigError, match="transactions"):
         changes.to_table("orders", transactions="all")  # type: ignore[arg-type]

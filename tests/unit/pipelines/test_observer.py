@@ -62,7 +62,7 @@ def test_every_count_of_a_batch_is_a_metric_with_a_meaning(name: str) -> None:
     assert kind_of(metric) == kind
 
 
-def test_a_pipeline_takes_valid_steps_only_and_tells_each() -> None:
+def test_a_pipeline_makes_valid_transitions_only_and_reports_each() -> None:
     heard: list[tuple[S, S]] = []
     life = PipelineLife()
     life.listener = lambda old, new: heard.append((old, new))

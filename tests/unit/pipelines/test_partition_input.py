@@ -59,7 +59,7 @@ def test_a_transformed_record_waits_with_its_source_record() -> None:
     assert taken.records == 3
 
 
-def test_a_source_and_what_is_made_of_it_go_record_by_record() -> None:
+def test_a_source_and_its_derived_stream_are_processed_record_by_record() -> None:
     plan = transformed("a", read=frozenset({"a", "a/made"}))
     plan = replace(plan, sources={"a": plan.sources["a"]})
     made = records((0, 99), (1, 1))

@@ -33,7 +33,7 @@ def test_failures_of_long_ago_do_not_count() -> None:
         RuntimeError("ModuleNotFoundError: No module named 'mine'"),
     ],
 )
-def test_what_another_attempt_cannot_mend_is_raised_at_once(error: Exception) -> None:
+def test_errors_that_a_retry_cannot_fix_are_raised_at_once(error: Exception) -> None:
     assert Restarts(FakeClock()).pause_after(error) is None
 
 

@@ -49,7 +49,7 @@ def sessions(
     every_update=st.booleans(),
     lose_stores=st.booleans(),
 )
-def test_sessions_end_like_kafka_streams_however_the_records_were_cut(  # noqa: PLR0917
+def test_sessions_equal_kafka_streams_for_every_batch_size(  # noqa: PLR0917
     name: str,
     events: list[Event],
     cuts: list[int],

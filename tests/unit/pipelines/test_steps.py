@@ -66,7 +66,7 @@ def test_a_record_for_which_a_function_fails_is_dropped_and_reported_with_its_of
     assert context.tally.quarantined == 1
 
 
-def test_a_key_that_cannot_be_read_is_quarantined_by_who_asks_for_it() -> None:
+def test_a_key_that_cannot_be_read_is_quarantined_where_the_key_is_used() -> None:
     context = BatchContext()
     kept = Filter(lambda key, value: True, "string")(events((b"\xff", 1), (b"a", 1)), context)
     assert kept.keys == [b"a"]

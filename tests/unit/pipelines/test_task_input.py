@@ -48,7 +48,7 @@ def test_a_task_that_was_given_two_partitions_stops() -> None:
         list(read_inputs([batch((b"k", b"1", "a", 0, 1, 1), (b"k", b"1", "a", 1, 1, 1))]))
 
 
-def test_what_is_committed_is_skipped() -> None:
+def test_committed_records_are_skipped() -> None:
     given = records(b"1", b"2", b"3")
     events = decode(SourcePlan("t", "json"), given, 2, BatchContext())
     assert (events.values, list(events.offsets)) == ([3], [2])

@@ -132,7 +132,7 @@ def test_ways_that_part_are_merged_in_the_order_of_their_declaration() -> None:
     assert inputs_of(app, clicks.merge(second).node) == ("filter 2", "source clicks")
 
 
-def test_what_is_merged_goes_through_a_topic_if_one_of_both_has_new_keys() -> None:
+def test_a_merge_goes_through_a_topic_if_one_of_its_streams_has_new_keys() -> None:
     app = pipeline()
     rekeyed = app.stream("a").select_key(lambda key, value: value)
     app.stream("b").merge(rekeyed).group_by_key().count("n")

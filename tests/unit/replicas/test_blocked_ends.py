@@ -80,7 +80,7 @@ def test_a_leader_that_does_not_answer_proves_no_gap(
     assert blocked.tail_gaps(topic.state(10, unanswered=frozenset()), TARGETS) == [0]
 
 
-def test_an_open_transaction_is_waited_for_however_long_it_takes(
+def test_an_open_transaction_is_waited_for_until_it_ends(
     blocked: BlockedEnds, topic: OfflineTopic
 ) -> None:
     for _ in range(10 * TAIL_GAP_STATES):

@@ -27,7 +27,7 @@ def puts(count: int, first: int = 0) -> Batch:
     return batch_of([(b"k", b"v")] * count, first)
 
 
-def test_what_is_published_is_taken_in_order(feed: Feed, subscription: Subscription) -> None:
+def test_published_items_are_taken_in_order(feed: Feed, subscription: Subscription) -> None:
     first, second = puts(2), Dropped(0, [b"gone"])
     feed.publish(first)
     feed.publish(second)
@@ -75,7 +75,7 @@ def test_dropped_keys_count_as_changes_that_wait(
         subscription.take(0)
 
 
-def test_what_was_taken_makes_room_again(
+def test_taken_items_make_room_again(
     feed: Feed, subscription: Subscription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed_module, "RECORDS_MAX", 10)
@@ -100,7 +100,7 @@ def test_one_slow_watcher_costs_the_others_nothing(
     assert len(feed) == 1
 
 
-def test_breaking_off_tells_everybody_why(feed: Feed, subscription: Subscription) -> None:
+def test_cutting_off_gives_every_watcher_the_reason(feed: Feed, subscription: Subscription) -> None:
     feed.publish(puts(1))
     feed.break_off("the topic was replaced", "watch again")
     assert subscription.take(0) is not None
@@ -109,7 +109,7 @@ def test_breaking_off_tells_everybody_why(feed: Feed, subscription: Subscription
     assert lost.value.hint == "watch again"
 
 
-def test_a_watcher_that_left_is_given_nothing_more(feed: Feed, subscription: Subscription) -> None:
+def test_a_watcher_that_left_gets_nothing_more(feed: Feed, subscription: Subscription) -> None:
     subscription.close()
     subscription.close()
     feed.publish(puts(1))

@@ -23,7 +23,7 @@ def locked(lab: TailLab) -> list[int]:
     return [p for p, replica in lab.held.now.items() if replica.lock.locked()]
 
 
-def test_one_moment_holds_the_locks_of_what_it_gives_and_of_nothing_else(lab: TailLab) -> None:
+def test_one_moment_holds_the_locks_of_its_replicas_only(lab: TailLab) -> None:
     assert list(lab.held.now) == [0, 1, 2]
     with lab.held.one_moment([2, 0]) as seen:
         assert (list(seen), locked(lab)) == ([0, 2], [0, 2])
@@ -32,7 +32,7 @@ def test_one_moment_holds_the_locks_of_what_it_gives_and_of_nothing_else(lab: Ta
     assert locked(lab) == []
 
 
-def test_one_moment_of_what_is_not_here_holds_nothing(lab: TailLab) -> None:
+def test_one_moment_with_a_missing_partition_holds_no_lock(lab: TailLab) -> None:
     lab.held.remove(lab.held.at(1))
     with pytest.raises(PartitionNotHereError, match="partition 1"), lab.held.one_moment([0, 1]):
         pass
@@ -66,7 +66,7 @@ def test_the_set_does_not_change_within_one_moment_of_all(lab: TailLab) -> None:
     assert list(seen) == [0, 1, 2], "who has the set in hand keeps it"
 
 
-def test_what_comes_and_goes_is_published_where_it_was_served(lab: TailLab) -> None:
+def test_gained_and_lost_partitions_are_published_if_they_were_served(lab: TailLab) -> None:
     watching = Subscription(lab.held.feed, Position())
     lab.held.feed.join(watching)
     lab.held.remove(lab.held.at(0))

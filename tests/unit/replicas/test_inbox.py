@@ -38,7 +38,7 @@ def test_tasks_run_in_the_order_they_came(inbox: Inbox) -> None:
     assert ran == [0, 1, 2]
 
 
-def test_a_call_that_is_given_up_is_never_run(inbox: Inbox) -> None:
+def test_a_call_that_timed_out_is_never_run(inbox: Inbox) -> None:
     ran: list[int] = []
     with pytest.raises(NotReadyError, match="too busy"):
         inbox.call(lambda: ran.append(1), 0.01)

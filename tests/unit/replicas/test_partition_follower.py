@@ -95,7 +95,7 @@ def test_a_checkpoint_of_an_unknown_format_means_rebuild(topic: OfflineTopic) ->
     assert topic.store.count() == 0
 
 
-def test_another_partition_count_is_refused_and_the_store_left_alone(topic: OfflineTopic) -> None:
+def test_another_partition_count_is_refused_and_the_store_unchanged(topic: OfflineTopic) -> None:
     topic.live_follower([(b"a", b"1")])
     with pytest.raises(PartitionCountError, match="2 partitions"):
         topic.follower().begin(topic.state(1, partitions=2))
@@ -117,7 +117,7 @@ def test_a_log_whose_records_have_all_expired_is_finished_too(topic: OfflineTopi
     assert follower.offsets.finished
 
 
-def test_the_end_is_the_one_captured_at_the_start_however_the_log_grows(
+def test_the_end_is_captured_once_while_the_log_grows(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
@@ -165,7 +165,7 @@ def test_a_log_that_loses_its_tail_during_the_restore_is_not_waited_for(
     assert follower.offsets.finished
 
 
-def test_what_is_gathered_becomes_visible_with_its_checkpoint_in_one_step(
+def test_gathered_rows_become_visible_with_their_checkpoint_in_one_step(
     topic: OfflineTopic,
 ) -> None:
     follower = topic.follower()
@@ -334,7 +334,7 @@ def test_an_idle_store_keeps_the_time_in_its_checkpoint_young(
     assert not again.sweep_due
 
 
-def test_the_time_in_the_checkpoint_stands_still_while_a_sweep_is_due(
+def test_the_time_in_the_checkpoint_does_not_advance_while_a_sweep_is_due(
     topic: OfflineTopic, clock: FakeClock
 ) -> None:
     sound_ms = clock.now_ms()

@@ -50,7 +50,7 @@ PAIRS = st.lists(
 
 
 @given(PAIRS, st.booleans())
-def test_a_batch_comes_to_the_same_as_its_records_one_by_one(
+def test_a_batch_gives_the_same_result_as_its_records_one_by_one(
     pairs: list[tuple[bytes | None, bytes | None]], quarantine: bool
 ) -> None:
     batch = batch_of(pairs, first=100)
@@ -109,7 +109,7 @@ def test_windowed_keys_belong_where_their_inner_key_belongs() -> None:
         ([b"!", None], None, []),
     ],
 )
-def test_of_a_key_with_bad_records_the_last_good_one_stands(
+def test_a_key_with_bad_records_keeps_the_last_good_one(
     values: list[bytes | None], row: bytes | None, bad_offsets: list[int]
 ) -> None:
     filtered = RecordFilter(Keyspace(1), why_bad).filtered(

@@ -40,12 +40,12 @@ def test_a_clock_that_was_corrected_by_a_moment_is_believed() -> None:
     assert not may_have_missed_deletes(-LIVE_FLOOR_MS, DAY_MS)
 
 
-def test_a_live_table_is_given_the_time_of_a_few_looks_however_short_the_retention() -> None:
+def test_a_live_table_tolerates_the_lag_of_a_few_topic_states_at_any_retention() -> None:
     assert not live_lag_too_long(2_000, 100)
     assert live_lag_too_long(LIVE_FLOOR_MS, 100)
 
 
-def test_a_live_table_on_a_longer_retention_is_judged_by_that() -> None:
+def test_a_longer_retention_decides_for_a_live_table() -> None:
     assert not live_lag_too_long(8_999, 10_000)
     assert live_lag_too_long(9_000, 10_000)
 

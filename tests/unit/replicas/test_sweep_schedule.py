@@ -9,7 +9,7 @@ from tests.support.offline_topic import batch_of
 from tests.support.sweep_lab import RETENTION_MS, Lab, fall_behind, lagging
 
 
-def test_a_pass_drops_what_is_gone_and_the_partition_is_trusted_again(lab: Lab) -> None:
+def test_a_pass_drops_dead_rows_and_the_partition_is_sound_again(lab: Lab) -> None:
     follower = lagging(lab)
     lab.log = [batch_of([(b"b", b"2")], first=1)]
     lab.consider(follower)

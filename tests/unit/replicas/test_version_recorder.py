@@ -74,7 +74,7 @@ def test_a_row_dropped_by_a_sweep_has_no_known_time_of_deletion(clock: FakeClock
     assert (table.at(b"a", 2), table.at(b"b", 2)) == (None, b"1")
 
 
-def test_what_has_expired_was_there_until_then(clock: FakeClock) -> None:
+def test_an_expired_value_was_readable_until_its_expiry(clock: FakeClock) -> None:
     table = Versioned(clock, VersionLimit(5), [(b"a", b"1"), (b"b", b"1")])
     table.follower.on_topic_state(table.topic.state(2, starts={0: 1}))
     assert table.follower.drop([(b"a", 0)]) == [b"a"]
@@ -102,6 +102,6 @@ def test_with_a_period_nothing_older_is_stored(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("spec", [0, -1, VERSIONS_MAX + 1, "a week", "-3d"])
-def test_what_says_no_number_and_no_time_is_refused(spec: int | str) -> None:
+def test_text_that_is_neither_a_number_nor_a_time_is_refused(spec: int | str) -> None:
     with pytest.raises(ConfigError):
         keep_of(spec)

@@ -152,7 +152,7 @@ class World:
                 assert found == states[at].get(key), (key, cut)
 
 
-def test_a_past_value_is_what_it_was_or_refused() -> None:
+def test_a_past_value_is_exact_or_refused() -> None:
     for seed in range(WORLDS):
         world = World(Random(seed))
         for _ in range(STEPS):

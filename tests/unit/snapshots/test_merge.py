@@ -47,7 +47,7 @@ def as_dict(rows: pa.Table) -> dict[bytes, bytes]:
 
 
 @given(first=changes, second=changes, size=st.integers(1, 7))
-def test_changes_merged_into_a_base_are_what_the_whole_log_comes_to(
+def test_changes_merged_into_a_base_equal_the_state_of_the_whole_log(
     first: list[Change], second: list[Change], size: int
 ) -> None:
     base = merged(None, latest(first, 0, size))

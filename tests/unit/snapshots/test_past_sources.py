@@ -54,7 +54,7 @@ def test_changes_are_added_to_the_newest_snapshot_that_is_certainly_before_the_m
 
 
 @pytest.mark.parametrize("never", [1002, Position({0: 10}), Position({1: 0}), Position({})])
-def test_what_has_not_been_yet_is_refused(never: int | Position) -> None:
+def test_a_moment_in_the_future_is_refused(never: int | Position) -> None:
     with pytest.raises(ConfigError):
         KNOWN.resolve("t", never)
 

@@ -92,7 +92,7 @@ def test_a_full_one_is_taken_where_the_last_one_cannot_be_trusted(
     assert why in found.reason
 
 
-def test_a_full_one_is_taken_for_other_codecs_and_when_the_log_starts_later() -> None:
+def test_a_snapshot_is_full_for_other_codecs_and_when_the_log_starts_later() -> None:
     assert plan(snapshot(), value_codec="bytes").kind == "full"
     assert plan(snapshot(), replace(FACTS, starts={0: 95, 1: 0})).kind == "full"
 

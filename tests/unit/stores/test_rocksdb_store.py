@@ -60,16 +60,14 @@ def test_a_small_batch_is_logged_and_a_large_one_becomes_a_file(
     assert (store.get(b"a"), store.get(b"000000")) == (b"2", None)
 
 
-def test_what_a_killed_restore_left_behind_is_removed(store: RocksDBStore, path: Path) -> None:
+def test_files_of_a_killed_restore_are_removed(store: RocksDBStore, path: Path) -> None:
     store.close()
     (path / "ingested.sst").write_bytes(b"half a file")
     store.open()
     assert not (path / "ingested.sst").exists()
 
 
-def test_the_file_of_a_restore_in_another_process_is_left_alone(
-    store: RocksDBStore, path: Path
-) -> None:
+def test_the_file_of_a_restore_in_another_process_is_kept(store: RocksDBStore, path: Path) -> None:
     (path / "ingested.sst").write_bytes(b"being written")
     with pytest.raises(StoreLockedError):
         RocksDBStore(path).open()
@@ -136,7 +134,7 @@ def test_files_that_cannot_be_read_are_called_corrupted(
 
 
 @pytest.mark.parametrize("asked", [10, SCANNED_FOR_MIN, len(LARGE)])
-def test_many_rows_are_the_same_however_they_are_read(store: RocksDBStore, asked: int) -> None:
+def test_many_rows_are_equal_by_scan_and_by_lookup(store: RocksDBStore, asked: int) -> None:
     store.apply(LARGE, (), b"checkpoint")
     keys = [b"", *list(LARGE)[:asked], b"absent", b"000000"]
     shuffle(keys)
@@ -167,7 +165,7 @@ def test_a_damaged_block_is_an_error_and_never_an_end(
         read(store)
 
 
-def test_damage_that_was_met_once_is_remembered(store: RocksDBStore, path: Path) -> None:
+def test_damage_that_was_found_once_is_recorded(store: RocksDBStore, path: Path) -> None:
     """Opening reads few blocks: without a mark, a table would fail at the same one for ever."""
     store.apply(LARGE, (), b"c")
     store.close()
@@ -231,7 +229,7 @@ def test_large_rows_are_scanned_in_small_chunks(store: RocksDBStore) -> None:
     assert seen == [b"%03d" % n for n in range(20)]
 
 
-def test_statistics_tell_what_is_on_disk_and_in_memory(store: RocksDBStore) -> None:
+def test_statistics_report_disk_and_memory(store: RocksDBStore) -> None:
     store.apply(LARGE, (), b"c")
     store.apply({b"a": b"1"}, (), b"c")
     stats = store.stats()

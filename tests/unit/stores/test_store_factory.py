@@ -36,7 +36,7 @@ def test_the_number_of_an_lru_store_is_its_capacity() -> None:
 @pytest.mark.parametrize(
     "spec", ["", "Memory", "redis", "lru", "lru:", "lru:0", "lru:-1", "lru:ten", "memory:5", 7]
 )
-def test_anything_else_is_refused_with_what_is_possible(spec: Any) -> None:
+def test_anything_else_is_refused_with_the_possible_values(spec: Any) -> None:
     with pytest.raises(ConfigError) as raised:
         store_factory(spec)
     assert "lru:CAPACITY" in str(raised.value.hint)

@@ -106,7 +106,7 @@ def test_a_header_that_makes_no_sense_is_counted_and_hides_nothing(table: Offlin
     assert table.metrics.counter("bad_expiries_total").value == 5
 
 
-def test_a_table_has_a_time_to_live_for_what_is_written_without_one(clock: FakeClock) -> None:
+def test_the_ttl_of_a_table_applies_to_values_without_one(clock: FakeClock) -> None:
     table = OfflineTable(clock, ttl_ms=HOUR_MS)
     table.raw.put(b"default", b"1")
     table.raw.put(b"longer", b"1", ttl_ms=2 * HOUR_MS)

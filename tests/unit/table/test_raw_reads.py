@@ -29,7 +29,7 @@ def test_a_read_of_a_key_names_the_position_of_its_partition(table: OfflineTable
     assert table.raw.row(key)[0] == 1
 
 
-def test_an_absent_key_is_answered_with_the_position_that_says_so(table: OfflineTable) -> None:
+def test_an_absent_key_is_answered_with_a_position(table: OfflineTable) -> None:
     table.append(table.key_in(2, b"other"), b"1")
     answer = table.raw.get(table.key_in(2))
     assert (answer.value, answer.position.offsets) == (None, {2: 1})
@@ -61,7 +61,7 @@ def test_a_scan_is_in_the_order_of_bytes_over_all_partitions(
     assert table.raw.count().value == 19
 
 
-def test_the_shape_decides_what_a_read_gives_and_leaves_out(table: OfflineTable) -> None:
+def test_the_shape_decides_what_a_read_returns_and_skips(table: OfflineTable) -> None:
     table.append(b"a", b"1")
     table.append(b"b", b"2")
 
@@ -145,7 +145,7 @@ def test_a_partition_that_is_being_restored_holds_up_its_own_reads_only(clock: F
     assert table.raw.why_not_ready() is None
 
 
-def test_who_allows_stale_answers_gets_them_marked_before_the_end(clock: FakeClock) -> None:
+def test_stale_answers_before_the_end_are_marked(clock: FakeClock) -> None:
     table = OfflineTable(clock, held=(0, 1))
     table.begin(2)
     key = table.key_in(2)
@@ -185,7 +185,7 @@ def test_a_partition_that_left_is_not_here(table: OfflineTable) -> None:
         list(scan)
 
 
-def test_a_closed_table_says_so_and_answers_what_it_has_when_asked(table: OfflineTable) -> None:
+def test_a_closed_table_raises_unless_stale_answers_are_allowed(table: OfflineTable) -> None:
     table.append(b"a", b"1")
     table.closed = TableClosedError("the table has failed")
     for read in (lambda: table.raw.row(b"a"), lambda: table.raw.get(b"a"), table.raw.count):

@@ -13,7 +13,7 @@ from tests.support.offline_table import TOPIC_ID, OfflineTable
 from tests.support.offline_topic import DAY_MS, batch_of
 
 
-def test_what_is_applied_is_seen_in_order(table: OfflineTable) -> None:
+def test_applied_changes_are_seen_in_order(table: OfflineTable) -> None:
     watch = table.raw.watch()
     assert watch.start == Position({0: 0, 1: 0, 2: 0}, TOPIC_ID)
     version = table.append(b"a", b"1")
@@ -59,9 +59,7 @@ def test_a_restoring_partition_is_not_part_of_the_position(clock: FakeClock) -> 
         table.raw.watch()
 
 
-def test_what_was_missed_comes_before_what_is_applied(
-    table: OfflineTable, clock: FakeClock
-) -> None:
+def test_missed_changes_come_before_applied_ones(table: OfflineTable, clock: FakeClock) -> None:
     key = table.key_in(0)
     table.append(key, b"1")
     seen = Position({0: 0}, TOPIC_ID, clock.now_ms() - 1000)
@@ -95,7 +93,7 @@ def test_a_state_that_becomes_too_old_during_the_read_is_refused_at_the_end(
         watch.take(1)
 
 
-def test_a_partition_of_which_nothing_was_published_yet_cannot_be_resumed(
+def test_a_watch_cannot_resume_a_partition_that_has_published_nothing(
     clock: FakeClock,
 ) -> None:
     table = OfflineTable(clock, held=(0,))
@@ -111,7 +109,9 @@ def test_keys_that_a_sweep_dropped_are_seen(table: OfflineTable) -> None:
     assert watch.take(1) == Dropped(0, [b"a"])
 
 
-def test_who_is_cut_off_learns_why_after_what_is_there(table: OfflineTable) -> None:
+def test_a_watcher_that_is_cut_off_gets_the_reason_after_the_queued_changes(
+    table: OfflineTable,
+) -> None:
     watch = table.raw.watch()
     table.append(b"a", b"1")
     watch.cut_off(WatchLostError("enough"))

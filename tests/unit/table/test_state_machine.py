@@ -53,12 +53,12 @@ def test_waiting_ends_with_the_change_that_is_waited_for() -> None:
     assert answers == [S.RUNNING]
 
 
-def test_waiting_gives_up_after_the_timeout_and_says_what_is() -> None:
+def test_waiting_ends_after_the_timeout_with_the_current_state() -> None:
     machine = StateMachine(None)
     assert machine.wait_while(frozenset((S.CREATED,)), 0.01) is S.CREATED
 
 
-def test_a_slow_listener_still_hears_the_changes_in_their_order() -> None:
+def test_a_slow_listener_still_gets_the_changes_in_order() -> None:
     heard: list[TableState] = []
     told, go_on = threading.Event(), threading.Event()
 

@@ -63,7 +63,7 @@ def test_each_bad_setting_is_found_with_its_consequence_and_repair(
     assert repair in found.repair
 
 
-def test_deleting_by_age_is_fine_for_who_asks_for_it() -> None:
+def test_deleting_by_age_is_accepted_with_allow_expiry() -> None:
     found = findings(TOPIC, GOOD | {"cleanup.policy": "compact,delete"}, allow_expiry=True)
     assert found == []
 

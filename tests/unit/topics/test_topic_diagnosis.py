@@ -74,7 +74,7 @@ def test_a_cleaner_that_is_switched_off_is_said() -> None:
     assert causes(PARTITION, off)[0] == "cleaner off"
 
 
-def test_gauges_that_are_unknown_are_not_taken_for_a_healthy_or_a_dead_cleaner() -> None:
+def test_unknown_gauges_mean_neither_a_healthy_nor_a_dead_cleaner() -> None:
     assert "dead cleaner" not in causes(PARTITION, replace(AROUND, gauges=None))
     assert cleaner_gauges([]) == CleanerGauges(None, None, None, None, None)
 

@@ -68,7 +68,7 @@ _WRITES = st.lists(
 
 
 @given(_WRITES, st.integers(AT_MS - 1, AT_MS + 21))
-def test_what_is_due_is_what_the_last_write_of_each_key_says(
+def test_the_last_write_of_each_key_decides_what_is_due(
     writes: list[tuple[bytes, int | None]], now_ms: int
 ) -> None:
     due, last = DueKeys(), dict[bytes, tuple[int, int | None]]()

@@ -43,7 +43,7 @@ def test_an_outcome_raises_its_error_or_gives_its_version(case: Outcome) -> None
         assert raised.value is case.error
 
 
-def test_only_what_is_in_the_topic_has_a_version() -> None:
+def test_only_a_record_in_the_topic_has_a_version() -> None:
     versions = {case.status: case.version for case in CASES}
     assert versions == {"ok": VERSION, "unread": VERSION, "failed": None, "indeterminate": None}
 

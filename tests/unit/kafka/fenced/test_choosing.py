@@ -38,7 +38,7 @@ def test_a_leader_that_takes_it_is_not_trusted() -> None:
     assert log.fence is None
 
 
-def test_the_other_way_serves_then_and_the_log_says_so_once(
+def test_the_fallback_serves_and_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     other = ScriptedWire()

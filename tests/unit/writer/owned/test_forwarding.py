@@ -169,7 +169,7 @@ def test_a_function_is_never_sent_to_a_peer(lab: Lab) -> None:
     assert not lab.peers.asked
 
 
-def test_what_the_log_has_of_a_request_without_an_answer_was_applied(lab: Lab) -> None:
+def test_a_request_without_an_answer_was_applied_if_the_log_has_its_records(lab: Lab) -> None:
     lab.peers.failures[PEER] = IndeterminateError("no answer")
     request = put()
     lab.peers.gate.clear()
@@ -196,7 +196,7 @@ def test_a_request_that_a_successors_fence_shuts_out_is_sent_again(lab: Lab) -> 
     assert [name for name, _ in lab.peers.asked] == [PEER, OTHER]
 
 
-def test_without_a_word_in_the_log_the_outcome_is_unknown(lab: Lab) -> None:
+def test_without_a_record_in_the_log_the_outcome_is_unknown(lab: Lab) -> None:
     lab.peers.failures[PEER] = IndeterminateError("no answer")
     lab.owner_writes(PEER)
     (answer,) = lab.results(put())

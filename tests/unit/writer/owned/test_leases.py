@@ -69,7 +69,7 @@ def test_the_token_is_the_offset_of_the_acquiring_record(owner: Owner) -> None:
     assert owner.end == 7  # a renewal is a record, else a deposed owner could renew
 
 
-def test_another_holder_is_denied_and_learns_who_holds_it_and_for_how_long(
+def test_another_holder_is_denied_with_the_name_of_the_holder_and_the_time_left(
     owner: Owner, clock: FakeClock
 ) -> None:
     owner.ask(acquire("a"))

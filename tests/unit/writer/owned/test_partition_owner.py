@@ -38,7 +38,7 @@ def test_a_put_is_answered_with_the_offset_of_its_record(lab: OwnerLab) -> None:
     assert lab.log.records[answer.version.offset].value == b"1"
 
 
-def test_what_waits_while_a_batch_is_appended_makes_the_next_batch(lab: OwnerLab) -> None:
+def test_requests_that_wait_during_an_append_form_the_next_batch(lab: OwnerLab) -> None:
     owner = lab.own()
     log = lab.logs[0]
     log.gate.clear()
@@ -67,7 +67,7 @@ def test_acknowledged_rows_are_served_before_the_local_copy_has_them(lab: OwnerL
     assert isinstance(ask(owner, Put(key=b"a", value=b"3", expected=ABSENT))[0], Applied)
 
 
-def test_a_deposed_owner_writes_nothing_and_tells_nothing(lab: OwnerLab) -> None:
+def test_a_deposed_owner_writes_nothing_and_answers_nothing(lab: OwnerLab) -> None:
     old = lab.own("old")
     ask(old, Put(key=b"a", value=b"1"))
     lab.logs[0].proven_at = -inf  # it slept past its read lease
@@ -205,7 +205,7 @@ def test_a_hand_over_finishes_the_batch_and_says_that_it_is_released(lab: OwnerL
         submit(owner, Put(key=b"a", value=b"3"))
 
 
-def test_a_renewed_fence_is_not_taken_for_a_successors(lab: OwnerLab) -> None:
+def test_a_renewed_fence_is_not_mistaken_for_a_successors(lab: OwnerLab) -> None:
     owner = lab.own()
     ask(owner, increment(b"n"))
     owner.renew_now()
