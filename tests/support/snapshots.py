@@ -20,7 +20,8 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.snapshots.catalog.confirmation import confirm
-from lastword.snapshots.catalog.layout import history_schema, snapshot_schema
+from lastword.snapshots.catalog.decoded_columns import decoded_columns
+from lastword.snapshots.catalog.layout import arrow_schema, history_columns, snapshot_columns
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.merge import CHANGES
 from lastword.snapshots.catalog.snapshot import SnapshotMetadata, encode_metadata
@@ -95,9 +96,8 @@ def take_without_spark(
             partition=partition,
             keyspace=Keyspace(topic_state.partitions, keys.suffix_bytes),
             first_offset=0,
-            key=keys,
-            value=BYTES,
-            count=lambda _records, _bytes: None,
+            columns=decoded_columns(keys, BYTES),
+            count=lambda _records, _bytes, _unfit: None,
         )
         batches += task(_arrow(connection, location.topic, partition, ends))
     properties = CommitProperties(
@@ -107,7 +107,9 @@ def take_without_spark(
     )
     write_deltalake(
         location.snapshots,
-        pa.Table.from_batches(batches, snapshot_schema(keys, BYTES)),
+        pa.Table.from_batches(
+            batches, arrow_schema(snapshot_columns(decoded_columns(keys, BYTES).types))
+        ),
         mode="overwrite",
         partition_by=["partition"],
         commit_properties=properties,
@@ -124,12 +126,12 @@ def keep_history_without_spark(connection: Connection, location: Location) -> Hi
     batches: list[pa.RecordBatch] = []
     for partition in plan.changed:
         ends = (plan.starts[partition], plan.ends[partition])
-        task = HistoryTask(partition, BYTES, BYTES, lambda _records: None)
+        task = HistoryTask(partition, decoded_columns(BYTES, BYTES), lambda _records, _unfit: None)
         batches += task(_arrow(connection, location.topic, partition, ends))
     text = {"userMetadata": encode_history_metadata(metadata)}
     write_deltalake(
         location.history,
-        pa.Table.from_batches(batches, history_schema(BYTES, BYTES)),
+        pa.Table.from_batches(batches, arrow_schema(history_columns({}))),
         mode="append",
         partition_by=["date"],
         commit_properties=CommitProperties(custom_metadata=text),

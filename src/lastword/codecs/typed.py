@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
+from lastword.codecs.columns.class_columns import class_columns
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import VERSION_MEMBER, Evolution, split_version
 from lastword.codecs.structured import DocumentCodec, Format
@@ -102,6 +104,10 @@ class TypedCodec(DocumentCodec, Generic[S]):
     def column_value(self, data: bytes) -> str:
         """The document that ``to_json`` shows."""
         return self.to_json(data).decode()
+
+    def typed_column(self) -> TypedColumn:
+        """A column by the fields of the class."""
+        return TypedColumn(class_columns(self.type), self.decode)
 
     def _written(self, value: S) -> bytes:
         version = self.evolution.version

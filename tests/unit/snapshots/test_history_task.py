@@ -7,6 +7,7 @@ from datetime import date
 import pyarrow as pa
 
 from lastword.codecs.resolve import codec
+from lastword.snapshots.catalog.decoded_columns import decoded_columns
 from lastword.snapshots.catalog.merge import CHANGES
 from lastword.snapshots.jobs.history_task import HistoryTask
 
@@ -23,8 +24,9 @@ def test_every_record_is_kept_with_its_day() -> None:
     ]
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, f.type) for column, f in zip(columns, CHANGES, strict=True)]
-    counted: list[int] = []
-    task = HistoryTask(2, codec("string"), codec("json"), counted.append)
+    counted: list[tuple[int, int]] = []
+    decoded = decoded_columns(codec("string"), codec("json"))
+    task = HistoryTask(2, decoded, lambda *counts: counted.append(counts))
     (found,) = task(iter([pa.RecordBatch.from_arrays(arrays, schema=CHANGES)]))
     assert found.column("offset").to_pylist() == [3, 4, 5, 9]
     assert found.column("value").to_pylist() == [b"1", None, b"\xff", b"2"]
@@ -35,4 +37,4 @@ def test_every_record_is_kept_with_its_day() -> None:
         date(1969, 12, 31),
         date(9999, 12, 31),
     ]
-    assert (found.column("partition").to_pylist(), counted) == ([2] * 4, [4])
+    assert (found.column("partition").to_pylist(), counted) == ([2] * 4, [(4, 1)])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lastword.cli.settings.snapshot_locations import require_deltalake, snapshot_location
+from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_time
 from lastword.cli.support.progress_bar import progress_bar
@@ -57,12 +58,18 @@ def snapshot() -> None:
 @snapshot.command()
 @with_table
 @_location
+@type_option
 @click.option(
     "--history/--no-history",
     default=None,
     help="Also keep every change, in a history.  [default: snapshots.history, else no]",
 )
-@click.option("--full", is_flag=True, help="Read the whole topic, not only what changed.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Read the whole topic, not only what changed; decode the history again if the type of a "
+    "column changed.",
+)
 @click.option("--every", metavar="TIME", help="Take one every 15m, 1h, ... until Ctrl-C.")
 @click.option("--keep", metavar="TIME", help="How long to keep old snapshots.  [default: 7d]")
 @click.option(
@@ -75,6 +82,7 @@ def create(
     spec: TableSpec,
     *,
     location: str | None,
+    target: str | None,
     history: bool | None,
     full: bool,
     every: str | None,
@@ -88,7 +96,10 @@ def create(
 
     With --history all changes since the last run, deletes included, are appended to a second Delta
     table. It is never cleaned, so it keeps changes that compaction removes later.
+
+    Values with a schema are typed columns: those of a registry, or of the class that --type names.
     """
+    spec = with_class(spec, target)
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
     from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns, repeat
@@ -215,6 +226,10 @@ def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport
     """Say what a snapshot came to, and the history beside it."""
     metadata = report.snapshot.metadata
     kept = "" if history is None else f"; {history.records:,} changes appended to the history"
+    if report.column_changes:
+        kept += f"; columns: {', '.join(report.column_changes)}"
+    if report.unfit:
+        kept += f"; {report.unfit:,} keys or values cannot be decoded, their bytes are kept"
     app.output.line(
         f"snapshot {metadata.number} of {metadata.topic}: {report.rows:,} rows at "
         f"{report.snapshot.position}; {report.kind} ({report.reason}), {report.records:,} records "
@@ -227,6 +242,8 @@ def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport
             "position": str(report.snapshot.position),
             "delta_version": report.snapshot.delta_version,
             "rows": report.rows,
+            "unfit": report.unfit,
+            "column_changes": report.column_changes,
             "records": report.records,
             "bytes": report.bytes,
             "files_deleted": report.files_deleted,

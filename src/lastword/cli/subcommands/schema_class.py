@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import click
+
 from lastword.cli.support.pipeline_target import load_named
+from lastword.cli.support.table_options import TableSpec
 from lastword.codecs.value_types import is_value_type
 from lastword.errors import ConfigError
+
+type_option = click.option(
+    "--type",
+    "target",
+    metavar="MODULE:CLASS",
+    help="The class of the values, with its upgrade steps; its module is imported.",
+)
+
+
+def with_class(spec: TableSpec, target: str | None) -> TableSpec:
+    """The table with values of the class that ``--type`` names."""
+    return spec if target is None else replace(spec, value_class=load_class(target))
 
 
 def load_class(target: str) -> type[Any]:

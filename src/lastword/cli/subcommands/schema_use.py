@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
-from lastword.cli.subcommands.schema_class import load_class
+from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.output import as_text
@@ -16,17 +14,11 @@ from lastword.table.schemas.held_versions import count_versions, entries_of, ver
 from lastword.table.schemas.rewriting import rewrite as rewrite_table
 
 _COLUMNS = ("version", "schema_id", "keys", "newest")
-_type_option = click.option(
-    "--type",
-    "target",
-    metavar="MODULE:CLASS",
-    help="The class of the values, with its upgrade steps; its module is imported.",
-)
 
 
 @click.command()
 @with_table
-@_type_option
+@type_option
 @click.option("--version", type=int, help="List the keys that hold this version instead.")
 def check(app: AppContext, spec: TableSpec, target: str | None, version: int | None) -> None:
     """Count the live keys of TABLE by the schema version of their values.
@@ -34,7 +26,7 @@ def check(app: AppContext, spec: TableSpec, target: str | None, version: int | N
     Reads the whole table. Values of a registry have the version of their subject; JSON and
     msgpack values that of their class.
     """
-    spec = _typed(spec, target)
+    spec = with_class(spec, target)
     codec = versioned(spec.codecs[1])
     with open_table(app, spec) as table:
         if version is not None:
@@ -60,7 +52,7 @@ def check(app: AppContext, spec: TableSpec, target: str | None, version: int | N
 
 @click.command()
 @with_table
-@_type_option
+@type_option
 @click.option("--dry-run", is_flag=True, help="Count what would be written, and write nothing.")
 def rewrite(app: AppContext, spec: TableSpec, target: str | None, dry_run: bool) -> None:
     """Write the values of older schema versions again, as the newest version.
@@ -68,7 +60,7 @@ def rewrite(app: AppContext, spec: TableSpec, target: str | None, dry_run: bool)
     On a table whose writes are owned, each key is compared first, so that no concurrent write is
     lost. On any other table, let nobody else write meanwhile. Timestamps and headers stay.
     """
-    spec = _typed(spec, target)
+    spec = with_class(spec, target)
     codec = versioned(spec.codecs[1])
     codec.newest()
     conditional = spec.writes != "direct"
@@ -91,7 +83,3 @@ def rewrite(app: AppContext, spec: TableSpec, target: str | None, dry_run: bool)
     )
     if done.failed:
         raise click.exceptions.Exit(1)
-
-
-def _typed(spec: TableSpec, target: str | None) -> TableSpec:
-    return spec if target is None else replace(spec, value_class=load_class(target))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from lastword.codecs.columns.avro_columns import avro_columns
+from lastword.codecs.columns.column_types import ColumnType
 from lastword.codecs.registry.avro_json import to_avro
 from lastword.codecs.registry.avro_schema import AvroSchema, examined
 from lastword.codecs.registry.client import Schema
@@ -94,6 +96,9 @@ class AvroCodec(RegistryCodec):
     def from_json(self, document: bytes) -> bytes:
         """Encode a JSON document: bytes are in base64, times in ISO 8601."""
         return self.encode(to_avro(self.writing().parsed.parsed, document))
+
+    def _column_type(self) -> ColumnType:
+        return avro_columns(self._own_parsed().parsed)
 
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> AvroSchema:
         named: dict[str, Any] = {}

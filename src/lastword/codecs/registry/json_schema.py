@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lastword.codecs.columns.class_columns import class_columns
+from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.json_columns import json_columns
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
@@ -37,6 +40,7 @@ class JsonSchema(NamedTuple):
 
     validator: Any
     version: int
+    described: Any
 
 
 class JsonSchemaCodec(RegistryCodec):
@@ -108,6 +112,11 @@ class JsonSchemaCodec(RegistryCodec):
             raise EncodeError(f"the value is not a {self._type.type.__name__}: {error}") from error
         return self.encode(value)
 
+    def _column_type(self) -> ColumnType:
+        if self._type is not None:
+            return class_columns(self._type.type)
+        return json_columns(self._own_parsed().described)
+
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before
         if not isinstance(value, self._type.type):
@@ -141,7 +150,7 @@ class JsonSchemaCodec(RegistryCodec):
         try:
             described = json_of(schema.schema)
             validator = jsonschema_rs.validator_for(described, retriever=retrieve)
-            return JsonSchema(validator, _stated_version(described))
+            return JsonSchema(validator, _stated_version(described), described)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise ValueError(str(error)[:500]) from error
 

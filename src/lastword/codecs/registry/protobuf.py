@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lastword.codecs.base import Context
+from lastword.codecs.columns.column_types import ColumnType
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.proto_path import read_path
 from lastword.codecs.registry.registry import WriteRules
@@ -18,6 +19,7 @@ try:
     from google.protobuf.message import DecodeError as Unreadable
     from google.protobuf.message import EncodeError as Unwritable
 
+    from lastword.codecs.columns.proto_columns import proto_columns
     from lastword.codecs.registry.proto_file import ProtoFile, ProtoMessage
     from lastword.codecs.registry.proto_json import to_message
 except ImportError as missing:  # pragma: no cover - the extra is a part of the tests
@@ -92,6 +94,18 @@ class ProtobufCodec(RegistryCodec):
         bound = super().bound(context)
         bound._by_message = {}
         return bound
+
+    def _column_type(self) -> ColumnType:
+        return proto_columns(self._reader().type.DESCRIPTOR)
+
+    def _decode_for_column(self, data: bytes) -> Any:
+        """The value, if it is the message that the column has: a topic may hold several."""
+        path, _ = read_path(data, HEADER_BYTES)
+        written = self._writer(data).at(path).type.DESCRIPTOR.full_name
+        expected = self._reader().type.DESCRIPTOR.full_name
+        if written != expected:
+            raise DecodeError(f"the record is a {written}, and the column of {expected}")
+        return self.decode(data)
 
     def _message(self) -> ProtoMessage:
         writing = self.writing()

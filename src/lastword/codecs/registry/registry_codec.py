@@ -11,6 +11,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from lastword.codecs.base import Column, Context
+from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, KnownSchemas
@@ -114,6 +116,28 @@ class RegistryCodec(WholeKey):
             return None
         newest = self._reading_newest(data)
         return newest.encode(newest.decode(data))
+
+    def typed_column(self) -> TypedColumn | None:
+        """The column of the schema given, else of the newest of the subject; None without one."""
+        try:
+            codec = self if self._schema is not None else self._of_newest()
+            return None if codec is None else codec._own_column()
+        except (ConfigError, DecodeError) as error:
+            log.warning("%s values have no columns: %s", self.name, error)
+            return None
+
+    def _own_column(self) -> TypedColumn:
+        return TypedColumn(self._column_type(), self._decode_for_column)
+
+    def _decode_for_column(self, data: bytes) -> Any:
+        return self.decode(data)
+
+    def _of_newest(self: R) -> R | None:
+        """The codec whose schema is the newest of the subject; None for a subject without one."""
+        found = self._known.client.version(self.subject)
+        if found is None:
+            return None
+        return again(type(self), self._settings, found.content, self._rules, self._context)
 
     def _reading_newest(self: R, data: bytes) -> R:
         """The codec that reads ``data`` as the schema that writes sees it."""
@@ -234,6 +258,10 @@ class RegistryCodec(WholeKey):
     @abstractmethod
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> Any:
         """The parsed schema; raises ValueError if it is invalid."""
+
+    @abstractmethod
+    def _column_type(self) -> ColumnType:
+        """The column type of the schema given; raises DecodeError if it cannot be used."""
 
     @abstractmethod
     def _record_name(self, schema: Schema) -> str:

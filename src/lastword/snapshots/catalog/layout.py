@@ -2,68 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from lastword.codecs.base import Codec, Column
+from lastword.codecs.columns.column_types import (
+    ColumnType,
+    DecimalType,
+    ListType,
+    MapType,
+    StructType,
+)
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
-# The type of a codec's column, for Spark and for Arrow.
-_TYPES: dict[str, tuple[str, pa.DataType]] = {
-    "string": ("STRING", pa.string()),
-    "int64": ("BIGINT", pa.int64()),
+# The name of a type for Delta and Spark, and the type for Arrow.
+_SCALARS: dict[str, tuple[str, pa.DataType]] = {
+    "string": ("string", pa.string()),
+    "enum": ("string", pa.string()),
+    "json": ("string", pa.string()),
+    "boolean": ("boolean", pa.bool_()),
+    "int32": ("integer", pa.int32()),
+    "int64": ("long", pa.int64()),
+    "float32": ("float", pa.float32()),
+    "float64": ("double", pa.float64()),
+    "bytes": ("binary", pa.binary()),
+    "date": ("date", pa.date32()),
+    "timestamp": ("timestamp", TIMESTAMP),
+    "timestamp_ntz": ("timestamp_ntz", pa.timestamp("us")),
 }
 
 RAW_COLUMNS = ("key", "value", "headers", "offset", "timestamp")
+_RECORD: dict[str, ColumnType] = {
+    "key": "bytes",
+    "value": "bytes",
+    "headers": ListType(StructType((("key", "string"), ("value", "bytes")))),
+    "offset": "int64",
+    "timestamp": "timestamp",
+}
 
 
-def arrow_type(column: Column) -> pa.DataType:
-    """The type of a decoded column."""
-    return _TYPES[column.type][1]
+def snapshot_columns(decoded: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
+    """The columns of a snapshot, given those that are decoded."""
+    return {**_RECORD, **decoded, "partition": "int32"}
 
 
-def snapshot_columns(key: Codec[Any], value: Codec[Any]) -> str:
-    """The columns of a snapshot, as Spark declares them."""
-    return ", ".join(
-        [
-            "key BINARY",
-            "value BINARY",
-            "headers ARRAY<STRUCT<key: STRING, value: BINARY>>",
-            "offset BIGINT",
-            "timestamp TIMESTAMP",
-            *(f"{name} {_TYPES[column.type][0]}" for name, column in _decoded_columns(key, value)),
-            "partition INT",
-        ]
-    )
+def history_columns(decoded: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
+    """The columns of a history; a null value is a delete."""
+    return {**snapshot_columns(decoded), "date": "date"}
 
 
-def snapshot_schema(key: Codec[Any], value: Codec[Any]) -> pa.Schema:
-    """The same, as Arrow has them."""
-    fields: list[Any] = [
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("headers", HEADERS),
-        pa.field("offset", pa.int64()),
-        pa.field("timestamp", TIMESTAMP),
+def arrow_type(kind: ColumnType) -> pa.DataType:
+    """The type for Arrow."""
+    if isinstance(kind, StructType):
+        return pa.struct([(name, arrow_type(each)) for name, each in kind.fields])
+    if isinstance(kind, ListType):
+        return pa.list_(arrow_type(kind.item))
+    if isinstance(kind, MapType):
+        return pa.map_(arrow_type(kind.key), arrow_type(kind.value))
+    if isinstance(kind, DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    return _SCALARS[kind][1]
+
+
+def arrow_schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
+    """All columns for Arrow."""
+    return pa.schema([pa.field(name, arrow_type(kind)) for name, kind in columns.items()])
+
+
+def delta_type(kind: ColumnType) -> Any:
+    """The type as Delta's log and Spark write it in JSON."""
+    if isinstance(kind, StructType):
+        return delta_schema(dict(kind.fields))
+    if isinstance(kind, ListType):
+        return {"type": "array", "elementType": delta_type(kind.item), "containsNull": True}
+    if isinstance(kind, MapType):
+        return {
+            "type": "map",
+            "keyType": delta_type(kind.key),
+            "valueType": delta_type(kind.value),
+            "valueContainsNull": True,
+        }
+    if isinstance(kind, DecimalType):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _SCALARS[kind][0]
+
+
+def delta_schema(columns: Mapping[str, ColumnType]) -> dict[str, Any]:
+    """All columns as Delta's log and Spark write them in JSON."""
+    fields = [
+        {"name": name, "type": delta_type(kind), "nullable": True, "metadata": {}}
+        for name, kind in columns.items()
     ]
-    for name, column in _decoded_columns(key, value):
-        fields.append(pa.field(name, arrow_type(column)))
-    return pa.schema([*fields, pa.field("partition", pa.int32())])
-
-
-def history_columns(key: Codec[Any], value: Codec[Any]) -> str:
-    """The columns of a history, as Spark declares them; a null value is a delete."""
-    return f"{snapshot_columns(key, value)}, date DATE"
-
-
-def history_schema(key: Codec[Any], value: Codec[Any]) -> pa.Schema:
-    """The same, as Arrow has them."""
-    return snapshot_schema(key, value).append(pa.field("date", pa.date32()))
-
-
-def _decoded_columns(key: Codec[Any], value: Codec[Any]) -> list[tuple[str, Column]]:
-    both = (("decoded_key", key.column), ("decoded_value", value.column))
-    return [(name, column) for name, column in both if column is not None]
+    return {"type": "struct", "fields": fields}

@@ -11,7 +11,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from lastword.codecs.columns.column_types import ColumnType
 from lastword.errors import SnapshotError
+from lastword.snapshots.catalog.column_changes import held_columns
 from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, decode_metadata
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -64,6 +66,10 @@ class Catalog:
             files=len(files["size_bytes"]),
             size_bytes=sum(files["size_bytes"]),
         )
+
+    def columns(self, snapshot: Snapshot) -> dict[str, ColumnType]:
+        """The columns that a snapshot has."""
+        return held_columns(self._at(snapshot.delta_version))
 
     def vacuum(self) -> int:
         """Delete the files that no kept snapshot needs; returns how many."""

@@ -6,7 +6,7 @@ import logging
 import uuid
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec, codecs_for
@@ -25,6 +25,7 @@ from lastword.spark.topic_frame import topic_frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lastword.snapshots.catalog.decoded_columns import DecodedColumns
     from lastword.snapshots.catalog.history_planning import HistoryPlan
     from lastword.snapshots.travel.history import HistoryCommit, HistoryMetadata
 
@@ -33,11 +34,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HistoryReport:
-    """What was appended; ``records`` were read from the topic."""
+    """What was appended; ``records`` were read from the topic.
+
+    ``unfit`` keys and values among them do not fit their schema, or cannot be read.
+    """
 
     commit: HistoryCommit
     records: int
+    unfit: int
     seconds: float
+
+
+class HistoryCounts(NamedTuple):
+    """Records that were read, and keys and values among them that cannot be decoded."""
+
+    records: int
+    unfit: int
 
 
 class HistoryJob:
@@ -66,18 +78,21 @@ class HistoryJob:
         self._clock = clock
         self._history = History(location.history)
 
-    def run(self) -> HistoryReport:
-        """Append what is new; raises SnapshotError when that cannot be, and nothing has changed."""
+    def run(self, *, full: bool = False) -> HistoryReport:
+        """Append what is new; raises SnapshotError when that cannot be, and nothing has changed.
+
+        ``full`` allows to write the whole history again where a column has another type now.
+        """
         started = self._clock.monotonic()
         metadata, plan = self._plan()
-        records = self._write(metadata, plan)
+        counts = self._write(metadata, plan, full=full)
         newest = next(iter(self._history.commits()), None)
         if newest is None or newest.metadata.run_id != metadata.run_id:
             raise SnapshotError(
                 f"another job has appended to the history of {metadata.topic} meanwhile",
                 hint="one job per topic and location is enough; nothing is lost or duplicated",
             )
-        return HistoryReport(newest, records, self._clock.monotonic() - started)
+        return HistoryReport(newest, *counts, self._clock.monotonic() - started)
 
     def _plan(self) -> tuple[HistoryMetadata, HistoryPlan]:
         from lastword.snapshots.catalog.history_planning import (  # noqa: PLC0415
@@ -116,12 +131,36 @@ class HistoryJob:
         )
         return metadata, plan
 
-    def _write(self, metadata: HistoryMetadata, plan: HistoryPlan) -> int:
-        from lastword.snapshots.catalog.layout import history_columns  # noqa: PLC0415
-        from lastword.snapshots.travel.history import APPLICATION, encode_history_metadata  # noqa: PLC0415
+    def _columns(self, *, full: bool) -> tuple[DecodedColumns, bool]:
+        """The decoded columns to write, and whether the rows that are there get them as well."""
+        from lastword.snapshots.catalog.column_changes import merged_columns  # noqa: PLC0415
+        from lastword.snapshots.catalog.decoded_columns import decoded_columns  # noqa: PLC0415
 
-        records = self._spark.sparkContext.accumulator(0)
-        columns = history_columns(*self._codecs)
+        columns = decoded_columns(*self._codecs)
+        held = self._history.decoded_types()
+        if held is None:
+            return columns, False
+        try:
+            merged = merged_columns(held, columns.types, uri=self._history.uri)
+        except SnapshotError:
+            if not full:
+                raise
+            return columns, True
+        return columns.as_types(merged), False
+
+    def _write(self, metadata: HistoryMetadata, plan: HistoryPlan, *, full: bool) -> HistoryCounts:
+        from pyspark.sql.types import StructType  # noqa: PLC0415 - on the driver only
+
+        from lastword.snapshots.catalog.layout import delta_schema, history_columns  # noqa: PLC0415
+
+        columns, anew = self._columns(full=full)
+        schema = StructType.fromJson(delta_schema(history_columns(columns.types)))
+        records, unfit = (self._spark.sparkContext.accumulator(0) for _ in range(2))
+
+        def count(more_records: int, more_unfit: int) -> None:
+            records.add(more_records)
+            unfit.add(more_unfit)
+
         parts = [
             topic_frame(
                 self._spark,
@@ -130,16 +169,39 @@ class HistoryJob:
                 partition=partition,
                 start=plan.starts[partition],
                 end=plan.ends[partition],
-            ).mapInArrow(HistoryTask(partition, *self._codecs, records.add), columns)
+            ).mapInArrow(HistoryTask(partition, columns, count), schema)
             for partition in plan.changed
         ]
-        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
-        writer = rows.write.format("delta").mode("append").partitionBy("date")
+        if anew:
+            held = self._held_rows()
+            parts.append(held.mapInArrow(HistoryTask(None, columns, _uncounted), schema))
+        rows = reduce(_union, parts, self._spark.createDataFrame([], schema))
+        self._commit(rows, metadata, anew=anew)
+        return HistoryCounts(int(records.value), int(unfit.value))
+
+    def _held_rows(self) -> DataFrame:
+        """The records that the history has, as they were read."""
+        from lastword.snapshots.catalog.layout import RAW_COLUMNS  # noqa: PLC0415
+
+        held = self._spark.read.format("delta").load(self._location.history)
+        return held.select(*RAW_COLUMNS, "partition")
+
+    def _commit(self, rows: DataFrame, metadata: HistoryMetadata, *, anew: bool) -> None:
+        from lastword.snapshots.travel.history import APPLICATION, encode_history_metadata  # noqa: PLC0415
+
+        writer = rows.write.format("delta").partitionBy("date")
         writer = writer.option("userMetadata", encode_history_metadata(metadata))
         # Of two jobs that append the same, and of a commit that is tried twice, Delta takes one.
         writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(metadata.number))
+        if anew:
+            writer = writer.mode("overwrite").option("overwriteSchema", "true")
+        else:
+            writer = writer.mode("append").option("mergeSchema", "true")
         writer.save(self._location.history)
-        return int(records.value)
+
+
+def _uncounted(_records: int, _unfit: int) -> None:
+    """Rows that are decoded again were counted when they were read."""
 
 
 def _union(above: DataFrame, below: DataFrame) -> DataFrame:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from lastword.codecs.base import Codec
-
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from lastword.snapshots.catalog.decoded_columns import DecodedColumns
 
 
 _LAST_DAY = date(9999, 12, 31)
@@ -18,33 +18,31 @@ _LAST_DAY = date(9999, 12, 31)
 
 @dataclass(frozen=True)
 class HistoryTask:
-    """Keeps every record unchanged, including tombstones and records of no table."""
+    """Keeps every record unchanged, including tombstones and records of no table.
 
-    partition: int
-    key: Codec[Any]
-    value: Codec[Any]
-    count: Callable[[int], None]
+    ``partition`` is None for rows of a history, which have it: those are decoded again.
+    """
+
+    partition: int | None
+    columns: DecodedColumns
+    count: Callable[[int, int], None]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Add the columns that make records easy to find and to read."""
         for batch in batches:
-            self.count(batch.num_rows)
-            yield self._row_batch(batch)
+            rows, unfit = self._row_batch(batch)
+            self.count(batch.num_rows, unfit)
+            yield rows
 
-    def _row_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _row_batch(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
         import pyarrow as pa  # noqa: PLC0415 - on executors only
 
-        from lastword.snapshots.catalog.decoding import decoded  # noqa: PLC0415
-        from lastword.snapshots.catalog.layout import history_schema  # noqa: PLC0415
+        from lastword.snapshots.catalog.layout import history_columns  # noqa: PLC0415
 
-        columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
-        columns["decoded_key"] = decoded(batch.column("key"), self.key)
-        columns["decoded_value"] = decoded(batch.column("value"), self.value)
-        columns["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
-        columns["date"] = _day(batch.column("timestamp"))
-        schema = history_schema(self.key, self.value)
-        arrays = [columns[field.name].cast(field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        more: dict[str, Any] = {"date": _day(batch.column("timestamp"))}
+        if self.partition is not None:
+            more["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
+        return self.columns.rows(batch, history_columns(self.columns.types), **more)
 
 
 def _day(timestamps: pa.Array) -> pa.Array:

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.codecs.resolve import CodecSpec, key_codec
+from lastword.codecs.base import Codec
+from lastword.codecs.resolve import CodecSpec, codecs_for
+from lastword.errors import SnapshotError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
 from lastword.records import FENCE_KEY
 from lastword.replicas.topic.protection import protection_seen
-from lastword.replicas.topic.topic_state import read_topic_state
+from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import Snapshot
 from lastword.snapshots.travel.moments import Moment
-from lastword.snapshots.travel.past_sources import read_past_sources
+from lastword.snapshots.travel.past_sources import PastSources, Target, read_past_sources
 from lastword.snapshots.travel.replay import ReplayEnd
 
 if TYPE_CHECKING:
@@ -44,14 +46,20 @@ def past_frame(
     connection: Connection,
     snapshots: str,
     key: CodecSpec = "string",
+    value: CodecSpec | None = None,
     clock: Clock = SYSTEM_CLOCK,
 ) -> DataFrame:
     """The rows of a table as of ``moment``, with the columns of a snapshot.
 
     ``snapshots`` is the place of all snapshots and histories. Raises MomentGoneError where those
     do not say exactly what the rows were.
+
+    With ``value`` every row is decoded by this codec: old rows have the columns of the schema that
+    reads now. Without it the columns are those that were written then.
     """
-    location, suffix_bytes = Location(snapshots, topic), key_codec(key).suffix_bytes
+    location = Location(snapshots, topic)
+    codecs = codecs_for(topic, key, "bytes" if value is None else value)
+    suffix_bytes = codecs[0].suffix_bytes
     with Admin(connection) as admin:
         topic_state = read_topic_state(admin, topic, clock.now_ms())
     now = protection_seen(topic_state, clock.now_ms())
@@ -59,7 +67,14 @@ def past_frame(
     known = read_past_sources(log_source, location, topic_state, now, key_suffix_bytes=suffix_bytes)
     target = known.resolve(topic, moment)
     belonging = RecordCheck(Keyspace(topic_state.partitions, suffix_bytes))
-    frames = _Frames(spark, location, belonging)
+    frames = _Frames(spark, location, belonging, raw=value is not None)
+    rows = _rows(frames, known, target, topic_state)
+    return rows if value is None else _decoded(rows, *codecs)
+
+
+def _rows(
+    frames: _Frames, known: PastSources, target: Target, topic_state: TopicState
+) -> DataFrame:
     if target.snapshot is not None:
         return frames.snapshot(target.snapshot, target.cuts)
     if (
@@ -77,11 +92,12 @@ def past_frame(
 
 @dataclass(frozen=True)
 class _Frames:
-    """The Delta tables of one topic as DataFrames."""
+    """The Delta tables of one topic as DataFrames; ``raw`` ones have no decoded columns."""
 
     spark: SparkSession
     location: Location
     belonging: RecordCheck
+    raw: bool
 
     def snapshot(self, snapshot: Snapshot, partitions: Iterable[int]) -> DataFrame:
         """Its rows of these partitions."""
@@ -96,7 +112,7 @@ class _Frames:
         """A base, or an empty table, and the changes after it; None if some may be missing."""
         metadata = history.metadata
         starts = {p: 0 if base is None else base.metadata.offsets[p] for p in cuts}
-        changes = self._load(self.location.history, history.delta_version).drop("date")
+        changes = self._load(self.location.history, history.delta_version)
         ends = _ends(changes, starts, metadata.offsets, cuts)
         if ends is None:
             return None
@@ -108,11 +124,13 @@ class _Frames:
             if start < max(metadata.held_from[p], history.complete_from[p]):
                 return None
         changes = changes.mapInArrow(self.belonging, changes.schema)
-        rows = changes if base is None else changes.unionByName(self.snapshot(base, cuts))
+        rows = changes if base is None else _together(changes, self.snapshot(base, cuts))
         return _newest_of_each_key(rows)
 
     def _load(self, uri: str, delta_version: int) -> DataFrame:
-        return self.spark.read.format("delta").option("versionAsOf", str(delta_version)).load(uri)
+        reader = self.spark.read.format("delta").option("versionAsOf", str(delta_version))
+        rows = reader.load(uri).drop("date")
+        return rows.drop("decoded_key", "decoded_value") if self.raw else rows
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,35 @@ class RecordCheck:
                 strays = self.keyspace.misplaced(of_it, int(partition))
                 belongs[places[strays]] = False
             yield batch.filter(pa.array(belongs))
+
+
+def _together(changes: DataFrame, base: DataFrame) -> DataFrame:
+    """Rows of both, with the columns of either; a schema may have grown between them."""
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - on the driver only
+
+    try:
+        return changes.unionByName(base, allowMissingColumns=True)
+    except AnalysisException as error:
+        raise SnapshotError(
+            f"a snapshot and the history after it have different columns: {error}",
+            hint="give value=, which decodes all rows by one schema",
+        ) from error
+
+
+def _decoded(rows: DataFrame, key: Codec[Any], value: Codec[Any]) -> DataFrame:
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - on the driver only
+
+    from lastword.snapshots.catalog.decoded_columns import decoded_columns  # noqa: PLC0415
+    from lastword.snapshots.catalog.layout import delta_schema, snapshot_columns  # noqa: PLC0415
+
+    columns = decoded_columns(key, value)
+    kinds = snapshot_columns(columns.types)
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield columns.rows(batch, kinds)[0]
+
+    return rows.mapInArrow(decode, StructType.fromJson(delta_schema(kinds)))
 
 
 def _ends(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import dataclass
-from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,21 +20,18 @@ from lastword.replicas.topic.protection import ObservedProtection, protection_se
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot import (
-    APPLICATION,
     Snapshot,
     SnapshotKind,
     SnapshotMetadata,
-    encode_metadata,
 )
-from lastword.snapshots.jobs.snapshot_task import SnapshotTask
+from lastword.snapshots.jobs.snapshot_write import SnapshotWrite
 from lastword.snapshots.travel.log_completeness import log_completeness
 from lastword.snapshots.travel.truncation import why_torn
-from lastword.spark.partition_reads import MinPerPartition
-from lastword.spark.topic_frame import topic_frame
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
+    from lastword.snapshots.catalog.decoded_columns import DecodedColumns
     from lastword.snapshots.catalog.snapshot_planning import SnapshotPlan
 
 log = logging.getLogger(__name__)
@@ -45,7 +41,12 @@ DEFAULT_KEEP_MS = 7 * 86_400_000
 
 @dataclass(frozen=True)
 class SnapshotReport:
-    """What a snapshot came to; ``records`` and ``bytes`` are what was read from the topic."""
+    """What a snapshot came to; ``records`` and ``bytes`` are what was read from the topic.
+
+    ``unfit`` counts the keys and values, among the rows written, that do not fit their schema or
+    cannot be read: their raw bytes are kept, and their decoded column is null. ``column_changes``
+    says how the columns differ from those of the last snapshot.
+    """
 
     snapshot: Snapshot
     kind: SnapshotKind
@@ -53,6 +54,8 @@ class SnapshotReport:
     records: int
     bytes: int
     rows: int
+    unfit: int
+    column_changes: list[str]
     files_deleted: int
     seconds: float
 
@@ -88,6 +91,7 @@ class SnapshotJob:
 
     def run(self, *, full: bool = False) -> SnapshotReport:
         """Take one snapshot; raises SnapshotError when it is none, and then nothing has changed."""
+        from lastword.snapshots.catalog.decoded_columns import decoded_columns  # noqa: PLC0415
         from lastword.snapshots.catalog.snapshot_planning import plan_snapshot  # noqa: PLC0415
 
         started = self._clock.monotonic()
@@ -109,19 +113,43 @@ class SnapshotJob:
         )
         log.info("%s: a %s snapshot: %s", self._location.topic, plan.kind, plan.reason)
         metadata = self._metadata(plan, topic_state, answered_at_ms)
-        records, size, read = self._write(plan, topic_state, metadata)
+        columns = decoded_columns(self._key, self._value)
+        changes = self._column_changes(plan, columns)
+        write = SnapshotWrite(self._spark, self._connection, self._location, columns, changes)
+        keyspace = Keyspace(topic_state.partitions, self._key.suffix_bytes)
+        written = write.run(plan, topic_state, metadata, keyspace)
         before = protection_seen(topic_state, answered_at_ms)
-        snapshot = self._confirmed(self._committed(metadata), plan, before, read)
+        snapshot = self._confirmed(self._committed(metadata), plan, before, written.read)
+        if written.unfit:
+            log.warning(
+                "%s: %d keys or values cannot be decoded; the snapshot keeps their bytes",
+                self._location.topic,
+                written.unfit,
+            )
         return SnapshotReport(
             snapshot=snapshot,
             kind=plan.kind,
             reason=plan.reason,
-            records=records,
-            bytes=size,
+            records=written.records,
+            bytes=written.bytes,
             rows=self._catalog.size(snapshot).rows,
+            unfit=written.unfit,
+            column_changes=changes,
             files_deleted=self._catalog.vacuum(),
             seconds=self._clock.monotonic() - started,
         )
+
+    def _column_changes(self, plan: SnapshotPlan, columns: DecodedColumns) -> list[str]:
+        """What differs from the base; then all its rows are decoded again, from their bytes."""
+        if plan.base is None:
+            return []
+        from lastword.snapshots.catalog.column_changes import column_changes  # noqa: PLC0415
+        from lastword.snapshots.catalog.layout import snapshot_columns  # noqa: PLC0415
+
+        found = column_changes(self._catalog.columns(plan.base), snapshot_columns(columns.types))
+        if found:
+            log.info("%s: the columns change: %s", self._location.topic, "; ".join(found))
+        return found
 
     def _metadata(
         self, plan: SnapshotPlan, topic_state: TopicState, answered_at_ms: int
@@ -150,64 +178,6 @@ class SnapshotJob:
             leader_epochs=dict(topic_state.leader_epochs),
             key_suffix_bytes=self._key.suffix_bytes,
         )
-
-    def _write(
-        self, plan: SnapshotPlan, topic_state: TopicState, metadata: SnapshotMetadata
-    ) -> tuple[int, int, dict[int, int]]:
-        """How many records and bytes were read, and how many records of each partition."""
-        context = self._spark.sparkContext
-        records, size = (context.accumulator(0) for _ in range(2))
-        read = context.accumulator({}, MinPerPartition())
-
-        def count(partition: int, more_records: int, more_bytes: int) -> None:
-            records.add(more_records)
-            size.add(more_bytes)
-            read.add({partition: more_records})
-
-        from lastword.snapshots.catalog.layout import snapshot_columns  # noqa: PLC0415
-
-        columns = snapshot_columns(self._key, self._value)
-        parts = [
-            topic_frame(
-                self._spark,
-                self._connection,
-                self._location.topic,
-                partition=partition,
-                start=plan.starts[partition],
-                end=plan.ends[partition],
-            ).mapInArrow(
-                SnapshotTask(
-                    uri=self._location.snapshots,
-                    base_delta_version=None if plan.base is None else plan.base.delta_version,
-                    partition=partition,
-                    keyspace=Keyspace(topic_state.partitions, self._key.suffix_bytes),
-                    first_offset=topic_state.starts[partition]
-                    if topic_state.deletes_old_segments
-                    else 0,
-                    key=self._key,
-                    value=self._value,
-                    count=partial(count, partition),
-                ),
-                columns,
-            )
-            for partition in plan.changed
-        ]
-        rows = reduce(_union, parts, self._spark.createDataFrame([], columns))
-        writer = rows.write.format("delta").partitionBy("partition")
-        writer = writer.option("userMetadata", encode_metadata(metadata))
-        # Should the commit be tried twice, Delta takes the second for what it is.
-        writer = writer.option("txnAppId", APPLICATION).option("txnVersion", str(plan.number))
-        if plan.base is None:
-            writer = writer.mode("overwrite").option("overwriteSchema", "true")
-            days = self._keep_ms // 86_400_000 + 1  # of commits, which hold the positions
-            writer = writer.option("delta.logRetentionDuration", f"interval {days} days")
-        elif plan.changed:
-            chosen = ", ".join(map(str, plan.changed))
-            writer = writer.mode("overwrite").option("replaceWhere", f"partition IN ({chosen})")
-        else:
-            writer = writer.mode("append")  # nothing changed; but that is known of a later moment
-        writer.save(self._location.snapshots)
-        return records.value, size.value, read.value
 
     def _confirmed(
         self,
@@ -251,7 +221,3 @@ class SnapshotJob:
                 hint="raise delete.retention.ms; `lastword topic check` names a good value",
             )
         return newest
-
-
-def _union(above: DataFrame, below: DataFrame) -> DataFrame:
-    return above.unionAll(below)

@@ -37,9 +37,12 @@ class SnapshotRuns:
         )
 
     def take(self, *, full: bool = False) -> tuple[SnapshotReport, HistoryReport | None]:
-        """Take one snapshot, then append to the history; raises SnapshotError."""
+        """Take one snapshot, then append to the history; raises SnapshotError.
+
+        ``full`` reads the whole topic, and writes the history again if its columns need it.
+        """
         report = self._job.run(full=full)
-        return report, None if self._history is None else self._history.run()
+        return report, None if self._history is None else self._history.run(full=full)
 
 
 def repeat(

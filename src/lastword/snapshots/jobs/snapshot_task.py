@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lastword.codecs.base import Codec
 from lastword.keyspace import Keyspace
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from lastword.snapshots.catalog.decoded_columns import DecodedColumns
 
 _ROWS_PER_BATCH = 20_000
 
@@ -28,9 +29,8 @@ class SnapshotTask:
     partition: int
     keyspace: Keyspace
     first_offset: int
-    key: Codec[Any]
-    value: Codec[Any]
-    count: Callable[[int, int], None]
+    columns: DecodedColumns
+    count: Callable[[int, int, int], None]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Keep the last record of each key, merge them into the base, and hand the rows back."""
@@ -40,25 +40,23 @@ class SnapshotTask:
         latest = LatestPerKey()
         for batch in batches:
             latest.add(batch)
-        self.count(latest.records, latest.bytes)
         changes = latest.changes(self.partition, self.keyspace)
         base = None
         if self.base_delta_version is not None:
             base = read_rows(self.uri, self.base_delta_version, self.partition)
         rows = merged(base, changes, first_offset=self.first_offset)
+        unfit = 0
         for batch in rows.to_batches(max_chunksize=_ROWS_PER_BATCH):
-            yield self._finished(batch)
+            finished, more = self._finished(batch)
+            unfit += more
+            yield finished
+        self.count(latest.records, latest.bytes, unfit)
 
-    def _finished(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _finished(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
+        """The rows with all columns, and how many keys and values do not fit their schema."""
         import pyarrow as pa  # noqa: PLC0415 - on executors only
 
-        from lastword.snapshots.catalog.decoding import decoded  # noqa: PLC0415
-        from lastword.snapshots.catalog.layout import snapshot_schema  # noqa: PLC0415
+        from lastword.snapshots.catalog.layout import snapshot_columns  # noqa: PLC0415
 
-        columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
-        columns["decoded_key"] = decoded(batch.column("key"), self.key)
-        columns["decoded_value"] = decoded(batch.column("value"), self.value)
-        columns["partition"] = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
-        schema = snapshot_schema(self.key, self.value)
-        arrays = [columns[field.name].cast(field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        here = pa.repeat(pa.scalar(self.partition, pa.int32()), batch.num_rows)
+        return self.columns.rows(batch, snapshot_columns(self.columns.types), partition=here)

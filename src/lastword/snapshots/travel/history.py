@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
+from lastword.codecs.columns.column_types import ColumnType
 from lastword.column_batch import ColumnBatch
 from lastword.errors import SnapshotError
 from lastword.records import Batch, Headers
 from lastword.replicas.sweep.retention import lag_margin_ms
 from lastword.replicas.topic.protection import ObservedProtection
 from lastword.replicas.topic.topic_state import TopicState
+from lastword.snapshots.catalog.column_changes import held_columns
 from lastword.snapshots.catalog.layout import RAW_COLUMNS
 from lastword.snapshots.catalog.snapshot_catalog import delta_errors
 
@@ -117,6 +119,15 @@ class History:
                 hint="move it away; the next run starts a new history",
             )
         return found
+
+    def decoded_types(self) -> dict[str, ColumnType] | None:
+        """The types of the decoded columns; None before the first commit."""
+        try:
+            with delta_errors(self.uri):
+                held = held_columns(DeltaTable(self.uri))
+        except TableNotFoundError:
+            return None
+        return {name: kind for name, kind in held.items() if name.startswith("decoded_")}
 
     def of(self, topic_state: TopicState) -> list[HistoryCommit]:
         """The same, if it is the history of this very log; else nothing."""

@@ -1,0 +1,57 @@
+"""A column whose type comes from a schema: read record by record, and fixed for a whole job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.fitting import UNFIT, fit_for
+from lastword.errors import DecodeError
+
+
+class ColumnValues(NamedTuple):
+    """Values for a column; None where one is missing, or is among the ``unfit`` ones."""
+
+    values: Sequence[Any]
+    unfit: int
+
+
+@dataclass(frozen=True)
+class TypedColumn:
+    """Values of one schema as a column of ``type``.
+
+    Pickled, it is a description, so that all executors of a job make the same column.
+    """
+
+    type: ColumnType
+    decode: Callable[[bytes], Any]
+
+    def read(self, data: Sequence[bytes | None]) -> ColumnValues:
+        """A batch. Bytes that cannot be decoded, and values that the type cannot hold, are unfit.
+
+        Raises RegistryError if the registry does not answer: such a record may be a good one.
+        """
+        fit, decode = fit_for(self.type), self.decode
+        values: list[Any] = []
+        unfit = 0
+        for each in data:
+            try:
+                value = None if each is None else decode(each)
+                values.append(None if value is None else fit(value))
+            except (DecodeError, *UNFIT):
+                values.append(None)
+                unfit += 1
+        return ColumnValues(values, unfit)
+
+
+@runtime_checkable
+class ColumnCodec(Protocol):
+    """A codec whose values have a schema, and with it a column type."""
+
+    def typed_column(self) -> TypedColumn | None:
+        """The column of the schema that reads now: the one given, else the newest of a registry.
+
+        None while there is no schema yet. May ask the registry; raises RegistryError.
+        """

@@ -1,0 +1,134 @@
+"""Decoded columns for analysts, beside the raw ones: by a schema if there is one.
+
+The types are fixed once for a job: a schema that is registered meanwhile must not give the tasks of
+one commit different columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lastword.codecs.base import Codec
+from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.typed_column import ColumnCodec, ColumnValues, TypedColumn
+from lastword.snapshots.catalog.layout import arrow_schema, arrow_type
+
+# What Arrow raises for a value that its type cannot hold.
+_REFUSED = (pa.ArrowException, ValueError, TypeError, OverflowError)
+
+
+class DecodedArray(NamedTuple):
+    """A decoded column; ``unfit`` of its values are null because they do not fit the schema."""
+
+    array: pa.Array
+    unfit: int
+
+
+@dataclass(frozen=True)
+class DecodedColumn:
+    """How one column is decoded; ``typed`` is None for a codec without a schema."""
+
+    type: ColumnType
+    codec: Codec[Any]
+    typed: TypedColumn | None
+
+    def decoded(self, raw: pa.Array) -> DecodedArray:
+        """The column of a batch. What cannot be read is null in it, and counted."""
+        kind = arrow_type(self.type)
+        if self.typed is None and self.codec.column is not None and self.codec.column.verbatim:
+            try:
+                return DecodedArray(raw.cast(pa.binary()).cast(kind), 0)
+            except pa.ArrowInvalid:  # not all of it is text
+                pass
+        found = self._values(raw)
+        try:
+            return DecodedArray(pa.array(found.values, kind), found.unfit)
+        except _REFUSED:
+            return _one_by_one(found, kind)
+
+    def as_type(self, kind: ColumnType) -> DecodedColumn:
+        """The same column with another type, which has all fields of its own and maybe more."""
+        typed = None if self.typed is None else replace(self.typed, type=kind)
+        return replace(self, type=kind, typed=typed)
+
+    def _values(self, raw: pa.Array) -> ColumnValues:
+        data = raw.to_pylist()
+        if self.typed is not None:
+            return self.typed.read(data)
+        values = self.codec.column_values(data)
+        lost = sum(
+            each is not None and value is None for each, value in zip(data, values, strict=True)
+        )
+        return ColumnValues(values, lost)
+
+
+def _one_by_one(found: ColumnValues, kind: pa.DataType) -> DecodedArray:
+    values: list[Any] = []
+    unfit = found.unfit
+    for value in found.values:
+        try:
+            pa.array([value], kind)
+            values.append(value)
+        except _REFUSED:
+            values.append(None)
+            unfit += 1
+    return DecodedArray(pa.array(values, kind), unfit)
+
+
+@dataclass(frozen=True)
+class DecodedColumns:
+    """The decoded columns of a table; None for a codec whose values make no column."""
+
+    key: DecodedColumn | None
+    value: DecodedColumn | None
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """The types by the names of the columns."""
+        both = (("decoded_key", self.key), ("decoded_value", self.value))
+        return {name: column.type for name, column in both if column is not None}
+
+    def as_types(self, types: Mapping[str, ColumnType]) -> DecodedColumns:
+        """The same columns with these types, by the names of the columns."""
+        key, value = (
+            None if column is None else column.as_type(types[name])
+            for name, column in (("decoded_key", self.key), ("decoded_value", self.value))
+        )
+        return DecodedColumns(key, value)
+
+    def of(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], int]:
+        """The decoded columns of a batch of records, and how many of its values are unfit."""
+        arrays: dict[str, pa.Array] = {}
+        unfit = 0
+        for part, column in (("key", self.key), ("value", self.value)):
+            if column is not None:
+                found = column.decoded(batch.column(part))
+                arrays[f"decoded_{part}"] = found.array
+                unfit += found.unfit
+        return arrays, unfit
+
+    def rows(
+        self, batch: pa.RecordBatch, columns: Mapping[str, ColumnType], **more: pa.Array
+    ) -> tuple[pa.RecordBatch, int]:
+        """Records as rows with these columns, and how many keys and values are unfit."""
+        decoded, unfit = self.of(batch)
+        arrays = {name: batch.column(name) for name in batch.schema.names} | decoded | more
+        schema = arrow_schema(columns)
+        fitting = [arrays[field.name].cast(field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(fitting, schema=schema), unfit
+
+
+def decoded_columns(key: Codec[Any], value: Codec[Any]) -> DecodedColumns:
+    """The columns that these codecs make from now on; may ask a schema registry."""
+    return DecodedColumns(_decoded_column(key), _decoded_column(value))
+
+
+def _decoded_column(codec: Codec[Any]) -> DecodedColumn | None:
+    typed = codec.typed_column() if isinstance(codec, ColumnCodec) else None
+    if typed is not None:
+        return DecodedColumn(typed.type, codec, typed)
+    return None if codec.column is None else DecodedColumn(codec.column.type, codec, None)

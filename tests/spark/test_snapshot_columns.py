@@ -1,0 +1,198 @@
+"""Typed columns of snapshots on a real Spark: by the schema of the values, and as it changes."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from lastword.codecs import TypedCodec, upgrade
+from lastword.errors import SnapshotError
+from lastword.kafka.connection import Connection
+from lastword.pipelines import past_frame
+from lastword.records import Position
+from lastword.snapshots.catalog.location import Location
+from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns
+from lastword.table.table import Table
+from tests.support.real_topic import RealTopic
+from tests.support.snapshots import changes_of, rows_of
+
+MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
+
+
+class Address(msgspec.Struct):
+    street: str
+    floors: list[int] = []
+
+
+class Profile(msgspec.Struct):
+    """Version 1."""
+
+    user_name: str
+    age: str
+    address: Address | None = None
+    tags: dict[str, Address] = {}
+    joined: datetime.datetime | None = None
+    alarm: Annotated[datetime.datetime, msgspec.Meta(tz=False)] | None = None
+    born: datetime.date | None = None
+    balance: Decimal | None = None
+    photo: bytes | None = None
+
+
+class ProfileWithEmail(Profile):
+    """What a new field with a default makes of it; it states no version."""
+
+    email: str = "none"
+
+
+ProfileWithEmail.__name__ = "Profile"
+
+
+class NewProfile(msgspec.Struct):
+    """Version 2: a field has another name, another one another type, and most are gone."""
+
+    name: str
+    age: int
+
+    @upgrade(from_version=1)
+    def _renamed(old: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
+        return {"name": old["user_name"], "age": int(old["age"])}
+
+
+NewProfile.__name__ = "Profile"
+
+
+class Bench(NamedTuple):
+    spark: SparkSession
+    connection: Connection
+    topic: RealTopic
+    location: Location
+
+    def runs(self, kind: type[Any]) -> SnapshotRuns:
+        return SnapshotRuns(
+            self.spark,
+            self.connection,
+            self.location,
+            key="string",
+            value=TypedCodec("json", kind),
+            keep_ms=86_400_000,
+            keeps_history=True,
+        )
+
+    def snapshot(self, version: int | None = None) -> dict[str, Any]:
+        return _values(DeltaTable(self.location.snapshots, version=version))
+
+    def history(self) -> DeltaTable:
+        return DeltaTable(self.location.history)
+
+
+def _values(table: DeltaTable) -> dict[str, Any]:
+    rows = table.to_pyarrow_table()
+    return dict(
+        zip(rows["decoded_key"].to_pylist(), rows["decoded_value"].to_pylist(), strict=True)
+    )
+
+
+@pytest.fixture
+def bench(spark: SparkSession, connection: Connection, topic_name: str, tmp_path: Path) -> Bench:
+    topic = RealTopic(connection, topic_name).create(partitions=2)
+    return Bench(spark, connection, topic, Location(str(tmp_path), topic.name))
+
+
+def test_columns_follow_the_schema_of_the_values(bench: Bench) -> None:
+    encode = TypedCodec("json", Profile).encode
+    full = Profile(
+        "Ada",
+        "36",
+        Address("Main St", [1, 2]),
+        {"home": Address("Side St")},
+        MOMENT,
+        MOMENT.replace(tzinfo=None),
+        MOMENT.date(),
+        Decimal("12.50"),
+        b"\x00\xff",
+    )
+    # In both partitions of the topic, and one record that is no profile.
+    bench.topic.produce((b"ada", encode(full)), (b"bob", encode(Profile("Bob", "7"))))
+    bench.topic.produce((b"cy", b'{"user_name": 5}'), (b"dan", encode(Profile("Dan", "8"))))
+    first, kept = bench.runs(Profile).take()
+    assert (first.rows, first.unfit, first.column_changes) == (4, 1, [])
+    assert kept is not None and (kept.records, kept.unfit) == (4, 1)
+    found = bench.snapshot()
+    assert found["cy"] is None
+    assert found["ada"] == {
+        "user_name": "Ada",
+        "age": "36",
+        "address": {"street": "Main St", "floors": [1, 2]},
+        "tags": [("home", {"street": "Side St", "floors": []})],
+        "joined": MOMENT,
+        "alarm": MOMENT.replace(tzinfo=None),
+        "born": MOMENT.date(),
+        "balance": Decimal("12.50"),
+        "photo": b"\x00\xff",
+    }
+    rows = bench.spark.read.format("delta").load(bench.location.snapshots)
+    rows.createOrReplaceTempView("profiles")
+    (row,) = bench.spark.sql(
+        "SELECT decoded_value.tags['home'].street AS street, decoded_value.balance + 1 AS more,"
+        " decoded_value.joined > timestamp'2026-01-02' AS since FROM profiles"
+        " WHERE array_contains(decoded_value.address.floors, 2)"
+    ).collect()
+    assert (row.street, row.more, row.since) == ("Side St", Decimal("13.50"), True)
+    assert rows_of(bench.location) == bench.topic.fold()
+    with Table(
+        bench.topic.name, connection=bench.connection, value="bytes", snapshots=bench.location.root
+    ) as table:
+        assert dict(table.items()) == {k.decode(): v for k, v in bench.topic.fold().items()}
+
+    _a_new_field(bench, first.snapshot.delta_version)
+
+
+def _a_new_field(bench: Bench, first_version: int) -> None:
+    """Only one partition changes; rows of the other one are decoded again all the same."""
+    encode = TypedCodec("json", ProfileWithEmail).encode
+    bench.topic.produce((b"ada", encode(ProfileWithEmail("Ada", "37", email="a@b"))))
+    second, _ = bench.runs(ProfileWithEmail).take()
+    assert (second.kind, second.records, second.rows, second.unfit) == ("incremental", 1, 4, 1)
+    assert second.column_changes == ["decoded_value.email is new"]
+    emails = {key: value and value["email"] for key, value in bench.snapshot().items()}
+    assert emails == {"ada": "a@b", "bob": "none", "dan": "none", "cy": None}
+    assert "email" not in bench.snapshot(first_version)["ada"]
+    history = bench.history().to_pyarrow_table()["decoded_value"].combine_chunks()
+    assert sorted(map(str, history.field("email").to_pylist())) == ["None"] * 4 + ["a@b"]
+    _other_types(bench)
+
+
+def _other_types(bench: Bench) -> None:
+    at = Position({p: bench.topic.end(p) for p in range(2)})
+    bench.topic.produce((b"bob", TypedCodec("json", NewProfile).encode(NewProfile("Bob", 9))))
+    runs = bench.runs(NewProfile)
+    with pytest.raises(SnapshotError, match="age was string and is long") as refused:
+        runs.take()
+    assert "--full" in str(refused.value.hint)
+    assert bench.snapshot()["ada"] == {"name": "Ada", "age": 37}, "the snapshot needs no history"
+
+    assert runs.take(full=True)[1] is not None
+    rows = bench.history().to_pyarrow_table()
+    ages = [each and each["age"] for each in rows["decoded_value"].to_pylist()]
+    assert sorted(map(str, ages)) == ["36", "37", "7", "8", "9", "None"]
+    assert changes_of(bench.location) == bench.topic.log()
+    frame = past_frame(
+        bench.spark,
+        bench.topic.name,
+        at,
+        connection=bench.connection,
+        snapshots=bench.location.root,
+        value=TypedCodec("json", NewProfile),
+    )
+    past = {
+        row.decoded_key: row.age
+        for row in frame.select("decoded_key", "decoded_value.age").collect()
+    }
+    assert past == {"ada": 37, "bob": 7, "dan": 8, "cy": None}
