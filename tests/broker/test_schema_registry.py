@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.codecs import upgrade
 from lastword.codecs.base import Context
+from lastword.codecs.columns.column_types import StructType
 from lastword.codecs.registry import Registry
 from lastword.codecs.registry.client import Reference, RegistryClient, RegistrySettings, Schema
 from lastword.codecs.registry.json_schema import JsonSchemaCodec
@@ -284,3 +286,43 @@ def test_an_error_holds_no_secret() -> None:
 
 def _json(schema: Any) -> str:
     return codec("json").encode(schema).decode()
+
+
+def test_columns_have_the_types_of_the_newest_schema(schemas: Registry, topic_name: str) -> None:
+    newest = avro(schemas, topic_name)
+    assert newest.typed_column() is None, "there is no schema yet"
+    old = avro(schemas, topic_name, V1).encode({"name": "Alice"})
+    new = avro(schemas, topic_name, V2).encode({"name": "Bob", "age": 7})
+    column = pickle.loads(pickle.dumps(newest.typed_column()))  # noqa: S301
+    assert column.type == StructType((("name", "string"), ("age", "int32")))
+    found = column.read([old, new, None, b"{}", new + b"more"])
+    assert found.values == [{"name": "Alice", "age": -1}, {"name": "Bob", "age": 7}] + [None] * 3
+    assert found.unfit == 2
+    numbers = [each.version.number for each in newest.value_schema().versions]
+    assert (newest.value_schema().subject, numbers) == (f"{topic_name}-value", [1, 2])
+
+
+def test_a_column_of_protobuf_holds_one_message_of_the_schema(
+    schemas: Registry, topic_name: str
+) -> None:
+    text = 'syntax = "proto3"; message A { string name = 1; } message B { string street = 1; }'
+    context = Context(topic_name, "value")
+    first, second = (
+        schemas.protobuf(text, message=name).bound(context).encode({field: "x"})
+        for name, field in (("A", "name"), ("B", "street"))
+    )
+    found = schemas.protobuf().bound(context).typed_column().read([first, second])  # type: ignore[union-attr]
+    assert (found.values, found.unfit) == ([{"name": "x"}, None], 1)
+
+
+def test_a_column_of_a_json_schema_needs_no_class(schemas: Registry, topic_name: str) -> None:
+    described = {
+        "type": "object",
+        "properties": {"at": {"type": "string", "format": "date-time"}, "n": {"type": "integer"}},
+    }
+    context = Context(topic_name, "value")
+    data = schemas.json_schema(described).bound(context).encode({"at": "2026-01-02T12:00:00Z"})
+    column = schemas.json_schema().bound(context).typed_column()
+    assert column is not None and column.type == StructType((("at", "timestamp"), ("n", "int64")))
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    assert column.read([data]).values == [{"at": noon, "n": None}]

@@ -13,7 +13,7 @@ from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import VERSION_MEMBER, Evolution, split_version
 from lastword.codecs.structured import DocumentCodec, Format
 from lastword.codecs.value_types import value_type
-from lastword.codecs.versions import ValueVersion
+from lastword.codecs.versions import SchemaText, ValueSchema, ValueVersion
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 S = TypeVar("S")
@@ -130,6 +130,11 @@ class TypedCodec(DocumentCodec, Generic[S]):
         plain = msgspec.json.decode(data) if self._is_json else msgspec.msgpack.decode(data)
         document, version = split_version(plain)
         return self._values.from_document(self.evolution.upgraded(document, version))
+
+    def value_schema(self) -> ValueSchema:
+        """The JSON Schema of the class; of its older versions only the steps are known."""
+        text = msgspec.json.format(msgspec.json.encode(self.schema)).decode()
+        return ValueSchema(None, (SchemaText(self.newest(), "JSON", text),))
 
     def newest(self) -> ValueVersion:
         """The version of the class."""

@@ -1,4 +1,4 @@
-"""Which version of a schema wrote a value, and the same value as the newest version writes it."""
+"""The versions of a schema: their texts, which one wrote a value, and the newest form of it."""
 
 from __future__ import annotations
 
@@ -30,3 +30,31 @@ class VersionedCodec(Protocol):
 
         Raises DecodeError and EncodeError for a value that the newest version cannot hold.
         """
+
+
+class SchemaText(NamedTuple):
+    """One version of a schema; ``kind`` is AVRO, JSON or PROTOBUF."""
+
+    version: ValueVersion
+    kind: str
+    text: str
+
+
+class ValueSchema(NamedTuple):
+    """The known versions of a schema, oldest first; ``subject`` is its name in a registry."""
+
+    subject: str | None
+    versions: tuple[SchemaText, ...]
+
+
+@runtime_checkable
+class SchemaCodec(Protocol):
+    """A codec that can show the schema of its values."""
+
+    def value_schema(self) -> ValueSchema:
+        """The schema; may ask a registry, and then raises RegistryError."""
+
+
+def value_schema(codec: object) -> ValueSchema | None:
+    """The schema of a codec's values; None for a codec without one."""
+    return codec.value_schema() if isinstance(codec, SchemaCodec) else None

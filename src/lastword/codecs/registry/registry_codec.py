@@ -18,10 +18,13 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
 from lastword.codecs.registry.wire_format import HEADER_BYTES, schema_id_of, with_id
-from lastword.codecs.versions import ValueVersion
+from lastword.codecs.versions import SchemaText, ValueSchema, ValueVersion
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 log = logging.getLogger(__name__)
+
+VERSIONS_MAX = 50
+"""How many versions of a subject are shown: each is a request."""
 
 R = TypeVar("R", bound="RegistryCodec")
 
@@ -116,6 +119,18 @@ class RegistryCodec(WholeKey):
             return None
         newest = self._reading_newest(data)
         return newest.encode(newest.decode(data))
+
+    def value_schema(self) -> ValueSchema:
+        """The newest versions of the subject."""
+        client, subject = self._known.client, self.subject
+        numbers = sorted(client.versions(subject))[-VERSIONS_MAX:]
+        found = [client.version(subject, number) for number in numbers]
+        texts = (
+            SchemaText(ValueVersion(each.version, each.id), each.schema_type, each.schema)
+            for each in found
+            if each is not None
+        )
+        return ValueSchema(subject, tuple(texts))
 
     def typed_column(self) -> TypedColumn | None:
         """The column of the schema given, else of the newest of the subject; None without one."""

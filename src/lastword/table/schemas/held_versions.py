@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lastword.codecs.base import Codec
@@ -10,6 +10,8 @@ from lastword.codecs.versions import ValueVersion, VersionedCodec
 from lastword.errors import ConfigError, DecodeError
 from lastword.table.entry import RawEntry
 from lastword.table.raw import RawTable
+
+_PROGRESS_KEYS = 1000
 
 
 @dataclass
@@ -31,11 +33,18 @@ def versioned(codec: Codec[object]) -> VersionedCodec:
     )
 
 
-def count_versions(raw: RawTable, codec: VersionedCodec) -> list[VersionCount]:
-    """The versions that live keys hold, oldest first. Reads the whole table once."""
+def count_versions(
+    raw: RawTable, codec: VersionedCodec, progress: Callable[[int], None] = lambda _keys: None
+) -> list[VersionCount]:
+    """The versions that live keys hold, oldest first. Reads the whole table once.
+
+    ``progress`` is called now and then with the number of keys so far; it may raise to give up.
+    """
     counts: dict[ValueVersion | None, int] = {}
     with raw.scan() as entries:
-        for entry in entries:
+        for number, entry in enumerate(entries):
+            if number % _PROGRESS_KEYS == 0:
+                progress(number)
             version = version_of(codec, entry)
             counts[version] = counts.get(version, 0) + 1
     newest = codec.newest()
