@@ -12,7 +12,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.codecs import upgrade
 from lastword.codecs.base import Context
-from lastword.codecs.columns.column_types import StructType
+from lastword.codecs.columns.type_tree import StructType
 from lastword.codecs.registry import Registry
 from lastword.codecs.registry.client import Reference, RegistryClient, RegistrySettings, Schema
 from lastword.codecs.registry.json_schema import JsonSchemaCodec

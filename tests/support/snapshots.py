@@ -66,6 +66,7 @@ def take_without_spark(
 ) -> SnapshotMetadata:
     """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
     keys = key_codec(key)
+    columns = decoded_columns(keys, BYTES)
     with Admin(connection) as admin:
         topic_state = read_topic_state(admin, location.topic, SYSTEM_CLOCK.now_ms())
     metadata = SnapshotMetadata(
@@ -96,7 +97,7 @@ def take_without_spark(
             partition=partition,
             keyspace=Keyspace(topic_state.partitions, keys.suffix_bytes),
             first_offset=0,
-            columns=decoded_columns(keys, BYTES),
+            columns=columns,
             count=lambda _records, _bytes, _unfit: None,
         )
         batches += task(_arrow(connection, location.topic, partition, ends))
@@ -107,9 +108,7 @@ def take_without_spark(
     )
     write_deltalake(
         location.snapshots,
-        pa.Table.from_batches(
-            batches, arrow_schema(snapshot_columns(decoded_columns(keys, BYTES).types))
-        ),
+        pa.Table.from_batches(batches, arrow_schema(snapshot_columns(columns.types))),
         mode="overwrite",
         partition_by=["partition"],
         commit_properties=properties,

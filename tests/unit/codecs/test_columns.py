@@ -17,7 +17,10 @@ import pytest
 from lastword.codecs import TypedCodec
 from lastword.codecs.columns.avro_columns import avro_columns
 from lastword.codecs.columns.class_columns import class_columns
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.fitting import UNFIT, fit_for
+from lastword.codecs.columns.json_columns import json_columns
+from lastword.codecs.columns.proto_columns import proto_columns
+from lastword.codecs.columns.type_tree import (
     JSON,
     PARTS_MAX,
     ColumnType,
@@ -27,9 +30,6 @@ from lastword.codecs.columns.column_types import (
     StructType,
     struct_of,
 )
-from lastword.codecs.columns.fitting import UNFIT, fit_for
-from lastword.codecs.columns.json_columns import json_columns
-from lastword.codecs.columns.proto_columns import proto_columns
 from lastword.codecs.registry.proto_file import ProtoFile
 
 NOON = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)

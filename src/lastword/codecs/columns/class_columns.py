@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import inspect
 
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.fitting import shown_name
+from lastword.codecs.columns.type_tree import (
     JSON,
     PYTHON_DECIMAL,
     ColumnType,
@@ -16,7 +17,6 @@ from lastword.codecs.columns.column_types import (
     PartLimits,
     struct_of,
 )
-from lastword.codecs.columns.fitting import shown_name
 
 _SCALARS: dict[type[inspect.Type], ColumnType] = {
     inspect.BoolType: "boolean",

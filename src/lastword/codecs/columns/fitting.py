@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.type_tree import (
     ColumnType,
     DecimalType,
     ListType,

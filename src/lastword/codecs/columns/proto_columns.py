@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.type_tree import (
     JSON,
     ColumnType,
     DecimalType,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from lastword.codecs.columns.column_types import ColumnType
 from lastword.codecs.columns.fitting import UNFIT, fit_for
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.errors import DecodeError
 
 

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 from lastword.codecs.columns.avro_columns import avro_columns
-from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.registry.avro_json import to_avro
 from lastword.codecs.registry.avro_schema import AvroSchema, examined
 from lastword.codecs.registry.client import Schema

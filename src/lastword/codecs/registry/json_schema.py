@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lastword.codecs.columns.class_columns import class_columns
-from lastword.codecs.columns.column_types import ColumnType
 from lastword.codecs.columns.json_columns import json_columns
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lastword.codecs.base import Context
-from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.proto_path import read_path
 from lastword.codecs.registry.registry import WriteRules

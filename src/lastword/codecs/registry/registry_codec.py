@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from lastword.codecs.base import Column, Context
-from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema

@@ -9,7 +9,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.type_tree import (
     ColumnType,
     DecimalType,
     ListType,

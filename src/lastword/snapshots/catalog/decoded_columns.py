@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lastword.codecs.base import Codec
-from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.columns.typed_column import ColumnCodec, ColumnValues, TypedColumn
 from lastword.snapshots.catalog.layout import arrow_schema, arrow_type
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lastword.codecs.columns.column_types import (
+from lastword.codecs.columns.type_tree import (
     ColumnType,
     DecimalType,
     ListType,

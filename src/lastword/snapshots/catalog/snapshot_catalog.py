@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from lastword.codecs.columns.column_types import ColumnType
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.errors import SnapshotError
 from lastword.snapshots.catalog.column_changes import held_columns
 from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, decode_metadata
