@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "snapshot": ("snapshot", "Take, list and show snapshots of a table."),
     "topic": ("topic", "Create, check, describe, alter and delete topics; see their compaction."),
     "broker": ("broker", "Start, stop and inspect the local broker."),
+    "cdc": ("cdc", "Mirror tables of a database, and look after their capture."),
     "connect": ("connect", "Start, stop and inspect the local Kafka Connect worker."),
     "state": ("state", "Show the local state directory."),
     "wipe": ("wipe", "Delete the local state of a table; it is rebuilt from the topic."),

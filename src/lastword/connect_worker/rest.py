@@ -125,6 +125,13 @@ class ConnectClient:
         if status != http.client.NOT_FOUND:
             self._checked(status, answer)
 
+    def offsets(self, name: str) -> list[dict[str, Any]]:
+        """How far a connector says it has come; empty before its first record, or without one."""
+        status, answer = self._ask("GET", f"/connectors/{quote(name, safe='')}/offsets")
+        if status == http.client.NOT_FOUND:
+            return []
+        return [each["offset"] for each in self._checked(status, answer)["offsets"]]
+
     def delete_offsets(self, name: str) -> None:
         """Have a stopped connector forget how far it was."""
         self._answer("DELETE", f"/connectors/{quote(name, safe='')}/offsets")

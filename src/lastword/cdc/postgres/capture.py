@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lastword.cdc.postgres.connector import CLASS, connector_config
 from lastword.cdc.postgres.database import PostgresDatabase, Session, quoted
@@ -11,7 +12,7 @@ from lastword.cdc.postgres.names import SourceTable
 from lastword.clock import SYSTEM_CLOCK
 from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.secrets import forget_secret, keep_secret
-from lastword.errors import ConnectorError, TopicExistsError
+from lastword.errors import ConfigError, ConnectorError, TopicExistsError
 from lastword.kafka.admin import Admin
 
 _BROKERS_DEFAULT = -1
@@ -38,9 +39,9 @@ class SlotState:
 class Capture:
     """What belongs to one captured table in the database, in Kafka and in Connect.
 
-    ``secrets`` is the directory from which the worker's connectors read passwords; None for
-    somebody else's worker, whose configuration then has the ``password`` reference, or the
-    password itself.
+    ``secrets`` is the directory from which the worker's connectors read passwords; None for a
+    worker of somebody else. Its connectors get ``password_reference`` instead, which the config
+    provider of that worker resolves.
     """
 
     def __init__(
@@ -50,13 +51,18 @@ class Capture:
         client: ConnectClient,
         *,
         secrets: Path | None,
-        password: str | None = None,
+        password_reference: str | None = None,
     ) -> None:
         self.table = table
         self._database = database
         self._client = client
         self._secrets = secrets
-        self._password = password
+        self._reference = password_reference
+
+    @property
+    def place(self) -> str:
+        """Host, port and name of the database."""
+        return self._database.place
 
     def start(self, admin: Admin) -> None:
         """Make what is missing, and start the connector; what is there is left as it is."""
@@ -76,6 +82,15 @@ class Capture:
         """Why the connector failed; None while it has not."""
         found = self._client.status(self.table.connector)
         return None if found is None else found.failure
+
+    def connector_state(self) -> tuple[str | None, str | None]:
+        """The state of the connector and why it failed; (None, None) when there is none."""
+        found = self._client.status(self.table.connector)
+        return (None, None) if found is None else (found.state, found.failure)
+
+    def offsets(self) -> list[dict[str, Any]]:
+        """How far the connector says it has come."""
+        return self._client.offsets(self.table.connector)
 
     def slot(self) -> SlotState | None:
         """The slot; None when there is none (yet)."""
@@ -138,12 +153,16 @@ class Capture:
 
     def _config(self, session: Session) -> dict[str, str]:
         login = session.login
-        if self._password is not None:
-            password = self._password
-        elif self._secrets is not None:
+        if self._secrets is not None:
             password = keep_secret(self._secrets, self.table.connector, login["password"])
+        elif self._reference is None and login["password"]:
+            raise ConfigError(
+                "everybody who reaches your Connect cluster could read the database's password",
+                hint="give it to a config provider there, and name it: "
+                "--password-reference '${file:/etc/kafka/shop.properties:password}'",
+            )
         else:
-            password = login["password"]
+            password = self._reference or ""
         return connector_config(self.table, login, password, session.sslmode)
 
     def _create_topic(self, admin: Admin) -> None:

@@ -8,10 +8,16 @@ from typing import Literal
 
 from lastword.cdc.postgres.database import Session, quoted
 from lastword.cdc.postgres.names import SourceTable
+from lastword.cdc.row_filter import KeptColumns, RowFilter
+from lastword.errors import CaptureError
 
 Severity = Literal["error", "warning"]
 OLDEST_SERVER = 120_000
 """PostgreSQL 12; older ones are not maintained any more."""
+_COLUMN_NAMES = (
+    "SELECT attname FROM pg_attribute "
+    "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,32 @@ def check(session: Session, table: SourceTable) -> list[Finding]:
     """Everything that stands in the way, errors first; none where all is well."""
     found = [*_server(session), *_role(session, table), *_table(session, table)]
     return sorted(found, key=lambda finding: finding.severity != "error")
+
+
+def check_shape(
+    session: Session, table: SourceTable, where: RowFilter | None, columns: KeptColumns | None
+) -> list[Finding]:
+    """Whether the filter and the columns fit the table; the database is asked without a row.
+
+    A condition was parsed before, so it is nothing but a condition.
+    """
+    names = {name for (name,) in session.rows(_COLUMN_NAMES, (table.sql,))}
+    found = [
+        _no_fit(f"there is no column {wanted} in {table}")
+        for wanted in (() if columns is None else columns.columns)
+        if wanted not in names
+    ]
+    if where is not None:
+        condition = where.text.replace("%", "%%")
+        try:
+            session.rows(f"SELECT 1 FROM {table.sql} WHERE ({condition}) LIMIT 0")  # noqa: S608
+        except CaptureError as error:
+            found.append(_no_fit(f"the filter does not fit {table}: {error}"))
+    return found
+
+
+def _no_fit(what: str) -> Finding:
+    return Finding("error", what, "no row could be kept", "-- correct --where or --columns")
 
 
 def _server(session: Session) -> Iterator[Finding]:

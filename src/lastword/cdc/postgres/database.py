@@ -24,6 +24,17 @@ class PostgresDatabase:
 
     url: str
 
+    @property
+    def place(self) -> str:
+        """``host:port/database``, without user and password; ConfigError where it is no address."""
+        psycopg = _psycopg()
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(self.url)
+        except psycopg.ProgrammingError:  # its message may quote the URL
+            raise _no_address() from None
+        host, port = given.get("host") or "localhost", given.get("port") or 5432
+        return f"{host}:{port}/{given.get('dbname') or given.get('user') or ''}"
+
     @contextmanager
     def connect(self) -> Iterator[Session]:
         """A connection that commits each statement; CaptureError when there is none."""
@@ -36,10 +47,7 @@ class PostgresDatabase:
                 application_name="lastword",
             )
         except psycopg.ProgrammingError:  # its message may quote the URL
-            raise ConfigError(
-                "this is no address of a PostgreSQL database",
-                hint="postgresql://USER@HOST:5432/DATABASE, with the password in PGPASSWORD",
-            ) from None
+            raise _no_address() from None
         except psycopg.OperationalError as error:
             raise CaptureError(
                 f"the database does not let us in: {_first_line(error)}",
@@ -103,6 +111,13 @@ def quoted(*names: str) -> str:
     '"public"."odd""name"'
     """
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _no_address() -> ConfigError:
+    return ConfigError(
+        "this is no address of a PostgreSQL database",
+        hint="postgresql://USER@HOST:5432/DATABASE, with the password in PGPASSWORD",
+    )
 
 
 def _first_line(error: Exception) -> str:

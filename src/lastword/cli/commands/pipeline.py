@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -16,12 +14,16 @@ from lastword.cli.subcommands.pipeline_status import status
 from lastword.cli.support.app_context import AppContext, with_app, with_cluster
 from lastword.cli.support.metrics_endpoint import metrics_endpoint
 from lastword.cli.support.pipeline_batches import print_batch
-from lastword.cli.support.pipeline_target import connection_of, load_pipeline, mode_of
+from lastword.cli.support.pipeline_target import (
+    connection_of,
+    load_pipeline,
+    mode_of,
+    stopped_by_signals,
+)
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.spark.installed import require_spark, snapshots_are_installed
 
 if TYPE_CHECKING:
-    from lastword.pipelines import Pipeline
     from lastword.pipelines.run.driver import Mode
 
 
@@ -86,7 +88,7 @@ def run(
         session = session_for(
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
         )
-        with session as spark, _stopped_by_signals(found), ExitStack() as opened:
+        with session as spark, stopped_by_signals(found), ExitStack() as opened:
             if metrics_port is not None:
                 url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
                 app.output.info(f"metrics at {url}")
@@ -140,17 +142,3 @@ def prepare(app: AppContext) -> None:
             "is ready" if archived else f"is ready; Java {java.release} here archives no classes"
         )
         app.output.info(f"{what} {state}")
-
-
-@contextmanager
-def _stopped_by_signals(found: Pipeline) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run at the next check of its queries."""
-    before = {
-        number: signal.signal(number, lambda *_: found.stop())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

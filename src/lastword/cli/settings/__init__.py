@@ -2,6 +2,7 @@
 
 from lastword.cli.settings.settings import (
     BY_NAME,
+    CAPTURE_SETTINGS,
     FREE_SECTIONS,
     SETTINGS,
     TABLE_SETTINGS,
@@ -9,4 +10,12 @@ from lastword.cli.settings.settings import (
     SettingValue,
 )
 
-__all__ = ["BY_NAME", "FREE_SECTIONS", "SETTINGS", "TABLE_SETTINGS", "Setting", "SettingValue"]
+__all__ = [
+    "BY_NAME",
+    "CAPTURE_SETTINGS",
+    "FREE_SECTIONS",
+    "SETTINGS",
+    "TABLE_SETTINGS",
+    "Setting",
+    "SettingValue",
+]

@@ -285,6 +285,26 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
     ),
 )
 
+CAPTURE_SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "url",
+        str,
+        None,
+        "the database, as in postgresql://USER@HOST:5432/DATABASE; its password may be in "
+        "PGPASSWORD or ~/.pgpass",
+        secret=True,
+    ),
+    Setting("table", str, None, "the table in the database, as in public.orders"),
+    Setting("where", str, None, "the rows to keep, as SQL's WHERE has them; default: all"),
+    Setting("columns", str, None, "the columns to keep, with commas between them; default: all"),
+    Setting(
+        "password_reference",
+        str,
+        None,
+        "what the config provider of your own Connect cluster has the password under",
+    ),
+)
+
 # TOML sections whose keys are not ours: Kafka's own, or names that users give.
 FREE_SECTIONS: dict[str, str] = {
     "connection.properties": "further settings of librdkafka, such as client.id; only those that "

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lastword.cli.settings import (
     BY_NAME,
+    CAPTURE_SETTINGS,
     FREE_SECTIONS,
     SETTINGS,
     TABLE_SETTINGS,
@@ -21,7 +22,8 @@ from lastword.cli.settings.trusted_file import read_trusted
 from lastword.errors import ConfigError
 
 DEFAULT_FILE = Path("lastword.toml")
-_SECTIONS = {"tables", *(name.rpartition(".")[0] for name in BY_NAME)}
+_NAMED = {"tables": TABLE_SETTINGS, "cdc": CAPTURE_SETTINGS}
+_SECTIONS = {*_NAMED, *(name.rpartition(".")[0] for name in BY_NAME)}
 _FORM = "see docs/reference/settings.md for its form"
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
@@ -33,6 +35,7 @@ class Settings:
     values: Mapping[str, SettingValue] = field(default_factory=dict)
     free: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, SettingValue]] = field(default_factory=dict)
+    captures: Mapping[str, Mapping[str, SettingValue]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> SettingValue:
         return self.values.get(name, BY_NAME[name].default)
@@ -70,9 +73,7 @@ def load_settings(
         if environ.get(variable := setting.environment_variable)
     }
     given = {name: value for name, value in flags.items() if value is not None}
-    return Settings(
-        {**from_file.values, **from_environment, **given}, from_file.free, from_file.tables
-    )
+    return replace(from_file, values={**from_file.values, **from_environment, **given})
 
 
 def read_file(path: Path) -> Settings:
@@ -99,10 +100,13 @@ class _FileReader:
         self._path = path
 
     def read(self, document: Mapping[str, Any]) -> Settings:
-        tables = {
-            name: self._table(name, body)
-            for name, body in self._mapping("tables", document.get("tables", {})).items()
-        }
+        tables, captures = (
+            {
+                name: self._named(f"{section}.{name}", body, _NAMED[section])
+                for name, body in self._mapping(section, document.get(section, {})).items()
+            }
+            for section in ("tables", "cdc")
+        )
         values: dict[str, SettingValue] = {}
         free: dict[str, dict[str, str]] = {}
         for name, value in _flatten(document):
@@ -113,17 +117,20 @@ class _FileReader:
                 free[name] = {key: _as_kafka_text(each) for key, each in section.items()}
             elif name in _SECTIONS:
                 self._mapping(name, value)  # an empty section, or not a section
-            elif not name.startswith("tables."):
-                raise self._unknown(name, [*BY_NAME, *FREE_SECTIONS, "tables"])
-        return Settings(values, free, tables)
+            elif not name.startswith(tuple(f"{section}." for section in _NAMED)):
+                raise self._unknown(name, [*BY_NAME, *FREE_SECTIONS, *_NAMED])
+        return Settings(values, free, tables, captures)
 
-    def _table(self, table: str, body: Any) -> dict[str, SettingValue]:
-        known = {setting.name: setting for setting in TABLE_SETTINGS}
+    def _named(
+        self, section: str, body: Any, settings: tuple[Setting, ...]
+    ) -> dict[str, SettingValue]:
+        """One of several sections with a name of the user's, such as ``tables.orders``."""
+        known = {setting.name: setting for setting in settings}
         values: dict[str, SettingValue] = {}
-        for key, value in self._mapping(f"tables.{table}", body).items():
+        for key, value in self._mapping(section, body).items():
             if key not in known:
-                raise self._unknown(f"tables.{table}.{key}", [f"tables.{table}.{k}" for k in known])
-            values[key] = self._checked(known[key], f"tables.{table}.{key}", value)
+                raise self._unknown(f"{section}.{key}", [f"{section}.{k}" for k in known])
+            values[key] = self._checked(known[key], f"{section}.{key}", value)
         return values
 
     def _checked(self, setting: Setting, name: str, value: SettingValue) -> SettingValue:

@@ -175,6 +175,10 @@ class Admin:
         """The first offset of each partition with that time or a later one; else its end."""
         return self._offsets.since(topic, ends, timestamp_ms)
 
+    def newest_timestamps(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """The latest time of a record of each partition; -1 for one without records."""
+        return self._offsets.newest(topic, partitions)
+
     def create(
         self,
         topic: str,

@@ -93,6 +93,11 @@ class OffsetQueries:
         found = self._every(topic, ends, (question,), _offset_at_time)
         return {p: ends[p] if at == _NO_SUCH_TIME else at for p, at in found.items()}
 
+    def newest(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """The latest time of a record of each partition; -1 for one without records."""
+        question = OffsetQuery(OffsetSpec.max_timestamp())
+        return self._every(topic, partitions, (question,), _newest_time)
+
     def _every(
         self, topic: str, partitions: Iterable[int], questions: tuple[OffsetQuery, ...], read: Any
     ) -> dict[int, Any]:
@@ -172,6 +177,10 @@ def _offset(answer: Any) -> int | None:
 
 def _offset_at_time(answer: Any) -> int | None:
     return int(answer.offset) if answer.offset >= _NO_SUCH_TIME else None
+
+
+def _newest_time(answer: Any) -> int | None:
+    return int(answer.timestamp) if answer.offset >= _NO_SUCH_TIME else None
 
 
 def _bounds(start: Any, stable: Any, end: Any) -> LogBounds | None:

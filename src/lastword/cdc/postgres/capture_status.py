@@ -1,0 +1,145 @@
+"""How a capture is doing: asked of the database, of Kafka Connect and of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lastword.cdc.postgres.capture import Capture, SlotState
+from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.errors import LastwordError
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Groups
+from lastword.kafka.groups.names import pipeline_group
+from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.records import TopicPartition
+
+HELD_BYTES_MAX = 1 << 30
+"""How much of its log a database may keep for a capture before that is worth an alert."""
+_STALL_SECONDS = 10.0
+
+
+class CapturePhase(StrEnum):
+    """What the connector does now, by its own account."""
+
+    STARTING = "starting"
+    SNAPSHOT = "snapshot"
+    STREAMING = "streaming"
+
+
+@dataclass(frozen=True)
+class CaptureStatus:
+    """One capture at one moment; None for what is not known.
+
+    connector       the state of the connector, as RUNNING or PAUSED; None when there is none
+    failure         why the connector failed
+    slot            the replication slot; None when there is none
+    events_behind   change events that the table does not have yet
+    lag_seconds     the age of the oldest of them; 0 when there is none
+    last_event_ms   when the last change event was written
+    problems        who could not be asked, and why
+    """
+
+    name: str
+    place: str
+    table: str
+    connector: str | None = None
+    failure: str | None = None
+    phase: CapturePhase = CapturePhase.STARTING
+    slot: SlotState | None = None
+    events_behind: int | None = None
+    lag_seconds: float | None = None
+    last_event_ms: int | None = None
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether the database keeps too much of its log for it, or has given up on it."""
+        return self.slot is not None and (self.slot.lost or self.slot.held_bytes > HELD_BYTES_MAX)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all could be asked, the connector runs, and the slot is there."""
+        runs = self.connector == "RUNNING" and self.failure is None
+        return runs and self.slot is not None and not self.holds_back and not self.problems
+
+
+class CaptureInspector:
+    """Asks for the status of one capture as often as needed; one thread uses it."""
+
+    def __init__(
+        self, capture: Capture, connection: Connection, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self._capture = capture
+        self._topic = capture.table.topic
+        self._admin = Admin(connection)
+        self._groups = Groups(connection)
+        self._log = KafkaLog(connection)
+        self._clock = clock
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._groups.close()
+        self._admin.close()
+
+    def status(self) -> CaptureStatus:
+        """The status as of now; what cannot be asked is among its problems."""
+        table = self._capture.table
+        found: dict[str, object] = {"name": table.name, "table": str(table)}
+        found["place"] = self._capture.place
+        problems = []
+        questions: tuple[Callable[[], dict[str, object]], ...] = (
+            self._of_connect,
+            self._of_database,
+            self._of_kafka,
+        )
+        for ask in questions:
+            try:
+                found |= ask()
+            except LastwordError as error:
+                problems.append(str(error))
+        return CaptureStatus(**found, problems=tuple(problems))  # type: ignore[arg-type]
+
+    def _of_connect(self) -> dict[str, object]:
+        state, failure = self._capture.connector_state()
+        return {"connector": state, "failure": failure, "phase": self._phase()}
+
+    def _of_database(self) -> dict[str, object]:
+        return {"slot": self._capture.slot()}
+
+    def _of_kafka(self) -> dict[str, object]:
+        """Offsets between the committed position and the end include markers of transactions."""
+        place = TopicPartition(self._topic, 0)
+        end = self._admin.stable_offsets(self._topic, [0])[0]
+        group = pipeline_group(self._capture.table.connector)
+        committed = self._groups.committed(group, [place]).get(place)
+        at = self._admin.start_offsets(self._topic, [0])[0] if committed is None else committed[0]
+        newest = self._admin.newest_timestamps(self._topic, [0])[0]
+        behind = max(0, end - at)
+        return {
+            "events_behind": behind,
+            "lag_seconds": self._age_of_first(at, end) if behind else 0.0,
+            "last_event_ms": newest if newest >= 0 else None,
+        }
+
+    def _phase(self) -> CapturePhase:
+        offsets = self._capture.offsets()
+        if not offsets:
+            return CapturePhase.STARTING
+        reads_rows = any("snapshot" in each for each in offsets)
+        return CapturePhase.SNAPSHOT if reads_rows else CapturePhase.STREAMING
+
+    def _age_of_first(self, start: int, end: int) -> float:
+        """How old the first event of this range is; 0 if there are markers only."""
+        batches = self._log.read(
+            self._topic, {0: (start, end)}, stall_timeout_s=_STALL_SECONDS, queue_bytes=1 << 16
+        )
+        try:
+            first = next((batch for batch in batches if len(batch)), None)
+        finally:
+            batches.close()
+        if first is None:
+            return 0.0
+        return max(0.0, (self._clock.now_ms() - int(first.timestamps[0])) / 1000)

@@ -1,0 +1,1 @@
+"""Captures of databases on the command line: which there are, starting and watching them."""

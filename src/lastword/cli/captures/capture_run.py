@@ -1,0 +1,67 @@
+"""Runs one capture in the foreground: from the worker to the pipeline, until Ctrl-C."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+
+from lastword.cdc.postgres.capture import Capture
+from lastword.cdc.postgres.capture_spec import CaptureSpec
+from lastword.cdc.postgres.capture_status import CaptureInspector
+from lastword.cli.captures.capture_mirror import mirror_of, mirror_store
+from lastword.cli.captures.capture_progress import CaptureProgress, ProgressThread
+from lastword.cli.captures.capture_start import ensure_worker, start_capture
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.pipeline_target import mode_of, stopped_by_signals
+from lastword.cli.support.progress_bar import progress_bar
+from lastword.spark.installed import require_spark
+
+
+def run_capture(app: AppContext, spec: CaptureSpec) -> None:
+    """Returns when the pipeline was stopped; the capture goes on without it."""
+    require_spark()
+    _ = app.connection  # raises before anything is started
+    ensure_worker(app, spec)
+    capture = start_capture(app, spec)
+    app.output.info(f"capturing {spec.source} into the topic {spec.source.topic}")
+    try:
+        _mirror(app, spec, capture)
+    finally:
+        _say_what_stays(app, spec)
+
+
+def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
+    # Loads PySpark, which few commands need.
+    from lastword.spark.session import session_for
+
+    pipeline = mirror_of(spec)
+    progress = CaptureProgress(mirror_store(spec), capture.estimated_rows())
+    inspector = CaptureInspector(capture, app.connection)
+    pipeline.create_topics(app.connection)
+    with ExitStack() as running:
+        running.enter_context(closing(inspector))
+        running.enter_context(ProgressThread(app, progress, inspector.status))
+        title = "fetching Spark's Kafka jars (once)"
+        report = running.enter_context(progress_bar(app.output, title, announce=True))
+        spark = running.enter_context(
+            session_for(pipeline.application_id, home=app.home, progress=report)
+        )
+        running.enter_context(stopped_by_signals(pipeline))
+        app.output.info(f"{spec.name} runs at {app.connection.bootstrap_servers}. Ctrl-C stops it.")
+        pipeline.run(
+            spark,
+            mode=mode_of(app),
+            connection=app.connection,
+            state_dir=app.state_dir,
+            on_batch=progress.batch,
+        )
+
+
+def _say_what_stays(app: AppContext, spec: CaptureSpec) -> None:
+    source = spec.source
+    app.output.line(
+        f"stopped the pipeline of {spec.name}; the capture stays in place.\n"
+        f"  The connector {source.connector} goes on to write changes into {source.topic}, and "
+        "the same command continues with them.\n"
+        f"  To end it and drop the slot {source.slot}: lastword cdc remove {spec.name}",
+        {"capture": spec.name, "stopped": True, "connector": source.connector, "slot": source.slot},
+    )

@@ -1,0 +1,99 @@
+"""``lastword cdc status``: how captures are doing, asked of all who take part."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+
+import click
+
+from lastword.cdc.postgres.capture_spec import CaptureSpec
+from lastword.cdc.postgres.capture_status import CaptureInspector, CaptureStatus
+from lastword.cli.captures.capture_settings import capture_named, capture_of, every_capture
+from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
+from lastword.cli.support.output import as_time
+from lastword.cli.support.sizes import as_duration, as_size
+
+_COLUMNS = ("capture", "source", "table", "connector", "phase", "lag", "log kept", "last event")
+
+
+@click.command()
+@with_cluster
+@click.argument("name", required=False)
+def status(app: AppContext, name: str | None) -> None:
+    """Show how the capture NAME is doing; without NAME, all of them.
+
+    The lag is what the database's log has and the connector has not read, and the age of the oldest
+    change event that the table does not have. The exit status is 0 when all is well, else 3.
+    """
+    specs = every_capture(app) if name is None else [capture_named(app, name)]
+    found = [_status(app, spec) for spec in specs]
+    if app.json_lines:
+        app.output.rows((), map(as_values, found))
+    elif name is None:
+        app.output.rows(_COLUMNS, map(_row, found))
+    else:
+        app.output.details(_row(found[0]) | _more(found[0]))
+    for each in found:
+        for problem in each.problems:
+            app.output.info(f"{each.name}: {problem}")
+    if not all(each.is_well for each in found):
+        sys.exit(UNREACHABLE_OR_TIMEOUT)
+
+
+def as_values(status: CaptureStatus) -> dict[str, object]:
+    """The status as the fields of a JSON object."""
+    slot = status.slot
+    return {
+        "capture": status.name,
+        "source": status.place,
+        "table": status.table,
+        "connector": status.connector,
+        "failure": status.failure,
+        "phase": status.phase.value,
+        "lag_bytes": None if slot is None else slot.lag_bytes,
+        "lag_seconds": status.lag_seconds,
+        "events_behind": status.events_behind,
+        "last_event": status.last_event_ms,
+        "slot_bytes": None if slot is None else slot.held_bytes,
+        "slot_active": None if slot is None else slot.active,
+        "slot_lost": None if slot is None else slot.lost,
+        "problems": list(status.problems),
+    }
+
+
+def _status(app: AppContext, spec: CaptureSpec) -> CaptureStatus:
+    with closing(CaptureInspector(capture_of(app, spec), app.connection)) as inspector:
+        return inspector.status()
+
+
+def _row(status: CaptureStatus) -> dict[str, object]:
+    slot = status.slot
+    lag = None if status.lag_seconds is None else as_duration(status.lag_seconds)
+    if slot is not None:
+        lag = f"{as_size(slot.lag_bytes)}, {lag or '-'}"
+    last = status.last_event_ms
+    return {
+        "capture": status.name,
+        "source": status.place,
+        "table": status.table,
+        "connector": status.connector or "none",
+        "phase": status.phase.value,
+        "lag": lag,
+        "log kept": None if slot is None else as_size(slot.held_bytes),
+        "last event": None if last is None else f"{as_time(last)} UTC",
+    }
+
+
+def _more(status: CaptureStatus) -> dict[str, object]:
+    slot = status.slot
+    return {
+        "events behind": status.events_behind,
+        "slot": "none" if slot is None else "lost" if slot.lost else _connected(slot.active),
+        "failure": status.failure,
+    }
+
+
+def _connected(active: bool) -> str:
+    return "connected" if active else "not connected"
