@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from lastword.kafka.connection import Connection
 from lastword.pipelines import Pipeline
 from lastword.pipelines.api.changes import ChangeStream
 from lastword.testing.waiting import wait_until
+from tests.support.cdc_command import CdcCommand
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.tables import read_raw
 
@@ -49,7 +51,7 @@ def worker(
     home: Path, connection: Connection, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EmbeddedWorker]:
     runtime = ConnectRuntime.prepare(home, os.environ)
-    worker = EmbeddedWorker(tmp_path_factory.mktemp("connect"), runtime, connection)
+    worker = EmbeddedWorker(tmp_path_factory.mktemp("home") / "connect", runtime, connection)
     worker.start()
     yield worker
     worker.kill()
@@ -136,6 +138,11 @@ def lab(
     tmp_path: Path,
 ) -> Lab:
     return Lab(postgres, worker, connection, spark, tmp_path)
+
+
+def has_topic(connection: Connection, topic: str) -> bool:
+    with Admin(connection) as admin:
+        return topic in admin.topics()
 
 
 def rows_of(connection: Connection, topic: str) -> Rows:
@@ -260,3 +267,82 @@ def test_a_database_that_refuses_is_named_without_its_password(postgres: Postgre
     ):
         pass
     assert "sesame" not in f"{raised.value} {raised.value.hint}"
+
+
+def test_one_command_mirrors_a_table_and_others_look_after_it(
+    lab: Lab, database: PostgresConnection[Any], spark: SparkSession
+) -> None:
+    database.execute("CREATE TABLE sales (id int PRIMARY KEY, status text, total numeric, x text)")
+    database.execute(
+        "INSERT INTO sales SELECT i, 'paid', i + 0.50, 'x' FROM generate_series(1, 9) i"
+    )
+    database.execute("UPDATE sales SET status = 'draft' WHERE id = 9")
+    url = lab.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
+    home = Path(lab.worker.info.directory).parent
+    cdc = CdcCommand(home, lab.connection.bootstrap_servers)
+    wanted = "postgres", url, "--table", "public.sales", "--as", "paid-sales"
+    shape = "--where", "status <> 'draft'", "--columns", "id, status, total"
+    findings = cdc.json(*wanted, "--where", "stat = 'x'", "--check", exit_code=1)
+    assert [each["severity"] for each in findings] == ["error", "warning"]
+    assert 'column "stat" does not exist' in findings[0]["what"]
+
+    def kept(*ids: int) -> Callable[[], None]:
+        query = "SELECT id, status, total FROM sales WHERE status <> 'draft' AND id = ANY(%s)"
+
+        def wait() -> None:
+            cursor = database.cursor(row_factory=dict_row)
+            rows = {str(row["id"]): row for row in cursor.execute(query, (list(ids),))}
+            wait_until(
+                lambda: rows_of(lab.connection, "paid-sales") == rows, f"{ids}", timeout=WAIT_S
+            )
+
+        return wait
+
+    def changed() -> None:
+        wait_until(
+            lambda: has_topic(lab.connection, "paid-sales"), "the table's topic", timeout=WAIT_S
+        )
+        kept(*range(1, 9))()
+        database.execute("UPDATE sales SET status = 'draft' WHERE id = 2")
+        database.execute("UPDATE sales SET status = 'sent', total = 7 WHERE id = 9")
+        kept(1, *range(3, 10))()
+
+    lines = cdc.until(changed, *wanted, *shape)
+    progress = [each for each in lines if "phase" in each]
+    assert {each["rows_expected"] for each in progress if each["phase"] == "snapshot"} == {9}
+    assert lines[-1] == {
+        "capture": "paid-sales",
+        "stopped": True,
+        "connector": "cdc-paid-sales",
+        "slot": "lastword_paid_sales",
+    }
+    assert cdc("postgres", url, "--table", "public.sales", "--as", "paid-sales").exit_code == 2
+    (status,) = cdc.json("status", "paid-sales")
+    assert (status["connector"], status["phase"], status["table"]) == (
+        "RUNNING",
+        "streaming",
+        "public.sales",
+    )
+    assert status["slot_bytes"] >= status["lag_bytes"] >= 0
+    assert status["last_event"] > 0
+    cdc.json("pause", "paid-sales")
+    wait_until(
+        lambda: json.loads(cdc("status", "--json").stdout)["connector"] == "PAUSED",
+        "it pauses",
+        timeout=WAIT_S,
+    )
+    cdc.json("resume", "paid-sales")
+    cdc.json("pause", "paid-sales")
+    database.execute("DELETE FROM sales WHERE id = 3")
+    cdc.json("resync", "paid-sales")
+    cdc.until(kept(1, *range(4, 10)), *wanted, *shape)
+    assert cdc("remove", "paid-sales").exit_code == 2, "there is no terminal to ask on"
+    cdc.json("remove", "paid-sales", "--yes")
+    left = "SELECT slot_name FROM pg_replication_slots WHERE slot_name = 'lastword_paid_sales'"
+    assert database.execute(left).fetchall() == []
+    left = "SELECT 1 FROM pg_publication WHERE pubname = 'lastword_paid_sales'"
+    assert database.execute(left).fetchall() == []
+    assert "cdc-paid-sales" not in lab.worker.client.connectors()
+    assert cdc.json("status") == []
+    assert WORD not in cdc.printed
+    assert WORD.split(maxsplit=1)[0] not in cdc.printed

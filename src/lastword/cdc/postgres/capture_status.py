@@ -36,7 +36,7 @@ class CaptureStatus:
     connector       the state of the connector, as RUNNING or PAUSED; None when there is none
     failure         why the connector failed
     slot            the replication slot; None when there is none
-    events_behind   change events that the table does not have yet
+    events_behind   about how many change events the table does not have yet
     lag_seconds     the age of the oldest of them; 0 when there is none
     last_event_ms   when the last change event was written
     problems        who could not be asked, and why
@@ -78,6 +78,7 @@ class CaptureInspector:
         self._groups = Groups(connection)
         self._log = KafkaLog(connection)
         self._clock = clock
+        self._without_events: tuple[int, int] | None = None
 
     def close(self) -> None:
         """Close the connections."""
@@ -110,17 +111,17 @@ class CaptureInspector:
         return {"slot": self._capture.slot()}
 
     def _of_kafka(self) -> dict[str, object]:
-        """Offsets between the committed position and the end include markers of transactions."""
         place = TopicPartition(self._topic, 0)
         end = self._admin.stable_offsets(self._topic, [0])[0]
         group = pipeline_group(self._capture.table.connector)
         committed = self._groups.committed(group, [place]).get(place)
         at = self._admin.start_offsets(self._topic, [0])[0] if committed is None else committed[0]
         newest = self._admin.newest_timestamps(self._topic, [0])[0]
-        behind = max(0, end - at)
+        oldest_ms = self._first_time(at, end) if at < end else None
+        lag_s = 0.0 if oldest_ms is None else (self._clock.now_ms() - oldest_ms) / 1000
         return {
-            "events_behind": behind,
-            "lag_seconds": self._age_of_first(at, end) if behind else 0.0,
+            "events_behind": 0 if oldest_ms is None else end - at,
+            "lag_seconds": max(0.0, lag_s),
             "last_event_ms": newest if newest >= 0 else None,
         }
 
@@ -131,8 +132,14 @@ class CaptureInspector:
         reads_rows = any("snapshot" in each for each in offsets)
         return CapturePhase.SNAPSHOT if reads_rows else CapturePhase.STREAMING
 
-    def _age_of_first(self, start: int, end: int) -> float:
-        """How old the first event of this range is; 0 if there are markers only."""
+    def _first_time(self, start: int, end: int) -> int | None:
+        """The time of the first event of this range; None if there are none.
+
+        Markers of the connector's transactions have offsets, too: after each commit of it one is
+        left between the committed position and the end.
+        """
+        if (start, end) == self._without_events:
+            return None
         batches = self._log.read(
             self._topic, {0: (start, end)}, stall_timeout_s=_STALL_SECONDS, queue_bytes=1 << 16
         )
@@ -141,5 +148,6 @@ class CaptureInspector:
         finally:
             batches.close()
         if first is None:
-            return 0.0
-        return max(0.0, (self._clock.now_ms() - int(first.timestamps[0])) / 1000)
+            self._without_events = start, end
+            return None
+        return int(first.timestamps[0])

@@ -30,13 +30,20 @@ class Finding:
     repair: str
 
 
-def check(session: Session, table: SourceTable) -> list[Finding]:
+def check(
+    session: Session,
+    table: SourceTable,
+    where: RowFilter | None = None,
+    columns: KeptColumns | None = None,
+) -> list[Finding]:
     """Everything that stands in the way, errors first; none where all is well."""
     found = [*_server(session), *_role(session, table), *_table(session, table)]
+    if table.exists(session):
+        found += _shape(session, table, where, columns)
     return sorted(found, key=lambda finding: finding.severity != "error")
 
 
-def check_shape(
+def _shape(
     session: Session, table: SourceTable, where: RowFilter | None, columns: KeptColumns | None
 ) -> list[Finding]:
     """Whether the filter and the columns fit the table; the database is asked without a row.

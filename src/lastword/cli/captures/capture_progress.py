@@ -1,4 +1,4 @@
-"""Lines about a running capture: the first copy with the time left, then the lag."""
+"""Lines about a running capture: the copy of all rows with the time left, then the lag."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _QUIET_S = 60.0
 class CaptureProgress:
     """Counts rows, and turns a status into a line where there is something new to say."""
 
-    def __init__(self, store: str, rows_expected: int, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, store: str, rows_expected: int, *, resumed: bool, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self._store = store
         self._expected = rows_expected
         self._clock = clock
         self._rows = 0
         self._events = 0
         self._first: tuple[float, int] | None = None
-        self._copied = False
+        self._copied = resumed
         self._said: tuple[object, ...] = ()
         self._said_at = float("-inf")
 
@@ -40,8 +42,9 @@ class CaptureProgress:
 
     def line(self, status: CaptureStatus) -> tuple[str, dict[str, Any]] | None:
         """Text and values; None when nothing has changed for less than a minute."""
-        streams = status.phase is CapturePhase.STREAMING
-        if streams and not status.events_behind and status.events_behind is not None:
+        if status.phase is CapturePhase.SNAPSHOT:
+            self._copied = False
+        elif status.phase is CapturePhase.STREAMING and status.events_behind == 0:
             self._copied = True
         said = (
             *(status.phase, self._copied, self._events, status.connector, status.failure),
@@ -58,7 +61,7 @@ class CaptureProgress:
         slot = status.slot
         return {
             "capture": status.name,
-            "phase": "streaming" if self._copied else status.phase.value,
+            "phase": status.phase.value if self._copied else CapturePhase.SNAPSHOT.value,
             "rows": self._rows,
             "rows_expected": None if self._copied else max(self._rows, self._expected),
             "eta_seconds": None if self._copied else self._eta_s(),
@@ -90,13 +93,13 @@ def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
             f"the connector has failed: {status.failure}\n"
             f"  try again after a repair: lastword cdc resume {status.name}"
         )
-    if values["phase"] == CapturePhase.STARTING:
+    if status.phase is CapturePhase.STARTING:
         return "the connector starts"
-    if values["phase"] == CapturePhase.SNAPSHOT or values["rows_expected"] is not None:
+    if values["phase"] == CapturePhase.SNAPSHOT:
         rows, total = values["rows"], values["rows_expected"]
         eta = values["eta_seconds"]
         left = "" if eta is None else f", about {as_duration(max(1.0, eta))} left"
-        return f"first copy: {rows:,} of about {total:,} rows ({rows / max(1, total):.0%}){left}"
+        return f"copying: {rows:,} of about {total:,} rows ({rows / max(1, total):.0%}){left}"
     return f"{values['rows']:,} rows; {lag_text(status)}"
 
 

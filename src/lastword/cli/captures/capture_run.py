@@ -13,6 +13,7 @@ from lastword.cli.captures.capture_start import ensure_worker, start_capture
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.pipeline_target import mode_of, stopped_by_signals
 from lastword.cli.support.progress_bar import progress_bar
+from lastword.kafka.admin import Admin
 from lastword.spark.installed import require_spark
 
 
@@ -34,9 +35,11 @@ def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
     from lastword.spark.session import session_for
 
     pipeline = mirror_of(spec)
-    progress = CaptureProgress(mirror_store(spec), capture.estimated_rows())
-    inspector = CaptureInspector(capture, app.connection)
     pipeline.create_topics(app.connection)
+    with Admin(app.connection) as admin:
+        resumed = admin.end_offsets(spec.name, [0])[0] > 0
+    progress = CaptureProgress(mirror_store(spec), capture.estimated_rows(), resumed=resumed)
+    inspector = CaptureInspector(capture, app.connection)
     with ExitStack() as running:
         running.enter_context(closing(inspector))
         running.enter_context(ProgressThread(app, progress, inspector.status))

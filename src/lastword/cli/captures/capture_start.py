@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.capture_spec import CaptureSpec, keep_capture, kept_capture
-from lastword.cdc.postgres.check import Finding, check, check_shape
+from lastword.cdc.postgres.check import Finding, check
 from lastword.cli.captures.capture_settings import (
     capture_of,
     captures_directory,
@@ -24,9 +24,7 @@ from lastword.kafka.admin import Admin
 def check_database(app: AppContext, spec: CaptureSpec) -> None:
     """Print what is wrong with the database; raises CaptureError if the capture cannot start."""
     with spec.database.connect() as session:
-        found = check(session, spec.source)
-        if spec.source.exists(session):
-            found += check_shape(session, spec.source, spec.filter, spec.kept_columns)
+        found = check(session, spec.source, spec.filter, spec.kept_columns)
     _show(app, found)
     errors = sum(finding.severity == "error" for finding in found)
     if errors:
