@@ -14,7 +14,7 @@ import click
 
 from lastword import errors
 from lastword.cli.main import lastword
-from lastword.cli.settings import FREE_SECTIONS, SETTINGS, TABLE_SETTINGS, Setting
+from lastword.cli.settings import CAPTURE_SETTINGS, FREE_SECTIONS, SETTINGS, TABLE_SETTINGS, Setting
 from lastword.cli.support.failure import exit_status
 from lastword.metric_names import HELP, kind_of
 from lastword.service.api.interface import OPERATIONS
@@ -61,6 +61,13 @@ def table_settings() -> Iterator[str]:
     yield "| setting | type | default | meaning |\n|---|---|---|---|"
     for setting in TABLE_SETTINGS:
         yield f"| `tables.NAME.{setting.name}` | {columns(setting)} |"
+
+
+def capture_settings() -> Iterator[str]:
+    """The settings of one capture of a database table."""
+    yield "| setting | type | default | meaning |\n|---|---|---|---|"
+    for setting in CAPTURE_SETTINGS:
+        yield f"| `cdc.NAME.{setting.name}` | {columns(setting)} |"
 
 
 def columns(setting: Setting) -> str:
@@ -115,6 +122,7 @@ GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "settings": settings,
     "table_settings": table_settings,
+    "capture_settings": capture_settings,
     "errors": error_tree,
     "metrics": metrics,
     "operations": operations,

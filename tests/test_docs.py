@@ -15,7 +15,7 @@ import pytest
 import lastword
 from lastword import errors
 from lastword.cli.main import lastword as command_line
-from lastword.cli.settings import SETTINGS, TABLE_SETTINGS, Setting
+from lastword.cli.settings import CAPTURE_SETTINGS, SETTINGS, TABLE_SETTINGS, Setting
 from lastword.cli.settings.settings_file import read_file
 
 ROOT = Path(__file__).parent.parent
@@ -99,6 +99,13 @@ def test_a_setting_is_documented_and_shown_in_the_full_example(setting: Setting)
 def test_a_setting_of_a_table_is_documented_and_shown(setting: Setting) -> None:
     page = (REFERENCE / "settings.md").read_text()
     assert f"| `tables.NAME.{setting.name}` |" in page, "run `make docs`"
+    assert f"\n{setting.name} = " in example_file()
+
+
+@pytest.mark.parametrize("setting", CAPTURE_SETTINGS, ids=lambda setting: setting.name)
+def test_a_setting_of_a_capture_is_documented_and_shown(setting: Setting) -> None:
+    page = (REFERENCE / "settings.md").read_text()
+    assert f"| `cdc.NAME.{setting.name}` |" in page, "run `make docs`"
     assert f"\n{setting.name} = " in example_file()
 
 
