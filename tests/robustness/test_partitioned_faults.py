@@ -1,7 +1,7 @@
 """Three instances share a table while one after the other is killed, frozen and cut off.
 
-What they were told is compared with the log. LASTWORD_TEST_PARTITION_FAULTS sets the number of
-faults; `make soak` runs more of them.
+What they were told, and what their watches saw, is compared with the log.
+LASTWORD_TEST_PARTITION_FAULTS sets the number of faults; `make soak` runs more of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.testing.read_log import read_log
 from tests.support.partition_faults.faults import Nemesis
-from tests.support.partition_faults.history_check import cost_of, read_histories, violations
+from tests.support.partition_faults.history_check import (
+    cost_of,
+    read_histories,
+    unseen_or_repeated,
+    violations,
+)
 from tests.support.partition_faults.instances import PARTITIONS, Instances
 from tests.support.real_topic import RealTopic
 
@@ -41,7 +46,10 @@ def test_faults_lose_no_acknowledged_write_and_no_read_is_staler_than_it_says(
         nemesis = Nemesis(instances, random.Random(SEED))
         faults = [nemesis.strike(kind, victim) for kind, victim in islice(nemesis, FAULTS)]
         histories = read_histories(each.history for each in instances.all)
-    found = violations(histories, list(read_log(connection, topic_name)))
+    written = list(read_log(connection, topic_name))
+    found = violations(histories, written)
+    for each in instances.all:
+        found += unseen_or_repeated(each.history.with_suffix(".changes"), written)
     assert not found, f"{len(found)} violations, the first of them: {found[:5]}"
     costs = [cost_of(fault, histories) for fault in faults]
     for cost in costs:

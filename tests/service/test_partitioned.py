@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import httpx
@@ -9,6 +10,7 @@ import pytest
 
 from lastword.cluster.peers import PeerSettings
 from tests.service.conftest import Serve, Serving
+from tests.support.event_stream import watching
 from tests.support.partitioned_tables import held, plan_of, wait_until_settled
 from tests.support.peer_pair import SECRET
 
@@ -65,6 +67,7 @@ def test_every_instance_answers_for_every_key(instances: list[Serving]) -> None:
             assert count.headers["lastword-answered-by"] == "a,b"
         _refuses_what_is_elsewhere(instances[0], a)
         _reads_what_another_instance_wrote(a, b)
+        _resumes_a_watch_at_another_instance(a, b)
 
 
 def _refuses_what_is_elsewhere(instance: Serving, client: httpx.Client) -> None:
@@ -81,6 +84,18 @@ def _reads_what_another_instance_wrote(a: httpx.Client, b: httpx.Client) -> None
     for key in ROWS:
         version = a.put(f"/table/{key}", json="new").json()["version"]
         assert b.get(f"/table/{key}", params={"at_least": version}).json() == "new"
+
+
+def _resumes_a_watch_at_another_instance(a: httpx.Client, b: httpx.Client) -> None:
+    path = "/tables/table/watch"
+    with watching(a, path) as events:
+        for key in ROWS:
+            b.put(f"/table/{key}", json="watched")
+        first = list(islice(events, 5))
+    with watching(b, path, last_event_id=first[-1].id) as events:
+        rest = list(islice(events, len(ROWS) - 5))
+    seen = [event.data["key"] for event in (*first, *rest)]
+    assert sorted(seen) == sorted(ROWS)
 
 
 def test_a_table_that_is_not_shared_refuses_to_be_routed(serve: Serve) -> None:

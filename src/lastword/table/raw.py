@@ -22,7 +22,7 @@ from lastword.replicas.watch.missed import MissedChanges
 from lastword.rows import HAS_EXPIRY, is_due, live_rows, offset_of
 from lastword.table.entry import Answer, PartitionRows, RawEntry, raw_entry
 from lastword.table.partitioned.routing import LocalTable
-from lastword.table.raw_watch import RawWatch
+from lastword.table.raw_watch import ChangeSource, RawWatch
 from lastword.table.scan import Scan, Shape
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
@@ -300,7 +300,7 @@ class RawTable(LocalTable):
 
     # -- watching --------------------------------------------------------------------------
 
-    def watch(self, start: Position | None = None) -> RawWatch:
+    def watch(self, start: Position | None = None) -> ChangeSource:
         """Every batch that is applied from now on, or from ``start`` (where it names a partition).
 
         Every partition held must be ready.

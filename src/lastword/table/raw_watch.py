@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Protocol
 
 from lastword.errors import LastwordError, WatchLostError
 from lastword.records import Batch, Position
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.feed import FeedItem
 from lastword.replicas.watch.missed import MissedChanges
+
+
+class ChangeSource(Protocol):
+    """What a watch takes its batches from, as RawWatch documents it."""
+
+    start: Position
+    origin: Position
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is taken."""
+
+    def take(self, timeout_s: float) -> FeedItem | Position:
+        """What comes next, or where the watch is; raises WatchLostError."""
+
+    def take_live(self, timeout_s: float) -> FeedItem | None:
+        """What comes next, if anything does in time; raises WatchLostError."""
+
+    def cut_off(self, reason: WatchLostError) -> None:
+        """End the watch with this error."""
+
+    def close(self) -> None:
+        """Stop watching; idempotent."""
 
 
 class RawWatch:

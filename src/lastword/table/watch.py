@@ -15,7 +15,7 @@ from lastword.replicas.watch.feed import (
 )
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Change
-from lastword.table.raw_watch import RawWatch
+from lastword.table.raw_watch import ChangeSource
 
 WAIT_S = 0.5
 
@@ -31,7 +31,7 @@ class Watch:
     def __init__(
         self,
         topic: str,
-        raw: RawWatch,
+        raw: ChangeSource,
         decoder: Decoder,
         records_of_table: Callable[[Batch], Iterator[Record]],
     ) -> None:

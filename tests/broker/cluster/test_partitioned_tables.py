@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.errors import ConfigError, PartitionNotHereError, TooStaleError
+from lastword.errors import ConfigError, PartitionNotHereError, TooStaleError, WatchLostError
 from lastword.kafka.connection import Connection
 from lastword.replicas.replica import Replica
 from lastword.stores.base import StoreScan
+from lastword.table.entry import Change
 from lastword.table.partitioned.messages import ReadQuestion, ReadReply
 from lastword.table.partitioned.read_server import ReadServer, _Page
 from lastword.table.partitioned.routing import Routing
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
+from lastword.table.watch import Watch
 from lastword.testing import wait_until
 from tests.support.partitioned_tables import (
     PartitionedTables,
@@ -49,6 +51,19 @@ def shared(
         tables.instances["a"].put_many(ROWS)
         wait_until_settled(tables.instances.values(), PARTITIONS, copies=2)
         yield tables
+
+
+def taken(watch: Watch, count: int) -> list[Change]:
+    found: list[Change] = []
+
+    def enough() -> bool:
+        change = watch.take(0.1)
+        if change is not None:
+            found.append(change)
+        return len(found) >= count
+
+    wait_until(enough, f"{count} changes", every=0.0)
+    return found
 
 
 @pytest.fixture(params="abc")
@@ -172,9 +187,51 @@ def test_every_instance_decides_by_the_owner(shared: PartitionedTables) -> None:
     shared.instances["a"].delete("hits")
 
 
-def test_a_partitioned_table_is_not_watched_in_part(table: Table) -> None:
-    with pytest.raises(ConfigError, match="no instance sees the changes of all"):
-        table.watch()
+def test_any_instance_sees_the_changes_of_all_partitions(
+    shared: PartitionedTables, table: Table
+) -> None:
+    writer = shared.instances["b"]
+    keys = [f"watched-{number}" for number in range(8)]
+    with table.watch() as watch:
+        versions = [writer.put(key, key) for key in keys]
+        for key in keys:
+            writer.delete(key)
+        changes = taken(watch, 2 * len(keys))
+        assert {c.version for c in changes if not c.deleted} == set(versions)
+        by_key = {key: [c.deleted for c in changes if c.key == key] for key in keys}
+        assert by_key == {key: [False, True] for key in keys}
+        assert not table.get_many(keys), "a read reflects the changes that were seen"
+        position = watch.position
+    writer.put("watched-later", 1)
+    with table.watch(position) as resumed:
+        (later,) = taken(resumed, 1)
+        assert (later.key, later.value) == ("watched-later", 1)
+    writer.delete("watched-later")
+
+
+def test_a_watch_goes_on_at_another_instance_where_it_stopped(shared: PartitionedTables) -> None:
+    a, b = shared.instances["a"], shared.instances["b"]
+    with a.watch() as watch:
+        a.put_many({f"moved-{number}": number for number in range(20)})
+        before = taken(watch, 7)
+        position = watch.position
+    with b.watch(position) as watch:
+        after = taken(watch, 13)
+    assert sorted(c.value for c in [*before, *after]) == list(range(20))
+    for number in range(20):
+        a.delete(f"moved-{number}")
+
+
+def test_a_watch_ends_with_its_table(
+    connection: Connection, topic_name: str, tmp_path: Path
+) -> None:
+    RealTopic(connection, topic_name).create(partitions=1)
+    with PartitionedTables(connection, tmp_path, topic_name) as tables:
+        watch = tables.open("a").watch()
+        tables.instances["a"].close()
+        with pytest.raises(WatchLostError, match="closed"):
+            next(watch)
+        watch.close()
 
 
 def test_a_store_that_evicts_cannot_be_shared(shared: PartitionedTables) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lastword.records import FENCE_KEY, Record
+from lastword.records import FENCE_KEY, Record, Version
 from tests.support.partition_faults.faults import Fault
 
 NOT_WRITTEN = {"NotOwnerError", "NotReadyError", "OverloadedError", "WriteFailedError"}
@@ -124,6 +124,30 @@ def _reads_staler_than_stated(histories: Histories) -> list[str]:
         known = bisect_left(ends, read.began - read.staleness_s)
         if known and offsets[known - 1] >= read.position:
             found.append(f"staler than stated, offset {offsets[known - 1]} is missing: {read}")
+    return found
+
+
+def unseen_or_repeated(path: Path, log: Sequence[Record]) -> list[str]:
+    """What a watch, over all lives of its process, did not see exactly once and in order."""
+    found = []
+    seen: dict[int, list[int]] = defaultdict(list)
+    for line in path.read_text().splitlines():
+        if line.endswith(";"):
+            version = Version.parse(line.split()[0])
+            seen[version.partition].append(version.offset)
+    written: dict[int, list[int]] = defaultdict(list)
+    for each in log:
+        if each.key != FENCE_KEY:
+            written[each.partition].append(each.offset)
+    for partition, offsets in seen.items():
+        between = [o for o in written[partition] if offsets[0] <= o <= offsets[-1]]
+        if offsets != between:
+            found.append(
+                f"{path.name}, partition {partition}: missed {sorted(set(between) - set(offsets))}"
+                f", saw {len(offsets)} changes of {len(between)}"
+            )
+    if len(seen) < len(written):
+        found.append(f"{path.name} saw changes of partitions {sorted(seen)} only")
     return found
 
 

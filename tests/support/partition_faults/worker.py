@@ -17,6 +17,7 @@ from typing import Any
 
 from lastword.cluster.peers import PeerSettings
 from lastword.errors import LastwordError
+from lastword.records import Position
 from lastword.table.table import Table
 
 WRITE_EVERY_S = 0.03
@@ -95,6 +96,21 @@ class Load:
             self._history.add("r", partition, began, time.monotonic(), *said)
 
 
+def follow(table: Table, path: Path, stopping: threading.Event) -> None:
+    """Write down every change and the position after it; go on where an earlier life stopped."""
+    seen = path.read_text().splitlines() if path.exists() else []
+    whole = [line for line in seen if line.endswith(";")]
+    start = Position.parse(whole[-1].split()[2].rstrip(";")) if whole else None
+    with path.open("a", buffering=1) as file:
+        if seen and not seen[-1].endswith(";"):
+            file.write("\n")  # a killed process may leave a part of a line
+        with table.watch(start) as watch:
+            while not stopping.is_set():
+                change = watch.take(0.2)
+                if change is not None and change.version is not None:
+                    file.write(f"{change.version} {change.deleted} {watch.position};\n")
+
+
 def named(error: LastwordError) -> str:
     return type(error).__name__
 
@@ -140,12 +156,16 @@ def main() -> None:
     options["peer"] = PeerSettings(**options["peer"])
     stopping = threading.Event()
     with Table(topic, layout="partitioned", writes="owned", store="rocksdb", **options) as table:
+        changes = path.with_suffix(".changes")
+        watching = threading.Thread(target=follow, args=(table, changes, stopping))
+        watching.start()
         load = Load(table, options["instance_id"], history, stopping)
         for _ in sys.stdin:
             sys.stdout.write(json.dumps(held(table)) + "\n")
             sys.stdout.flush()
         stopping.set()
         load.join()
+        watching.join()
 
 
 if __name__ == "__main__":

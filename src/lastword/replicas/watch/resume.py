@@ -21,6 +21,15 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
 
     Raises PartitionNotHereError for a partition that is held elsewhere.
     """
+    refuse_another_log(start, topic_state)
+    for partition in start.offsets:
+        if partition not in replicas:
+            raise not_here("the topic", partition)
+    refuse_what_may_be_missing(start, replicas)
+
+
+def refuse_another_log(start: Position, topic_state: TopicState) -> None:
+    """Raise WatchLostError unless the topic's log still has every offset since ``start``."""
     if not start.offsets:
         return
     if not start.topic_id:
@@ -41,14 +50,11 @@ def refuse_what_is_gone(start: Position, topic_state: TopicState, replicas: Repl
                 f"partition {partition} does not exist, so it cannot be watched",
                 hint="a position names partitions of this table's topic",
             )
-        if partition not in replicas:
-            raise not_here("the topic", partition)
         if offset < topic_state.starts[partition]:
             raise WatchLostError(
                 f"partition {partition} starts at {topic_state.starts[partition]}, after {offset}",
                 hint=READ_AGAIN,
             )
-    refuse_what_may_be_missing(start, replicas)
 
 
 def refuse_what_may_be_missing(start: Position, replicas: Replicas) -> None:

@@ -12,7 +12,7 @@ from lastword.records import Position
 from lastword.replicas.watch.feed import FeedItem
 from lastword.service.api.served import ServedTable
 from lastword.service.watch.change_events import Chunk, EventEncoder
-from lastword.table.raw_watch import RawWatch
+from lastword.table.raw_watch import ChangeSource
 
 _IDLE_S = 0.25
 # Many small batches become one chunk: a thousand batches a second for a hundred watchers would
@@ -29,7 +29,7 @@ class Pump:
     def __init__(
         self,
         served: ServedTable,
-        watch: RawWatch,
+        watch: ChangeSource,
         clock: Clock,
         *,
         on_chunk: Callable[[Pump, Chunk], None],

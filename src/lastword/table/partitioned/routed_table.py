@@ -13,6 +13,7 @@ from lastword.records import Position
 from lastword.replicas.sweep.soundness import Freshness
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.table.entry import Answer, PartitionRows
+from lastword.table.partitioned.log_watch import LoggedChanges, LogWatch
 from lastword.table.partitioned.messages import (
     CountWanted,
     KeysWanted,
@@ -26,7 +27,6 @@ from lastword.table.partitioned.read_router import ReadRouter
 from lastword.table.partitioned.routed_scan import PAGE_ROWS, RoutedScan
 from lastword.table.partitioned.routing import Routing
 from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
-from lastword.table.raw_watch import RawWatch
 from lastword.table.scan import Scan, Shape
 
 T = TypeVar("T")
@@ -177,19 +177,34 @@ class RoutedTable(RawTable):
 
     # -- watching --------------------------------------------------------------------------
 
-    def watch(self, start: Position | None = None) -> RawWatch:
-        """Not possible: this instance sees the changes of its own partitions only."""
-        raise self._unwatched()
+    def watch(self, start: Position | None = None) -> LogWatch:
+        """Every batch of the log from now on, or from ``start`` (where it names a partition).
+
+        Raises WatchLostError if a change since ``start`` may be gone, and ConnectionFailedError.
+        """
+        self._ensure_open()
+        missed = self.missed(start or Position())
+        at_ms = self.clock.now_ms()
+        bounds = self.admin.bounds(self.topic, range(self.keyspace.partitions))
+        # Not the high watermark: what an open transaction holds back becomes visible later.
+        ends = {p: found.stable_end for p, found in bounds.items()}
+        return LogWatch(
+            self._replicas,
+            self.log_source,
+            missed.start(Position(ends, self._replicas.topic_state.topic_id, at_ms)),
+            taken=self.reflect,
+            ensure_open=self._ensure_open,
+            clock=self.clock,
+        )
 
     def missed(self, since: Position) -> MissedChanges:
-        """Not possible, for the same reason."""
-        raise self._unwatched()
-
-    def _unwatched(self) -> ConfigError:
-        return ConfigError(
-            f"{self.topic} is partitioned, and no instance sees the changes of all partitions",
-            hint="watch a table of the same topic that is opened with layout='replicated'",
-        )
+        """The changes since ``since``, wherever their partitions are; raises WatchLostError."""
+        if self._replicas.topic_state.deletes_old_segments:
+            raise ConfigError(
+                f"{self.topic} drops old segments, which deletes keys without a record in the log",
+                hint="watch a table of the same topic that is opened with layout='replicated'",
+            )
+        return LoggedChanges(self._replicas, self.log_source, since, self.clock)
 
     # -- the rest --------------------------------------------------------------------------
 
