@@ -1,4 +1,4 @@
-"""The examples of the documentation, run as they stand against a real broker.
+"""The examples of the documentation, run unchanged against a real broker.
 
 The convention, for README.md and every page below docs/:
 

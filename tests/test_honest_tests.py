@@ -59,7 +59,7 @@ def hurried_calls(path: Path) -> Iterator[ast.Call]:
 
 
 def is_hasty_request(call: ast.Call) -> bool:
-    """httpx waits five seconds unless it is told otherwise; ``**options`` may tell."""
+    """httpx waits five seconds by default; ``**options`` may set a timeout."""
     name = ast.unparse(call.func)
     asks = re.fullmatch(r"httpx\.(Client|AsyncClient|get|post|put|delete|stream|request)", name)
     return asks is not None and not {word.arg for word in call.keywords} & {"timeout", None}

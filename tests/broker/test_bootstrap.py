@@ -1,4 +1,4 @@
-"""A table that starts from a snapshot has the rows that the whole log comes to, or starts there."""
+"""A table that starts from a snapshot equals the whole log, or reads the log instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that no decent producer writes: both readers give the same for them, and go on.
+"""Malformed and unusual records: both readers return the same for them, and continue.
 
 ``make soak`` runs it with many more records, and under AddressSanitizer.
 """

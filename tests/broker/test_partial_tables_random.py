@@ -44,7 +44,7 @@ NOT_NOW = (NotReadyError, PartitionNotHereError)
 
 
 class Crowd:
-    """What the threads share: the table, whether to go on, and what each of them did."""
+    """The state that the threads share: the table, whether to continue, and what each did."""
 
     def __init__(self, table: Table, seed: int) -> None:
         self.table = table
@@ -129,7 +129,7 @@ class Crowd:
             raise replica.explained(error) from error
 
     def watch(self) -> None:
-        """Every change exactly once from where a watch begins until it is told that it ends."""
+        """Every change exactly once, from the start of a watch until its end."""
         while not self.done.is_set():
             try:
                 with self.table.watch() as watch:

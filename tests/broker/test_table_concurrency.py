@@ -52,7 +52,7 @@ class Background:
 
 
 def fold(log: list[Record], position: Position) -> dict[str, str]:
-    """What the log below a position comes to."""
+    """The state of the log below a position."""
     state: dict[str, str] = {}
     for record in log:
         key = (record.key or b"").decode()

@@ -1,4 +1,4 @@
-"""From start to close: what is served when, who hears of it, and what is left afterwards."""
+"""From start to close: when reads are served, what listeners get, and what is left afterwards."""
 
 from __future__ import annotations
 

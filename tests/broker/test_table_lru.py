@@ -1,4 +1,4 @@
-"""A table with a fixed capacity: what it gives up is deleted in the topic too."""
+"""A table with a fixed capacity: evicted keys are deleted in the topic too."""
 
 from __future__ import annotations
 

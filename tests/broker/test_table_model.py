@@ -1,4 +1,4 @@
-"""A table against a dict, for whatever is done to it in whatever order."""
+"""A table compared with a dict, under random operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restoring: nothing is served before the end is reached, and listeners hear how far it is."""
+"""Restoring: nothing is served before the end is reached, and listeners get the progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S = TableState
 
 
 class Restores:
-    """Writes down what a restore listener hears."""
+    """Records the calls of a restore listener."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[Any, ...]] = []

@@ -70,7 +70,7 @@ def test_versions_survive_a_restart_and_no_later_one_is_kept_than_asked_for(
 def test_random_moments_under_hard_compaction_are_exact_or_refused(
     connection: Connection, topic_name: str, tables: Tables, store: str
 ) -> None:
-    """Closed and opened again in between: the cleaner has been there meanwhile."""
+    """Closed and opened again in between, while the cleaner has run."""
     topic = RealTopic(connection, topic_name).create(partitions=2, settings=EAGER_COMPACTION)
     dice, state = random.Random(7), dict[bytes, bytes]()
     noted: list[tuple[int, Position, dict[bytes, bytes]]] = []

@@ -1,4 +1,4 @@
-"""Writing a table: what is readable when, what is in the topic, and what became of each record."""
+"""Writing a table: when writes are readable, the records in the topic, and the outcomes."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_one_copy_on_a_cluster_of_three_is_reported(admin: Admin, topic_name: st
 def test_questions_are_answered_while_any_one_broker_is_dead(
     admin: Admin, cluster: EmbeddedBroker, topic_name: str
 ) -> None:
-    """A client that asks a broker which dies goes on asking it for seconds; ours does not."""
+    """A client keeps asking a dead broker for seconds; ours does not."""
     before = create_topic(admin, topic_name, partitions=3, replication=3)
     victim = cluster.nodes[0]
     victim.kill()

@@ -47,7 +47,7 @@ def sole_writer(connection: Connection, topic: str) -> Iterator[SoleWriter]:
 
 @pytest.fixture
 def unanswered() -> Iterator[RecordProducer]:
-    """A producer whose cluster takes connections and never says a word."""
+    """A producer whose cluster accepts connections and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -74,7 +74,7 @@ class Dashboard:
         return self.tokens.create(name, {"*": scope})
 
     def put_by_command_line(self, table: str, key: str, value: str) -> None:
-        """As an operator would, in a process of its own; returns when it is acknowledged."""
+        """As an operator would, in a separate process; returns when it is acknowledged."""
         command = [Path(sys.executable).with_name("lastword"), "put", table, key, value]
         environment = {
             "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,

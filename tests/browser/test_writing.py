@@ -1,4 +1,4 @@
-"""Writing from the page: only with a token that allows it, and what is refused is told."""
+"""Writing from the page: only with a token that allows it; refusals are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch contract on NativeBatch; without the native module, on what stands in for it."""
+"""The batch contract on NativeBatch; without the native module, on its replacement."""
 
 from __future__ import annotations
 

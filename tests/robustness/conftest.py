@@ -71,7 +71,7 @@ def tables(connection: Connection, tmp_path: Path) -> Iterator[Tables]:
 
 @pytest.fixture
 def processes(connection: Connection, tmp_path: Path) -> Iterator[TableProcesses]:
-    """Opens tables in processes of their own, on the state directory of ``tables``."""
+    """Opens tables in separate processes, on the state directory of ``tables``."""
     with TableProcesses(connection.bootstrap_servers, tmp_path / "state") as started:
         yield started
 

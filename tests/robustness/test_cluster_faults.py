@@ -1,4 +1,4 @@
-"""Instances of one application in processes of their own that are killed, frozen and restarted."""
+"""Instances of one application in separate processes that are killed, frozen and restarted."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PATIENT_S = 120.0
 
 
 class Appending:
-    """Appends in a thread of its own until it is told to stop, and takes over after errors."""
+    """Appends in a separate thread until it is stopped, and takes over after errors."""
 
     def __init__(self, log: FencedLog) -> None:
         self.acknowledged: list[tuple[int, bytes]] = []

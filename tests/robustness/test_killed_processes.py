@@ -1,4 +1,4 @@
-"""Whatever moment a process is killed at, what it left goes on to equal the log (rules 2 and 4)."""
+"""After a kill at any moment a store becomes equal to the log again (rules 2 and 4)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Three instances share a table while one after the other is killed, frozen and cut off.
 
-What they were told, and what their watches saw, is compared with the log.
+Their answers, and the changes that their watches got, are compared with the log.
 LASTWORD_TEST_PARTITION_FAULTS sets the number of faults; `make soak` runs more of them.
 """
 

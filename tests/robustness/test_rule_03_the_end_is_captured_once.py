@@ -1,4 +1,4 @@
-"""Rule 3: a restore ends at the high watermark of its start, whatever stands at the tail."""
+"""Rule 3: a restore ends at the high watermark of its start, for any tail of the log."""
 
 from __future__ import annotations
 

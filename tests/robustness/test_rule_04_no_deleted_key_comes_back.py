@@ -22,7 +22,7 @@ def swept_keys(table: Table) -> int:
 
 
 def agree(table: Table, topic: RealTopic) -> bool:
-    """Whether the table is what the log comes to."""
+    """Whether the table equals the state of the log."""
     return dict(table.items()) == topic.fold()
 
 

@@ -25,7 +25,7 @@ KEPT = {"store": "rocksdb", **RAW}
 
 
 def agrees(table: Table, topic: RealTopic) -> bool:
-    """Whether a ready table is what the log comes to, all of it."""
+    """Whether a ready table equals the state of the whole log."""
     return table.state is TableState.RUNNING and dict(table.items()) == topic.fold()
 
 

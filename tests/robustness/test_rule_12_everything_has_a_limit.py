@@ -120,7 +120,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
 
 
 class Heard:
-    """A restore listener that keeps what it hears."""
+    """A restore listener that records its calls."""
 
     def __init__(self) -> None:
         self.started: dict[int, tuple[int, int]] = {}

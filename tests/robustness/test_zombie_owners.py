@@ -30,7 +30,7 @@ def connection(broker: EmbeddedBroker) -> Connection:
 
 @pytest.fixture
 def killed() -> Iterator[ExitStack]:
-    """What ends with the test, whatever happens."""
+    """Closed at the end of the test in any case."""
     with ExitStack() as stack:
         yield stack
 

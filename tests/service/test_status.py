@@ -1,4 +1,4 @@
-"""What the service tells about its tables: status, history of a key, compaction, series."""
+"""What the service reports about its tables: status, history of a key, compaction, series."""
 
 from __future__ import annotations
 

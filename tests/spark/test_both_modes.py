@@ -1,4 +1,4 @@
-"""Random pipelines over random records give the model's result, in whatever modes they run.
+"""Random pipelines over random records give the model's result in every mode.
 
 The model is the product's own graph over lists, which tests/streams holds against Kafka Streams.
 """

@@ -1,4 +1,4 @@
-"""``lastword pipeline run``: finds the pipeline, runs it, says what each batch came to."""
+"""``lastword pipeline run``: finds the pipeline, runs it, prints the result of each batch."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_speculative_attempts_and_a_killed_worker_lose_and_double_nothing(
 
 
 def _process(lines: Any, records: int) -> dict[str, int]:
-    """Read what batches came to until so many records were processed, exactly."""
+    """Read the reports of batches until exactly this many records were processed."""
     total: dict[str, int] = {}
     while total.get("records", 0) < records:
         line = lines.readline()

@@ -18,7 +18,7 @@ from tests.support.tables import read_raw
 
 
 def run_once(app: Pipeline, spark: SparkSession) -> Tally:
-    """Process what is there; the sum of what the batches came to."""
+    """Process the existing records; return the sum of the batches."""
     total = Tally()
 
     def add(report: BatchReport) -> None:

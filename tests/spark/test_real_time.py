@@ -1,4 +1,4 @@
-"""Pipelines in real-time mode: the results of micro-batches, whatever is killed meanwhile."""
+"""Pipelines in real-time mode: the results of micro-batches, also when processes are killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whenever the job is killed: what is committed is exact, and the next run goes on."""
+"""After a kill at any moment committed snapshots are exact, and the next run continues."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def change(topic: RealTopic, chance: random.Random) -> None:
 
 
 def assert_exact(topic: RealTopic, location: Location, seed: int) -> None:
-    """Every snapshot that can be seen is what the log comes to below its position."""
+    """Every visible snapshot equals the state of the log below its position."""
     log = topic.log()
     found = Catalog(location.snapshots).snapshots()
     assert [each.metadata.number for each in found] == list(range(len(found)))[::-1]

@@ -1,4 +1,4 @@
-"""The snapshot job on a real Spark: every snapshot is what the log comes to at its position."""
+"""The snapshot job on a real Spark: every snapshot equals the state of the log at its position."""
 
 from __future__ import annotations
 

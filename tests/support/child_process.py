@@ -45,13 +45,13 @@ class ChildProcess:
         self._process.stdin.flush()
 
     def freeze(self) -> None:
-        """Stop it (SIGSTOP); returns when it stands still."""
+        """Stop it (SIGSTOP); returns when it has stopped."""
         self._process.send_signal(signal.SIGSTOP)
         status = Path(f"/proc/{self._process.pid}/stat")
         wait_until(lambda: status.read_text().rpartition(") ")[2][0] == "T", "a frozen process")
 
     def go_on(self) -> None:
-        """Let it go on (SIGCONT)."""
+        """Resume it (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""An instance of an application in a process of its own, to be killed, frozen and asked.
+"""An instance of an application in a separate process, to be killed, frozen and asked.
 
 The child reads one command per line and answers each with one line of JSON; started with
 ``python -m tests.support.cluster_process SERVERS APPLICATION INSTANCE OFFERS``.
@@ -31,7 +31,7 @@ class ClusterProcess(ChildProcess):
 
     @property
     def plans(self) -> list[tuple[str, int, list[int]]]:
-        """Every plan the child was told of: (topic, number, partitions that are its own)."""
+        """Every plan that the child got: (topic, number, partitions that are its own)."""
         return [tuple(line["plan"]) for line in list(self.lines) if "plan" in line]
 
     def owned(self, topic: str) -> list[int] | None:

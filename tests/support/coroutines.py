@@ -13,7 +13,7 @@ T = TypeVar("T")
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine to its end, and return what it returns.
 
-    On a thread of its own: once a browser test has run in this process, Playwright's loop counts as
+    On a separate thread: once a browser test has run in this process, Playwright's loop counts as
     running on the main thread, and ``asyncio.run`` refuses to start another one there.
     """
     with ThreadPoolExecutor(1) as thread:

@@ -11,7 +11,7 @@ _BYTES = 64 << 10
 
 
 class CuttingRelay:
-    """Passes bytes between clients and one server, on a thread of its own.
+    """Passes bytes between clients and one server, on a separate thread.
 
     ``requests`` counts the pieces that came from clients. While ``losing_answers`` is set, a
     connection is cut as soon as the server answers: the request is done, the answer is ``lost``.

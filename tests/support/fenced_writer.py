@@ -1,4 +1,4 @@
-"""An owner in a process of its own that appends without a pause, to be stopped by a test.
+"""An owner in a separate process that appends without a pause, to be stopped by a test.
 
 Started with ``python -m tests.support.fenced_writer SERVERS TOPIC WAY``. It says on one line each
 what it was acknowledged, and at last the error that ended it.

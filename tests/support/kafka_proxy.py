@@ -53,7 +53,7 @@ class Held:
         wait_until(lambda: self.count >= count, f"{count} held messages", timeout=timeout_s)
 
     def release(self) -> None:
-        """Let them go on, and those that come later."""
+        """Release them, and let later ones pass."""
         self._loop.call_soon_threadsafe(self._free.set)
 
     async def stop(self) -> None:

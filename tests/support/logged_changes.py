@@ -14,7 +14,7 @@ from tests.support.written_log import WrittenLog
 def resumed(table: OfflineTable, since: Position, *log: Batch | Exception) -> RawWatch:
     """A watch that has seen ``since``, over a log that holds these batches after it.
 
-    An error stands for a log that cannot be read on.
+    An error means a log that cannot be read further.
     """
 
     def batches() -> Iterator[Batch]:

@@ -76,7 +76,7 @@ class OfflineStores:
 
 
 class OfflinePipeline:
-    """One partition of a pipeline, from its sources to whatever it writes."""
+    """One partition of a pipeline, from its sources to its results."""
 
     def __init__(self, app: Pipeline) -> None:
         self._topology = app._topology

@@ -1,4 +1,4 @@
-"""An instance with owned writes in a process of its own, to be killed, paused and asked.
+"""An instance with owned writes in a separate process, to be killed, paused and asked.
 
 The child reads one call per line, as JSON, and answers each with one line; started with
 ``python -m tests.support.owned_process TOPIC OPTIONS``.

@@ -1,4 +1,4 @@
-"""What other processes do with the patterns; each function runs in a process of its own."""
+"""What other processes do with the patterns; each function runs in a separate process."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class PeerPair(ExitStack):
         return a, b
 
     def wait_until_heard(self, watcher: str, watched: str) -> None:
-        """Until the watcher has a connection to the watched and hears of it."""
+        """Wait until the watcher is connected to the watched and gets its pings."""
         first = wait_until(lambda: self.health[watcher].get(watched), "a first look")
         wait_until(
             lambda: self.health[watcher][watched].heard_at > first.heard_at, "a sign of life"

@@ -55,7 +55,7 @@ class PeerRelay:
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """Until the end of the block nobody hears from the instance, and nobody is refused."""
+        """During the block the instance answers nobody and refuses nobody."""
         self._loop.call_soon_threadsafe(self._passing.clear)
         try:
             yield

@@ -1,4 +1,4 @@
-"""A driver in a process of its own, to be killed and paused: counts a topic, one line per batch.
+"""A driver in a separate process, to be killed and paused: counts a topic, one line per batch.
 
 python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH MODE
 """

@@ -49,7 +49,7 @@ def batch(source: str, *records: tuple[int, str], partition: int = 1) -> Iterato
 def attempt(
     plan: TaskPlan, order: BatchOrder, source: str, records: list[tuple[int, str]]
 ) -> dict[str, int]:
-    """One attempt in a process of its own, as on another executor.
+    """One attempt in a separate process, as on another executor.
 
     The broker may answer a commit that is just being fenced with an unknown error. Spark tries a
     failed task again, and so does this.

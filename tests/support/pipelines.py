@@ -36,7 +36,7 @@ class Bench:
     directory: Path
 
     def add_source(self, name: str, partitions: int = PARTITIONS) -> str:
-        """A topic for events; kept whatever their time."""
+        """A topic that keeps events of any time."""
         settings = {"cleanup.policy": "delete", "retention.ms": "-1"}
         self.admin.create(name, partitions=partitions, replication=1, settings=settings)
         return name

@@ -24,7 +24,7 @@ EAGER_COMPACTION = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
 
 
 class Logged(NamedTuple):
-    """A record as it stands in the log."""
+    """A record as it is in the log."""
 
     partition: int
     offset: int
@@ -144,7 +144,7 @@ class RealTopic:
         return sorted(found)
 
     def fold(self) -> dict[bytes, bytes]:
-        """What the log comes to: the last value of each key that is not deleted."""
+        """The state of the log: the last value of each key that is not deleted."""
         state: dict[bytes, bytes] = {}
         for record in self.log():
             if record.key and record.value is not None:

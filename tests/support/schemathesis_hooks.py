@@ -1,4 +1,5 @@
-"""What a schema cannot say, said to schemathesis: see SCHEMATHESIS_HOOKS in its documentation.
+"""Constraints that a schema cannot express, for schemathesis: see SCHEMATHESIS_HOOKS in its
+documentation.
 
 Some parameters have a meaning beyond their form. Versions in ``at_least`` must be ones that the
 table has or will have, or the answer is 503 after a long wait; a moment in ``as_of`` must be past,

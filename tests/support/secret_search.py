@@ -8,7 +8,7 @@ from lastword.testing.secure_broker import SecureBroker
 
 
 def environment_of(secure: SecureBroker) -> dict[str, str]:
-    """What tells the command line how to log in."""
+    """The login of the command line."""
     return {
         "LASTWORD_BOOTSTRAP_SERVERS": secure.login_servers,
         "LASTWORD_SECURITY_PROTOCOL": "SASL_SSL",
@@ -20,7 +20,7 @@ def environment_of(secure: SecureBroker) -> dict[str, str]:
 
 
 def lines_with(password: str, printed: str) -> list[str]:
-    """The lines that have it, however quotes are escaped, or as the bytes of a login."""
+    """The lines that contain it, with any escaping of quotes, or as the bytes of a login."""
     part = max(password.replace("\\", '"').replace("'", '"').split('"'), key=len)
     encoded = b64encode(password.encode()).decode().rstrip("=")[:-1]
     return [line for line in printed.splitlines() if part in line or encoded in line]

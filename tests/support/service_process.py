@@ -1,4 +1,4 @@
-"""``lastword serve`` in a process of its own, and a client for it."""
+"""``lastword serve`` in a separate process, and a client for it."""
 
 from __future__ import annotations
 

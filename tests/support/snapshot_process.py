@@ -1,4 +1,4 @@
-"""`lastword snapshot create` in a process of its own, to be killed with its JVM."""
+"""`lastword snapshot create` in a separate process, to be killed with its JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots in tests: read back by deltalake alone, and held to what the log comes to."""
+"""Snapshots in tests: read back by deltalake alone, and compared with the state of the log."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def take_without_spark(
     key: CodecSpec = "bytes",
     **changes: Any,
 ) -> SnapshotMetadata:
-    """A full snapshot as the job's tasks make it, but without a JVM; ``changes`` are its lies."""
+    """A full snapshot as the job's tasks make it, without a JVM; ``changes`` make it wrong."""
     keys = key_codec(key)
     columns = decoded_columns(keys, BYTES)
     with Admin(connection) as admin:

@@ -108,10 +108,10 @@ class Case:
 
     @property
     def tells_twice(self) -> bool:
-        """Whether Kafka Streams would tell a final session again, with another value.
+        """Whether Kafka Streams would emit a final session again, with another value.
 
-        It closes a session at the very time at which it still takes records for it. A pipeline
-        tells each session once: such a record is late.
+        It closes a session at the very time at which it still accepts records for it. A pipeline
+        emits each session once: such a record is late.
         """
         if not self.suppress or not isinstance(self.windows, SessionWindows):
             return False

@@ -1,4 +1,4 @@
-"""A table in a process of its own, to be killed, stopped and asked from a test.
+"""A table in a separate process, to be killed, stopped and asked from a test.
 
 The child reads one command per line and answers each with one line of JSON; started with
 ``python -m tests.support.table_process OPTIONS``.

@@ -1,4 +1,4 @@
-"""Tables for tests: opened with little ceremony, closed at the end, whatever happens."""
+"""Tables for tests: opened with one call, always closed at the end."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from tests.support.written_log import WrittenLog
 
 
 class HandMadeReader:
-    """Hands over what a test puts in, and keeps which partitions it was told to read, and where."""
+    """Returns what a test puts in, and records which partitions it had to read, and from where."""
 
     def __init__(self) -> None:
         self.news: deque[News] = deque()
@@ -162,7 +162,7 @@ class TailLab:
         self.starter.start()
 
     def state(self, ends: Mapping[int, int] | None = None, **changes: object) -> TopicState:
-        """A look at the topic of now."""
+        """The current state of the topic."""
         if ends is not None:
             all_ends = {**self.topic_state.ends, **ends}
             changes |= {"ends": all_ends, "stable_ends": all_ends}

@@ -21,7 +21,7 @@ def take(watch: Watch, count: int, *, timeout: float = 60.0) -> list[Change]:
 
 
 def take_delete(watch: Watch) -> Change:
-    """The next delete, whatever puts come before it."""
+    """The next delete; skips puts before it."""
     while True:
         (change,) = take(watch, 1)
         if change.deleted:

@@ -61,7 +61,7 @@ def produce_raw(
     partition: int = 0,
     state: ProducerState | None = None,
 ) -> None:
-    """Append one batch through a connection of its own, to the only broker of a cluster."""
+    """Append one batch through its own connection, to the only broker of a cluster."""
     state = state or ProducerState()
     batch = DefaultRecordBatchBuilder(2, 0, False, *state, 1 << 20)
     for number, record in enumerate(records):

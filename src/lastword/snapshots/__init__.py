@@ -1,1 +1,1 @@
-"""Tables at rest, as Delta tables: their layout, reading them back, and travelling in time."""
+"""Snapshots and histories as Delta tables: their layout, reading them, and time travel."""

@@ -37,7 +37,7 @@ class Lastword:
 
 @pytest.fixture
 def lastword(broker: EmbeddedBroker, tmp_path: Path) -> Lastword:
-    """The command line with a home of its own."""
+    """The command line with its own home directory."""
     environ: dict[str, str | None] = {
         "LASTWORD_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
         "LASTWORD_HOME": str(tmp_path / "home"),

@@ -1,4 +1,4 @@
-"""Commands that know how a table is written without being told."""
+"""Commands that take the codecs of a table from the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lastword up`` on a machine of its own: starts, serves, and leaves nothing behind."""
+"""``lastword up`` on a machine without a broker: starts, serves, and leaves nothing behind."""
 
 from __future__ import annotations
 

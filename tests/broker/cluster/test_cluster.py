@@ -27,7 +27,7 @@ WAIT_S = 60.0
 
 
 class Told:
-    """What an instance was told about one topic."""
+    """The plans that an instance got for one topic."""
 
     def __init__(self) -> None:
         self.plans: list[Mapping[int, Assignment]] = []
@@ -58,7 +58,7 @@ def group(connection: Connection, application: str) -> Iterator[GroupAdmin]:
 
 @pytest.fixture
 def start(connection: Connection, application: str) -> Iterator[Start]:
-    """Starts an instance that offers these topics, and tells what it was told of the first."""
+    """Starts an instance that offers these topics; returns the plans that it got for the first."""
     with ExitStack() as started:
 
         def begin(name: str | None = None, **offers: int) -> tuple[Cluster, Told]:

@@ -1,4 +1,4 @@
-"""Instances of one application in processes of their own, shared by the tests of a module."""
+"""Instances of one application in separate processes, shared by the tests of a module."""
 
 from __future__ import annotations
 

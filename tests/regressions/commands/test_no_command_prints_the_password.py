@@ -1,7 +1,7 @@
-"""No command prints the cluster's password, however much it is asked to say.
+"""No command prints the cluster's password, at any verbosity.
 
-With ``-vv``, kafka-python logged its settings and the bytes of the login, and what Spark is told
-went into the log as well; the commands on Spark are in ``regressions/pipelines``.
+With ``-vv``, kafka-python logged its settings and the bytes of the login, and so did Py4J for
+Spark; the commands on Spark are in ``regressions/pipelines``.
 """
 
 from __future__ import annotations

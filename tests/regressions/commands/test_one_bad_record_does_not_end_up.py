@@ -1,4 +1,4 @@
-"""A record that cannot be decoded is shown, and ``lastword up`` goes on.
+"""A record that cannot be decoded is shown, and ``lastword up`` continues.
 
 It ended the thread that prints changes, and with it the broker, the tables and the service: one
 producer's mistake took the dashboard away from everybody.

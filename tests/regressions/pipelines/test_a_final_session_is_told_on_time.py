@@ -1,7 +1,7 @@
 """A final session is told at the stream time of its end plus gap and grace, as in Kafka Streams.
 
-It came a millisecond later. Kafka Streams still takes records for it at that very time, and tells
-it again; here it is told once, and such a record is late.
+It came a millisecond later. Kafka Streams still accepts records for it at that very time, and
+emits it again; here it is emitted once, and such a record is late.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSON's null, empty bytes and a tombstone are three different things to a pipeline, too.
 
-An event with the value ``null`` was taken for one without a value: it was not counted, deleted from
-``latest`` and from tables, and a reduction began anew after it.
+An event with the value ``null`` was treated as one without a value: it was not counted, deleted
+from ``latest`` and from tables, and a reduction started again after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a session merger gives goes on to the aggregator as it is, None included.
+"""The result of a session merger is passed to the aggregator unchanged, also None.
 
 None was replaced by the initial value, which Kafka Streams does not do.
 """

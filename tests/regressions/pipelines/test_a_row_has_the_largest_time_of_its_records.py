@@ -1,4 +1,4 @@
-"""A changelog record has the larger of its row's old time and the new one, however batches are cut.
+"""A changelog record has the larger of its row's old time and the new one, for every batch size.
 
 It had the largest time of its batch: a row went back in time when a late record came in a batch of
 its own.

@@ -1,4 +1,4 @@
-"""Sessions are joined for as long as in Kafka Streams: for gap and grace, unless told otherwise.
+"""Sessions are joined for as long as in Kafka Streams: for gap and grace by default.
 
 The default was a day, so that an event revived sessions that Kafka Streams does not see any more,
 and a retention of just gap and grace was refused.

@@ -1,7 +1,7 @@
 """An empty key is a key like any other, as in Kafka Streams.
 
-It was taken for a missing one: its events were left out, did not move stream time, and so changed
-which events of other keys were late.
+It was treated as a missing one: its events were dropped and did not advance stream time, which
+changed which events of other keys were late.
 """
 
 from __future__ import annotations

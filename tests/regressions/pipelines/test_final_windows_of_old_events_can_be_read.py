@@ -1,4 +1,4 @@
-"""The topic of final windows expired by age, whatever the changelog of their store was told.
+"""The topic of final windows expired by age, regardless of the settings of their changelog.
 
 Records have the time of their window, so the broker deleted windows of old events as soon as it
 looked, before anybody had read them.

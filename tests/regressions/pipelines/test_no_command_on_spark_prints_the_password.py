@@ -1,4 +1,4 @@
-"""What Spark is told to log in with is not logged, however much a command is asked to say.
+"""Spark's login is not logged, at any verbosity.
 
 With ``-vv``, Py4J logged every call of Spark, and with it the login line that Kafka's Java client
 gets, password included.

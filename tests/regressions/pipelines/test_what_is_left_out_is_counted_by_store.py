@@ -1,4 +1,4 @@
-"""Records left out were one sum for all stores that share a source.
+"""Dropped records were one sum for all stores that share a source.
 
 Two windows over one stream, one of them without grace: nobody could tell for which of them records
 were late.

@@ -1,4 +1,4 @@
-"""Clients that asked and never read the answers held their connections for good.
+"""Clients that never read their answers held their connections forever.
 
 There was no write timeout: as many sockets as there are connections, without a token, were enough
 to shut everybody else out. The kernel now ends a connection whose client takes nothing for as

@@ -1,7 +1,7 @@
-"""The id of an event says of which topic it is and since when nothing can have been missed.
+"""The id of an event names its topic and the time since which no delete can be missing.
 
 Ids were offsets only. After the topic had been created again a client resumed in the wrong place,
-and one that came back after the retention missed deletes, both without a word.
+and one that came back after the retention missed deletes, both without an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Without a token, 401 or 405 for a mount and 404 elsewhere told which mounts there are."""
+"""Without a token, 401 or 405 for a mount and 404 elsewhere revealed which mounts exist."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Reads of one table's log and past held up the watchers of all others: 22 s without a heartbeat.
+"""Reads of one table's log and past blocked the watchers of all others: 22 s without a heartbeat.
 
 Histories, past states, surveys and the replays of resuming watchers shared two threads, every
 watcher needed one of them even if it had missed nothing, and a read went on when its client had
-gone. Here one table's broker stands still while histories are read from it.
+gone. Here one table's broker is paused while histories are read from it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def calls(client: httpx.Client, pool: str) -> int:
 def two_tables(
     connection: Connection, topic: str, own_broker: EmbeddedBroker, topic_name: str, tmp_path: Path
 ) -> Iterator[Serving]:
-    """``table`` on the session's broker, ``slow`` on one that stands still during the test."""
+    """``table`` on the session's broker, ``slow`` on one that is paused during the test."""
     elsewhere = Connection(bootstrap_servers=own_broker.bootstrap_servers)
     with Admin(elsewhere) as admin:
         create_topic(admin, topic_name, partitions=1)

@@ -1,7 +1,7 @@
-"""A store that may have missed a delete twice in a row is swept.
+"""A store that may have missed a delete twice is swept.
 
 A pipeline's store that had been away for too long was rebuilt. When the rebuild itself took longer
-than the retention, nobody looked at that any more: a deleted key came back.
+than the retention, that was not checked again: a deleted key came back.
 """
 
 from __future__ import annotations

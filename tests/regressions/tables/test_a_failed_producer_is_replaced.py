@@ -30,7 +30,7 @@ BATCHES_TOO_MANY = 11
 
 
 def desynchronize(connection: Connection, topic: str) -> None:
-    """Have the broker refuse whatever the topic's only producer sends next."""
+    """Make the broker refuse the next records of the topic's only producer."""
     state = producer_of(connection, topic)
     for number in range(BATCHES_TOO_MANY):
         later = state._replace(sequence=state.sequence + number)

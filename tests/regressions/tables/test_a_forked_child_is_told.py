@@ -1,8 +1,8 @@
-"""A forked child went on with the table of its parent: RUNNING, and never up to date again.
+"""A forked child kept using the table of its parent: RUNNING, and never up to date again.
 
 No thread survives a fork, so nothing follows the topic in the child. Reads answered with what had
 been there at the fork, writes waited for their whole timeout, and closing the table, or ending
-the process, waited for threads that were gone. The table says so now; clients are replaced.
+the process, waited for threads that were gone. The table raises an error now; clients are replaced.
 """
 
 from __future__ import annotations

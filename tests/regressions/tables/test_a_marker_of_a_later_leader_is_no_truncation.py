@@ -1,4 +1,4 @@
-"""A table whose log ends in a transaction marker of a later leader goes on from its checkpoint.
+"""A table whose log ends in a transaction marker of a later leader continues from its checkpoint.
 
 The checkpoint had the position behind the marker, but the leader epoch of the last record. To
 the broker that is an epoch which ended before the position: a truncated log. The table was

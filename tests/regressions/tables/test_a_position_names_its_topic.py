@@ -1,7 +1,7 @@
 """A position carries the id of its topic, so that one of a deleted topic is refused.
 
 Offsets start over when a topic is deleted and created again. A watch from an old position skipped
-everything before the old offset, without a word.
+everything before the old offset, without an error.
 """
 
 from __future__ import annotations

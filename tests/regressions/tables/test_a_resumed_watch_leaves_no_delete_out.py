@@ -1,7 +1,7 @@
 """A watch that resumes gets every delete since its position, or WatchLostError.
 
-The log was read from the position on. A delete whose tombstone had been cleaned away meanwhile was
-left out without a word, and so was one that a sweep had found, for it never had a record there.
+The log was read from the position on. A delete whose tombstone had been cleaned away was skipped
+without an error, and so was one that a sweep had found, because it never had a record there.
 """
 
 from __future__ import annotations

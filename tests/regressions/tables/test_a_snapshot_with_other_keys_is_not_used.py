@@ -1,9 +1,8 @@
 """A snapshot that was taken with the wrong key codec filled tables with a third of their rows.
 
-The end of a windowed key has no say in its partition. A job that does not know it, run without
-``--window``, takes most records for misplaced and leaves them out. Nothing in the snapshot told
-so, and neither did the checkpoint of a local store. Which part of a key decides its partition is
-a part of the identity of both now.
+The end of a windowed key does not decide its partition. A job run without ``--window`` considers
+most records misplaced and drops them. Nothing in the snapshot, or in the checkpoint of a local
+store, recorded that. Both now store which part of a key decides its partition.
 """
 
 from __future__ import annotations

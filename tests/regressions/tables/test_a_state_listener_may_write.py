@@ -1,7 +1,7 @@
 """A state listener that wrote stopped its table for half a minute.
 
 It was called on the tailing thread, and waited there for a record that only this thread could
-apply. It has a thread of its own now.
+apply. It has a separate thread now.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A sweep drops a row only if its key is still missing at an end captured after the pass.
 
-A row whose record is gone from the log was taken for deleted. But the record of a live key is gone
+A row whose record is gone from the log was considered deleted. But the record of a live key is gone
 as well once the key was overwritten beyond the position of a table that lags: after a suspend
 longer than the retention a sweep ran beside the catch-up, all live keys were absent for 19 s, and
-watchers were told of deletes that never happened.
+watchers got deletes that never happened.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def client_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Reading:
-    """Holds up what a live table reads, while everything else of it goes on."""
+    """Delays the records that a live table reads, while everything else continues."""
 
     def __init__(self, table: Table) -> None:
         self._following = table._lifecycle.parts.replicas._following

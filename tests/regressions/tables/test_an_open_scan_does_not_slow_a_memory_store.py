@@ -1,6 +1,6 @@
 """Each apply to a memory store took as long as what had changed since a scan was opened.
 
-The rows that the scan still has to see were copied anew with every apply: 8 microseconds for the
+The rows that the scan still has to see were copied again with every apply: 8 microseconds for the
 first change, 373 after 10,000. They are added to what is remembered now.
 """
 

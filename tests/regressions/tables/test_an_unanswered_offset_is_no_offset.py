@@ -1,7 +1,7 @@
-"""Where nobody leads a partition, its offsets are not known: they are not -1001.
+"""The offsets of a partition without a leader are unknown, not -1001.
 
 librdkafka answers -1001 without an error for a partition whose leader hangs or is gone, and -1
-for a time that no record has. Both used to be handed on, or taken for the end of the log.
+for a time that no record has. Both used to be returned, or taken as the end of the log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rows older than the log are dropped whatever the policy of the topic is now.
+"""Rows older than the log are dropped under any policy of the topic.
 
-The start of the log was looked at only while the policy was `compact,delete`. After that became
+The start of the log was checked only while the policy was `compact,delete`. After that became
 `compact`, rows that had expired before stayed for ever, and a restarted table differed.
 """
 

@@ -1,4 +1,4 @@
-"""What waited for a slow watcher was bounded in records only: 100,000 of them, however large."""
+"""The backlog of a slow watcher was limited in records only: 100,000 of any size."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Owned tables under attack: what clients were told is compared with the log, then it is compacted.
 
-In `make soak` the same runs for LASTWORD_TEST_OWNERSHIP_OPERATIONS operations.
+In `make soak` it runs for LASTWORD_TEST_OWNERSHIP_OPERATIONS operations.
 """
 
 from __future__ import annotations

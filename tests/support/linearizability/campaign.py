@@ -75,7 +75,7 @@ class Campaign:
         return [_logged(each) for each in records if each.key != FENCE_KEY]
 
     def compacted_and_rebuilt(self) -> Mapping[str, Any]:
-        """What a table without any local state comes to, once the log is as short as it gets."""
+        """The rows of a table without local state, after the log was fully compacted."""
         self._real.alter(CLEANED)
         wait_until(self._fill_and_look, "every key to have one record", timeout=120, every=0.2)
         servers = self._cluster.connection.bootstrap_servers

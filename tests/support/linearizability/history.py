@@ -1,6 +1,6 @@
-"""A history: what clients asked for, what they were told, and when, by one monotonic clock.
+"""A history: the requests of clients and their answers, with times of one monotonic clock.
 
-Every process appends to a file of its own, two lines per operation: before it begins and after it
+Every process appends to its own file, two lines per operation: before it begins and after it
 has ended. A process that is killed leaves operations without an end: their outcome is unknown.
 """
 
@@ -86,7 +86,7 @@ class Recorder:
         return operation
 
     def end(self, operation: Operation, status: Status, **told: Any) -> None:
-        """It was answered, or given up."""
+        """It was answered, or timed out."""
         self._write(Ended(id=operation.id, completed_ns=_now_ns(), status=status, **told))
         self.ended += 1
 

@@ -24,7 +24,7 @@ LEAVE_S = 120.0
 
 
 class Instance:
-    """A worker in a process of its own."""
+    """A worker in a separate process."""
 
     def __init__(self, directory: Path, name: str, options: dict[str, Any]) -> None:
         self.name = name
@@ -81,7 +81,7 @@ class Instance:
         self._process.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let it go on (SIGCONT)."""
+        """Resume it (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
     def leave(self) -> None:

@@ -84,7 +84,7 @@ class _KeyCheck:
                     self._wrong("an acknowledged write has another value", operation, place)
 
     def _place_unknown(self) -> None:
-        """Records that nobody was told of are of unknown writes: each of one, and one each."""
+        """Each record without an answer belongs to exactly one write with an unknown outcome."""
         unknown = [o for o in self._history if o.kind != "read" and o.status == "unknown"]
         for place, logged in enumerate(self._records):
             if place in self._writers:
@@ -158,7 +158,7 @@ class _KeyCheck:
         return known
 
     def _check_order(self, positions: list[tuple[Operation, int]]) -> None:
-        """What was over before something began stands before it."""
+        """An operation that ended before another began comes before it."""
         ended = sorted(positions, key=lambda each: each[0].completed_ns)
         times = [operation.completed_ns for operation, _ in ended]
         latest: list[tuple[int, Operation]] = []
@@ -201,7 +201,7 @@ def _leads_to(operation: Operation, before: Any, after: Any) -> bool:
 
 
 def fold(log: Iterable[LoggedWrite]) -> Mapping[str, Any]:
-    """The value of each key that the log comes to."""
+    """The last value of each key in the log."""
     rows: dict[str, Any] = {}
     for each in sorted(log, key=lambda logged: logged.version):
         rows[each.key] = each.value

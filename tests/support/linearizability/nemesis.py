@@ -67,7 +67,7 @@ class Nemesis:
         ]
 
     def strike(self, fault: Callable[[], None]) -> None:
-        """Let one fault happen, and wait until writes go on."""
+        """Cause one fault, and wait until writes continue."""
         began = time.monotonic()
         fault()
         self._wait_until_recovered(fault.__name__)

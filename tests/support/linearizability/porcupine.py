@@ -1,4 +1,4 @@
-"""The second checker: porcupine, in Go, which searches for an order instead of being told one.
+"""The second checker: porcupine, in Go, which searches for an order instead of getting one.
 
 It knows neither versions nor the log, so it shares no misunderstanding with the first checker.
 Needs Go; therefore it runs in ``make soak`` and not in ``make test``.
@@ -26,7 +26,7 @@ def build_porcupine(directory: Path) -> Path:
 
 
 def check_porcupine(program: Path, history: Sequence[Operation]) -> dict[str, str]:
-    """The keys whose history is not linearizable, or not judged in a minute, and which of both."""
+    """The keys whose history is not linearizable, or is undecided after a minute, with which."""
     lines = msgspec.json.Encoder().encode_lines(history)
     done = subprocess.run(
         [str(program)], input=lines, stdout=subprocess.PIPE, check=True, timeout=CHECK_S

@@ -11,7 +11,7 @@ from tests.support.linearizability.log_check import LoggedWrite, check_log
 
 
 class Story:
-    """A history and a log, told step by step; times are what the teller says."""
+    """A history and a log, built step by step with explicit times."""
 
     def __init__(self) -> None:
         self.history: list[Operation] = []

@@ -80,7 +80,7 @@ class Nemesis:
             yield
 
     def cut_off_from_answers_of_brokers(self, victim: Instance) -> Iterator[None]:
-        """Brokers hear it, and it does not hear them; its peers reach it."""
+        """Brokers get its requests, but it does not get their answers; its peers reach it."""
         with victim.brokers.holding("response", *_API_KEYS):
             yield
 

@@ -1,4 +1,4 @@
-"""Compares what instances were told with the log, and measures what faults cost."""
+"""Compares the answers of instances with the log, and measures the cost of faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something that listens but is no Kafka broker is not taken for one."""
+"""Another server that listens is not mistaken for a Kafka broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node is told: members on the loopback address, and the user's settings untouched."""
+"""A node's settings: members on the loopback address, and the user's settings untouched."""
 
 from __future__ import annotations
 

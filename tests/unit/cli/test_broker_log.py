@@ -1,4 +1,4 @@
-"""``lastword broker log`` shows the end of the broker's log and goes on with it."""
+"""``lastword broker log`` shows the end of the broker's log and follows it."""
 
 from __future__ import annotations
 

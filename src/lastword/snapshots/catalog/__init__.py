@@ -1,1 +1,1 @@
-"""What a snapshot is and which there are: layout, planning, metadata."""
+"""Snapshots: layout, planning, metadata, and the list of those that exist."""

@@ -1,8 +1,8 @@
-"""Whether a snapshot is exact at its position: decided once its log has been read, and committed.
+"""Whether a snapshot is exact at its position: decided and committed after its log was read.
 
-While the log below a cut is read, a record beyond it may let the cleaner take one below it away. A
-table that starts from the snapshot reads that later record and never knows; but the snapshot itself
-then lacks what the key was at the cut, and time travel must not use it.
+While the log below a cut is read, the cleaner may remove a record below it because of a record
+beyond it. A table that starts from the snapshot reads the later record, so this does no harm. But
+the snapshot lacks the value of the key at the cut, and time travel must not use it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def is_exact(
     ends_after: Mapping[int, int],
     found: LogCompleteness,
 ) -> bool:
-    """Whether nothing below the cut can have gone before it was read, in any partition.
+    """Whether no record below the cut can have been removed before it was read, in any partition.
 
     ``read`` is how many records were read from each, ``ends_after`` and ``found`` are of a state
-    after that. What a base lacks does not matter: the records that took it away are all read now.
+    after that. A record that a base lacks does not matter: the records that superseded it are all
+    read now.
     """
     return all(
         start == cut[p]  # there is nothing beyond the base
@@ -40,7 +41,7 @@ def is_exact(
 
 
 def confirm(uri: str, run_id: str) -> None:
-    """Say in a commit of its own, without rows, that the snapshot of this run is exact."""
+    """Commit, without rows, that the snapshot of this run is exact."""
     text = msgspec.json.encode(Confirmation(confirms=run_id)).decode()
     with delta_errors(uri):
         table = DeltaTable(uri)

@@ -1,4 +1,4 @@
-"""What the next commit of a history adds, and what the history then holds for certain."""
+"""The offsets that the next commit of a history adds, and from where it is then complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HistoryPlan:
 
     @property
     def changed(self) -> list[int]:
-        """The partitions that have something to read."""
+        """The partitions with records to read."""
         return sorted(p for p, end in self.ends.items() if self.starts[p] < end)
 
 
@@ -55,7 +55,7 @@ def require_same_log(
     *,
     torn: str | None,
 ) -> None:
-    """Raise rather than mix two logs, or lose one, in a table that is there to keep everything."""
+    """Raise SnapshotError if the history and the topic are not the same log."""
     metadata = newest.metadata
     if (metadata.topic_id, metadata.cluster_id) != (topic_state.topic_id, topic_state.cluster_id):
         reason = "another topic than the one that has the name now"

@@ -1,7 +1,7 @@
 """The last record of each key, column by column: the rows of a snapshot.
 
 Measured: grouping in Arrow is 1.6 times as fast as Spark's ``max_by`` and needs no shuffle.
-Keys and values are held as large binaries, for a partition may have more than two gigabytes.
+Keys and values are large binaries, because a partition may have more than two gigabytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LatestPerKey:
         self.bytes = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the next records."""
+        """Add the next records."""
         table = pa.Table.from_batches([batch]).select(CHANGES.names).cast(CHANGES)
         self.records += table.num_rows
         self.bytes += sum(_content_bytes(table.column(name)) for name in ("key", "value"))

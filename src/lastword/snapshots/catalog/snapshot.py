@@ -1,4 +1,4 @@
-"""What is known of one snapshot: written into the same Delta commit as its rows."""
+"""The metadata of a snapshot, in the same Delta commit as its rows."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ class SnapshotMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Which log was cut where and when; the user metadata of a Delta commit, as JSON.
 
     ``captured_at_ms`` is just before the position was asked for. ``read_since_ms`` is the moment
-    since which no tombstone may have gone unseen: where the reading of a full snapshot began, or
-    the capture of the one that an incremental one builds on. ``answered_at_ms`` is when the
-    position had been answered. Older snapshots have neither that nor the lag nor the epochs of the
-    leaders.
+    since which no tombstone may be missed: the start of reading a full snapshot, or the capture of
+    the base of an incremental one. ``answered_at_ms`` is when the position had been answered. Older
+    snapshots have neither that nor the lag nor the epochs of the leaders.
 
-    ``key_suffix_bytes`` is how much of a key's end had no say in its partition. It decides which
-    records the snapshot holds: a record in a partition that its key does not belong to is left
-    out. Older snapshots do not have it; ``suffix_bytes`` tells it by the codec's name.
+    ``key_suffix_bytes`` is how many bytes at the end of a key did not decide its partition. It
+    decides which records the snapshot holds: a record in the wrong partition is dropped. Older
+    snapshots do not have it; ``suffix_bytes`` derives it from the codec's name.
     """
 
     number: int
@@ -82,7 +81,7 @@ def encode_metadata(metadata: SnapshotMetadata) -> str:
 
 
 def decode_metadata(text: str | None) -> SnapshotMetadata | None:
-    """The metadata, or None when the commit is not one of ours or of a format unknown here."""
+    """The metadata, or None if the commit has none, or in an unknown format."""
     try:
         metadata = _decode(text or "")
     except msgspec.MsgspecError:
@@ -103,7 +102,7 @@ _decode_confirmation = msgspec.json.Decoder(Confirmation).decode
 
 
 def decode_confirmation(text: str | None) -> str | None:
-    """The run whose snapshot is exact, or None when the commit says nothing like that."""
+    """The run whose snapshot is exact, or None if the commit is not a confirmation."""
     try:
         found = _decode_confirmation(text or "")
     except msgspec.MsgspecError:
@@ -115,8 +114,8 @@ def decode_confirmation(text: str | None) -> str | None:
 class Snapshot(msgspec.Struct, frozen=True):
     """A committed snapshot: its metadata, the version of the Delta table, and when that was.
 
-    ``exact``: it is known to be what the table was at its position. One that is not may lack a
-    key that was written again while it was made; starting from it is all right.
+    ``exact``: it is known to be what the table was at its position. A snapshot that is not may lack
+    a key that was written again meanwhile; a table can still start from it.
     """
 
     metadata: SnapshotMetadata
@@ -131,7 +130,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     @property
     def protection(self) -> ObservedProtection:
-        """What the job saw of the topic's settings."""
+        """The topic's settings as the job observed them."""
         metadata = self.metadata
         answered_at_ms = metadata.answered_at_ms or metadata.captured_at_ms + _ANSWERED_WITHIN_MS
         return ObservedProtection(
@@ -148,9 +147,9 @@ class Snapshot(msgspec.Struct, frozen=True):
 def why_another_table(
     metadata: SnapshotMetadata, topic_state: TopicState, key_suffix_bytes: int
 ) -> str | None:
-    """Why the rows are not those that a table of this log, with such keys, had then."""
+    """Why the rows are not those of a table of this log with these keys."""
     if metadata.cluster_id != topic_state.cluster_id:
-        return f"it is of another cluster, {metadata.cluster_id}"
+        return f"it belongs to another cluster, {metadata.cluster_id}"
     if metadata.topic_id != topic_state.topic_id:
         return "the topic was deleted and created again since"
     if len(metadata.offsets) != topic_state.partitions:

@@ -1,4 +1,4 @@
-"""The snapshots of one topic: which there are, how large, which may go."""
+"""The snapshots of one topic: list, sizes and deletion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lastword.snapshots.catalog.snapshot import Snapshot, decode_confirmation, d
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _ORPHANS_AFTER_HOURS = 24
-"""Files that no commit knows are those of a killed job, or of one that is still at work."""
+"""Files without a commit belong to a killed job, or to one that still runs."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Catalog:
 
     @staticmethod
     def _kept(newest_first: Sequence[Snapshot]) -> int:
-        """How many: the newest, and each that was the newest within the time to keep."""
+        """How many to keep: the newest, and each that was the newest within the time to keep."""
         if not newest_first:
             return 0
         newest = newest_first[0]
         oldest_ms = newest.committed_at_ms - newest.metadata.keep_ms
-        # A snapshot is of use until the one after it is there.
+        # A snapshot is useful until the next one exists.
         return 1 + sum(1 for after in newest_first[:-1] if after.committed_at_ms >= oldest_ms)
 
 
@@ -125,7 +125,7 @@ def delta_errors(uri: str) -> Iterator[None]:
 
 
 def unreadable(uri: str, error: Exception) -> SnapshotError:
-    """In one line: deltalake draws a coloured tree of causes."""
+    """The error in one line: deltalake prints a colored tree of causes."""
     causes = " ".join(_COLOURS.sub("", str(error)).replace("↳", ":").split()).replace(" : ", ": ")
     return SnapshotError(
         f"{uri} cannot be read: {causes}",

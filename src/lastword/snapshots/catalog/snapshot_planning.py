@@ -10,7 +10,7 @@ from lastword.snapshots.catalog.snapshot import Snapshot, SnapshotKind, why_unus
 
 @dataclass(frozen=True)
 class SnapshotPlan:
-    """What to read: of each partition, the offsets from ``starts`` to ``ends``.
+    """The offsets to read of each partition, from ``starts`` to ``ends``.
 
     ``base`` is what the changes are merged into; None for a full snapshot.
     """
@@ -25,7 +25,7 @@ class SnapshotPlan:
 
     @property
     def changed(self) -> list[int]:
-        """The partitions that have something to read."""
+        """The partitions with records to read."""
         return sorted(p for p, end in self.ends.items() if self.starts[p] < end)
 
 
@@ -42,10 +42,9 @@ def plan_snapshot(
 ) -> SnapshotPlan:
     """Cut at the last stable offset of each partition: below it nothing is undecided.
 
-    ``torn`` is why the newest one is not of this log any more, if it is not.
-
-    Nothing from there on can have been cleaned when the facts were looked up, so a tombstone
-    beyond the cut lives for at least ``delete.retention.ms`` after that.
+    ``torn`` is why the newest snapshot no longer belongs to this log, or None. Nothing beyond the
+    cut can have been cleaned when the topic state was read, so a tombstone there lives for at least
+    ``delete.retention.ms`` after that.
     """
     ends = dict(topic_state.stable_ends)
     codecs = (key_codec, value_codec)

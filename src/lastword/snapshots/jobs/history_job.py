@@ -1,4 +1,4 @@
-"""Keeps every change of a topic: appends what is new to its history, exactly once."""
+"""Keeps every change of a topic: appends new records to its history, exactly once."""
 
 from __future__ import annotations
 

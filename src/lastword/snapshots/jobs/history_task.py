@@ -1,4 +1,4 @@
-"""What runs on an executor: one partition of a topic, from records to rows of its history."""
+"""The task of an executor: turns the records of a partition into rows of its history."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class HistoryTask:
 
 
 def _day(timestamps: pa.Array) -> pa.Array:
-    """In UTC. Writers who take microseconds for milliseconds are all on the last day there is."""
+    """The day in UTC. Timestamps in microseconds by mistake are all on the last possible day."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
     import pyarrow.compute as pc  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
 """A table at a past moment as a DataFrame: from snapshots and history, exact or refused.
 
-Never from the log: a DataFrame is computed when it is used, and by then compaction may have been
-there. Versions of a Delta table stay as they are.
+Never from the log: a DataFrame is computed when it is used, and by then the log may be compacted.
+Versions of a Delta table do not change.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def past_frame(
 ) -> DataFrame:
     """The rows of a table as of ``moment``, with the columns of a snapshot.
 
-    ``snapshots`` is the place of all snapshots and histories. Raises MomentGoneError where those
-    do not say exactly what the rows were.
+    ``snapshots`` is the location of all snapshots and histories. Raises MomentGoneError if they
+    cannot give the exact rows.
 
     With ``value`` every row is decoded by this codec: old rows have the columns of the schema that
     reads now. Without it the columns are those that were written then.

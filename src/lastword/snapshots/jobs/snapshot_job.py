@@ -90,7 +90,7 @@ class SnapshotJob:
         self._catalog = Catalog(location.snapshots)
 
     def run(self, *, full: bool = False) -> SnapshotReport:
-        """Take one snapshot; raises SnapshotError when it is none, and then nothing has changed."""
+        """Take one snapshot; raises SnapshotError, and changes nothing, if it cannot."""
         from lastword.snapshots.catalog.decoded_columns import decoded_columns  # noqa: PLC0415
         from lastword.snapshots.catalog.snapshot_planning import plan_snapshot  # noqa: PLC0415
 

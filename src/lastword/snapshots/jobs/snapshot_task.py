@@ -1,4 +1,4 @@
-"""What runs on an executor: one partition of a topic, from records to rows of a snapshot."""
+"""The task of an executor: turns the records of a partition into rows of a snapshot."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ROWS_PER_BATCH = 20_000
 class SnapshotTask:
     """One partition's part of a snapshot; ``base_delta_version`` is the Delta version it builds on.
 
-    A task is given its partition: it may get no record at all, and must know even then whose
-    rows it stands for.
+    A task gets its partition as an argument: without any record it must still know which rows to
+    write.
     """
 
     uri: str

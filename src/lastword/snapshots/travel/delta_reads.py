@@ -58,7 +58,7 @@ def read_batches(
 
 @contextmanager
 def _engine_errors(uri: str) -> Iterator[None]:
-    """What the engine cannot read it says with a bare exception."""
+    """Turn the engine's bare exceptions into SnapshotError."""
     try:
         yield
     except Exception as error:
@@ -68,7 +68,7 @@ def _engine_errors(uri: str) -> Iterator[None]:
 
 
 def _rows_of(table: DeltaTable, partition: int) -> int:
-    """How many rows the log of the Delta table says there are."""
+    """The number of rows according to the Delta log."""
     # In plain Python: what Arrow offers for this loads pandas or its dataset module first.
     files = pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=True)).read_all()
     homes, rows = files["partition.partition"].to_pylist(), files["num_records"].to_pylist()
@@ -76,7 +76,7 @@ def _rows_of(table: DeltaTable, partition: int) -> int:
 
 
 def _pieces(batches: Iterable[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The engine's small batches put together to larger ones, of Arrow's usual types."""
+    """The engine's small batches combined into larger ones, of Arrow's usual types."""
     gathered: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

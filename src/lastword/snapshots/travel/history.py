@@ -1,7 +1,7 @@
 """The history of a topic: every change, kept in an append-only Delta table, deletes included.
 
-Each commit holds the changes from where the one before it ended, and says so itself: what is
-there is there once, whatever was killed, retried or run twice.
+Each commit holds the changes after the previous one, and records its offsets. So each change is
+there once, even if jobs were killed, retried or run twice.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _BATCH_ROWS = 64 << 10
 class HistoryMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What one commit adds, and what the table then holds; user metadata of the commit, as JSON.
 
-    It adds the offsets from ``starts`` to ``offsets``. From ``complete_from`` on the table has all
-    that was ever written: the setting that protects a log was in force until it was read.
+    It adds the offsets from ``starts`` to ``offsets``. From ``complete_from`` on the table has
+    every change: the setting that protects a log was in force until it was read.
     """
 
     number: int
@@ -67,7 +67,7 @@ class HistoryCommit(msgspec.Struct, frozen=True):
 
     @property
     def protection(self) -> ObservedProtection:
-        """What the job saw of the topic's settings."""
+        """The topic's settings as the job observed them."""
         metadata = self.metadata
         return ObservedProtection(
             metadata.captured_at_ms,
@@ -162,7 +162,7 @@ class History:
             yield _batch(partition, batch)
 
     def unbroken_from(self, partition: int, start: int, end: int, *, delta_version: int) -> int:
-        """From which offset on each one is there, up to ``end``; ``end`` where the last is not."""
+        """The first offset from which none is missing up to ``end``; ``end`` if the last is."""
         field = pc.field
         wanted = (field("partition") == partition) & (field("offset") >= start)
         with delta_errors(self.uri):

@@ -24,7 +24,7 @@ class KeyHistory:
     """The changes of a key from the oldest to the newest.
 
     All changes from the offset ``complete_from`` on are among them; of those before it, compaction
-    may have removed some. What lies at ``searched_to`` and beyond is not committed yet.
+    may have removed some. Offsets from ``searched_to`` on are not committed yet.
     """
 
     partition: int
@@ -39,7 +39,7 @@ class KeyHistory:
 
 
 class KeyHistoryReader:
-    """Reads what is known of single keys of one topic."""
+    """Reads the known changes of single keys of one topic."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class KeyHistoryReader:
         self._clock = clock
 
     def read(self, key: bytes) -> KeyHistory:
-        """All that is known of ``key``."""
+        """All known changes of ``key``."""
         partition = self._keyspace.partition_of(key)
         topic_state = read_topic_state(self._admin, self._topic, self._clock.now_ms())
         now = protection_seen(topic_state, self._clock.now_ms())
@@ -128,5 +128,5 @@ class _Unbroken:
         self._next = int(batch.offsets[-1]) + 1
 
     def end(self, offset: int) -> int:
-        """No more come below ``offset``."""
+        """Everything below ``offset`` was read."""
         return self._since if offset == self._next else offset

@@ -1,7 +1,7 @@
-"""From where on the log of a compacted topic is certain to be whole.
+"""From which offset on the log of a compacted topic is certainly complete.
 
-What compaction has removed leaves no trace but a gap in the offsets, and markers of transactions
-leave gaps, too. Two things can be relied on:
+Compaction leaves no trace except a gap in the offsets, and transaction markers leave gaps, too. Two
+facts prove completeness:
 
 - Where every offset is there, nothing was removed.
 - Kafka's cleaner leaves alone each segment with a record younger than ``min.compaction.lag.ms``,

@@ -25,7 +25,7 @@ def as_milliseconds(moment: int | datetime) -> int:
 def time_of(moment: Moment) -> int | None:
     """The time of a moment in milliseconds; None for offsets, which have no time.
 
-    A position that a table answered with names a time at which the topic held no more than that.
+    A position from an answer includes a time at which the topic held no more than that.
     """
     if isinstance(moment, Version):
         return None
@@ -38,7 +38,7 @@ _POSITION = re.compile(r"\d+:\d+(?:[,@]|$)")
 
 
 def parse_moment(text: str) -> Moment:
-    """What people write: milliseconds, an ISO time, or a position.
+    """Parse milliseconds, an ISO time, or a position.
 
     >>> parse_moment("0:12,1:7")
     Position(offsets={0: 12, 1: 7}, topic_id='', complete_at_ms=0)

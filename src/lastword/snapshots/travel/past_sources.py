@@ -51,7 +51,7 @@ class PastSources:
         ]
 
     def resolve(self, topic: str, moment: Moment) -> Target:
-        """Where ``moment`` is; raises ConfigError when it has not been yet."""
+        """Resolve ``moment``; raises ConfigError if it is in the future."""
         if isinstance(moment, Version):
             moment = Position.after(moment)
         if isinstance(moment, Position):
@@ -77,7 +77,7 @@ class PastSources:
             p not in ends or at > ends[p] for p, at in position.offsets.items()
         ):
             raise ConfigError(
-                f"{topic} has not been at {str(position)!r} yet",
+                f"{topic} has not reached {str(position)!r} yet",
                 hint=f"it ends at {Position(ends)}",
             )
 
@@ -113,7 +113,7 @@ class PastSources:
         return {p: ReplayEnd(at, min(at, floor.get(p, 0)), time_ms) for p, at in ceiling.items()}
 
     def gone(self, what: str, since_ms: int) -> MomentGoneError:
-        """The refusal, which names the earliest moment that can be had."""
+        """The error, which names the earliest moment that can be answered."""
         earliest_ms = min([since_ms, *(each.metadata.captured_at_ms for each in self.snapshots)])
         earliest = datetime.fromtimestamp(earliest_ms / 1000, UTC).isoformat()
         return MomentGoneError(
@@ -132,7 +132,7 @@ def read_past_sources(
     key_suffix_bytes: int,
     seen: Iterable[ObservedProtection] = (),
 ) -> PastSources:
-    """Look up what there is of this very table, however old: each is exact at its position."""
+    """Look up all sources of this log, of any age: each is exact at its position."""
     if location is None or not location.may_hold_any:
         return PastSources(now, (), (), tuple(seen))
     from lastword.snapshots.catalog.snapshot_catalog import Catalog  # noqa: PLC0415 - loads deltalake

@@ -10,14 +10,14 @@ from lastword.replicas.apply.record_filter import RecordFilter
 
 
 class LostChangesError(Exception):
-    """Offsets are missing where nothing says that they were no changes; stays in this package."""
+    """Missing offsets may be removed changes; this error stays in this package."""
 
 
 @dataclass(frozen=True)
 class ReplayEnd:
     """Where to stop: at ``ceiling``, or before the first record with a later time than ``time_ms``.
 
-    What lies below ``floor`` was there at that time, whatever times its writers gave it.
+    Records below ``floor`` existed at that time, regardless of their timestamps.
     """
 
     ceiling: int
@@ -27,7 +27,7 @@ class ReplayEnd:
 
 @dataclass
 class PastReplay:
-    """Applies changes in the order of offsets, stretch by stretch, and refuses to miss any.
+    """Applies changes in offset order, range by range, and refuses to miss any.
 
     ``rows`` are as stores keep them, and those at the offset ``at``; ``from_start`` says that they
     began with an empty table and not with a snapshot. ``relied`` says that the stretch begun last,
@@ -75,7 +75,7 @@ class PastReplay:
             self.rows.update(filtered.puts)
 
     def end(self, offset: int) -> None:
-        """Nothing more comes below ``offset``."""
+        """Everything below ``offset`` was applied."""
         if not self.done:
             self._account(0, max(self.at, offset))
             self.done = self.at >= self.cut.ceiling

@@ -41,7 +41,7 @@ class SnapshotSource:
         self._usable: list[Snapshot] = []
 
     def points(self, partition: int, topic_state: TopicState) -> Iterator[RestorePoint]:
-        """Usable snapshots, the newest first; why another is not is logged."""
+        """Usable snapshots, the newest first; logs why others cannot be used."""
         if topic_state is not self._topic_state:
             self._topic_state, self._usable = topic_state, list(self._look(topic_state))
         return (self._offer(snapshot, partition) for snapshot in self._usable)
@@ -94,7 +94,7 @@ def _chunks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Mapping[by
 def store_rows(batch: pa.RecordBatch) -> dict[bytes, bytes]:
     """The rows of a batch as a follower would have written them.
 
-    Arrow puts them together, all at once; Python only takes the finished bytes over.
+    Arrow assembles them all at once; Python only receives the finished bytes.
     """
     size = batch.num_rows
     timestamps = _integers(batch.column("timestamp")) // 1000

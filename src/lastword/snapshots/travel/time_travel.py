@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 Replays = dict[int, PastReplay]
 SizeListener = Callable[[int], None]
-"""Called now and then with how many bytes of rows there are so far; may raise to give up."""
+"""Called now and then with the bytes of rows so far; may raise to abort."""
 
 
 def unwatched(_size_bytes: int) -> None:
@@ -43,7 +43,7 @@ class Past:
 
 
 class TravelRoute(NamedTuple):
-    """Where to begin, and whether to go by the history before the log."""
+    """Where to begin, and whether to read the history before the log."""
 
     base: Snapshot | None
     history: bool
@@ -54,7 +54,7 @@ class TravelRoute(NamedTuple):
 
 
 class TimeTravel:
-    """Answers for past moments of one topic; raises MomentGoneError rather than guess.
+    """Reads past moments of one topic; raises MomentGoneError rather than guess.
 
     ``seen`` are the settings of the topic that this process has observed.
     """
@@ -187,7 +187,7 @@ class TimeTravel:
     # -- whether it still holds ----------------------------------------------------------------
 
     def _check_again(self, before: TopicState, known: PastSources, replays: Replays) -> None:
-        """The cleaner may have moved while the log was read; only what holds now was true then."""
+        """Check again: the cleaner may have run while the log was read."""
         relied = {p: replay for p, replay in replays.items() if replay.relied}
         after, now = self._look()
         if after.topic_id != before.topic_id or after.starts != before.starts:

@@ -1,7 +1,7 @@
-"""Whether what was read from a log is still a part of it, after its leader has changed.
+"""Whether a position still belongs to its log, after a change of the leader.
 
 Only with a new leader, and a new epoch, can a log lose its tail and grow another one. So a position
-of the current epoch needs no question, and of the others one for each epoch will do.
+of the current epoch needs no check, and one check per older epoch is enough.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def why_torn(
 ) -> str | None:
     """Why the log up to there was replaced; None if it was not, or without recorded epochs.
 
-    A topic that is another one altogether is for others to notice.
+    Another topic of the same name is detected elsewhere.
     """
     if metadata.topic_id != topic_state.topic_id or len(metadata.offsets) != topic_state.partitions:
         return None
