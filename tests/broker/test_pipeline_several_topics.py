@@ -19,6 +19,7 @@ from lastword.pipelines.graph.node import SourcePlan
 from lastword.pipelines.graph.own_topics import ensure_topic
 from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.graph.topology import OwnTopic
+from lastword.pipelines.run.part_query import QueryInputs
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task import run_task as task
@@ -99,17 +100,17 @@ def test_offsets_without_records_are_passed_although_everything_else_waits(worke
 
 
 def test_partitions_that_are_added_while_it_runs_stop_it(worker: Worker) -> None:
-    query = PipelineQuery(
+    inputs = QueryInputs(
         None,  # type: ignore[arg-type]
         worker.plan,
         log_source=KafkaLog(worker.connection),
         repartition_topics=frozenset(),
-        max_records=10,
         commit_interval_ms=100,
         once=True,
         group_metadata=lambda: b"",
         on_batch=lambda _: None,
     )
+    query = PipelineQuery(inputs, max_records=10)
     assert query._ends() == dict.fromkeys(worker.plan.source_partitions, 0)
     added = [NewPartitions(topic, 3) for topic in worker.plan.sources]
     client = AdminClient(worker.connection.librdkafka())

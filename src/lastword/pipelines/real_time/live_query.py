@@ -5,24 +5,18 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.clock import SYSTEM_CLOCK
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Committed, Groups
-from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.own_topics import partitions_of
-from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.real_time.live_task import LiveOrder, run_live
 from lastword.pipelines.real_time.restarts import Restarts
 from lastword.pipelines.real_time.switchboard import Switchboard
-from lastword.pipelines.run.batch_totals import BatchTotals
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
-from lastword.pipelines.run.observer import BatchReport
-from lastword.pipelines.run.repartition_purge import RepartitionPurge
+from lastword.pipelines.run.part_query import PartQuery, QueryInputs
 from lastword.pipelines.task.run_task import partitions_added
 from lastword.pipelines.task.task_report import TaskReport
 from lastword.records import TopicPartition
@@ -38,41 +32,17 @@ _STOP_S = 10.0
 _CANCEL_S = 30.0
 
 
-class LiveQuery:
+class LiveQuery(PartQuery):
     """Runs one part in real-time mode; a ``Query`` of the supervisor.
 
     ``tasks`` is the number of Spark slots it may use. If there are fewer than partitions, a task
     has several.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        plan: TaskPlan,
-        *,
-        log_source: LogSource,
-        repartition_topics: frozenset[str],
-        tasks: int,
-        commit_interval_ms: int,
-        once: bool,
-        group_metadata: Callable[[], bytes],
-        on_batch: Callable[[BatchReport], None],
-    ) -> None:
-        self._spark = spark
-        self._plan = plan
-        self._log_source = log_source
-        self._tasks = min(tasks, plan.partitions)
-        self._interval_s = commit_interval_ms / 1000
-        self._once = once
-        self._group_metadata = group_metadata
-        self._on_batch = on_batch
-        self._clock = SYSTEM_CLOCK
-        self._groups = Groups(plan.connection)
-        self._totals = BatchTotals(plan.sources)
-        topics = repartition_topics & set(plan.sources)
-        self._purge = RepartitionPurge(plan.connection, topics, self._committed)
+    def __init__(self, inputs: QueryInputs, *, tasks: int) -> None:
+        super().__init__(inputs)
+        self._tasks = min(tasks, inputs.plan.partitions)
         self._failure: Exception | None = None
-        self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._board: Switchboard | None = None
         self._reports: list[TaskReport] = []
@@ -111,11 +81,6 @@ class LiveQuery:
             self._runner.join(_CANCEL_S)
         self._reporter.join(_STOP_S)
         self._tell()
-
-    def finish(self) -> None:
-        """Delete processed records from the repartition topics; idempotent."""
-        self._purge.now()
-        self._groups.close()
 
     @property
     def _job_group(self) -> str:
@@ -175,7 +140,8 @@ class LiveQuery:
         groups = tuple(
             tuple(range(first, self._plan.partitions, self._tasks)) for first in range(self._tasks)
         )
-        return LiveOrder(board.address, board.token, groups, places, self._interval_s, until)
+        interval_s = self._commit_interval_ms / 1000
+        return LiveOrder(board.address, board.token, groups, places, interval_s, until)
 
     def _heard(self, reports: Sequence[TaskReport]) -> None:
         with self._lock:
@@ -209,9 +175,6 @@ class LiveQuery:
             reports, self._reports = self._reports, []
         if reports:
             self._on_batch(self._totals.add_up(reports, _REPORT_S))
-
-    def _committed(self) -> dict[TopicPartition, Committed]:
-        return self._groups.committed(self._plan.group, self._plan.source_partitions)
 
 
 def _driver_host(spark: SparkSession) -> str:

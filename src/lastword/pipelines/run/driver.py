@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from lastword.catalog.catalog import try_write_entries
 from lastword.errors import ConfigError
@@ -35,6 +35,7 @@ from lastword.pipelines.real_time.live_query import LiveQuery
 from lastword.pipelines.run.lag import LagMeter
 from lastword.pipelines.run.left_transactions import end_left_transactions
 from lastword.pipelines.run.observer import BatchReport, Observer
+from lastword.pipelines.run.part_query import QueryInputs
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.supervisor import Query, Supervisor
 
@@ -178,18 +179,19 @@ class Driver:
         tasks: int,
     ) -> Query:
         own = self._topology.own_topics.values()
-        given: dict[str, Any] = {
-            "log_source": KafkaLog(plan.connection),
-            "repartition_topics": frozenset(t.name for t in own if t.purpose == "repartition"),
-            "commit_interval_ms": self._settings.commit_interval_ms,
-            "once": self._settings.once,
-            "group_metadata": lambda: driver_lock.metadata,
-            "on_batch": lambda report: self._observe(report, meter),
-        }
+        inputs = QueryInputs(
+            spark,
+            plan,
+            log_source=KafkaLog(plan.connection),
+            repartition_topics=frozenset(t.name for t in own if t.purpose == "repartition"),
+            commit_interval_ms=self._settings.commit_interval_ms,
+            once=self._settings.once,
+            group_metadata=lambda: driver_lock.metadata,
+            on_batch=lambda report: self._observe(report, meter),
+        )
         if self._is_real_time:
-            return LiveQuery(spark, plan, tasks=tasks, **given)
-        max_records = self._settings.max_records_per_batch
-        return PipelineQuery(spark, plan, max_records=max_records, **given)
+            return LiveQuery(inputs, tasks=tasks)
+        return PipelineQuery(inputs, max_records=self._settings.max_records_per_batch)
 
     @property
     def _is_real_time(self) -> bool:

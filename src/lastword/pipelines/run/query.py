@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.clock import SYSTEM_CLOCK
 from lastword.kafka.admin import Admin
-from lastword.kafka.groups import Committed, Groups
-from lastword.kafka.log.source import LogSource
+from lastword.kafka.groups import Committed
 from lastword.pipelines.graph.own_topics import partitions_of
-from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
+from lastword.pipelines.graph.task_plan import BatchOrder
 from lastword.pipelines.operators.transform import with_transforms
-from lastword.pipelines.run.batch_totals import BatchTotals
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
-from lastword.pipelines.run.observer import BatchReport
-from lastword.pipelines.run.repartition_purge import RepartitionPurge
+from lastword.pipelines.run.part_query import PartQuery, QueryInputs
 from lastword.pipelines.run.source_frame import source_spans, source_stream
 from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
 from lastword.pipelines.task.run_task import partitions_added, run_task
@@ -28,13 +23,13 @@ from lastword.records import TopicPartition
 from lastword.spark.arrow_batches import arrow_settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
 
 
-class PipelineQuery:
+class PipelineQuery(PartQuery):
     """Reads the sources batch by batch; one task per source partition processes each batch.
 
     Positions are those of the application's consumer group, committed by the tasks together with
@@ -42,36 +37,12 @@ class PipelineQuery:
     positions, with an empty checkpoint.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        plan: TaskPlan,
-        *,
-        log_source: LogSource,
-        repartition_topics: frozenset[str],
-        max_records: int,
-        commit_interval_ms: int,
-        once: bool,
-        group_metadata: Callable[[], bytes],
-        on_batch: Callable[[BatchReport], None],
-    ) -> None:
-        self._spark = spark
-        self._plan = plan
-        self._log_source = log_source
+    def __init__(self, inputs: QueryInputs, *, max_records: int) -> None:
+        super().__init__(inputs)
         self._max_records = max_records
-        self._commit_interval_ms = commit_interval_ms
-        self._once = once
-        self._group_metadata = group_metadata
-        self._on_batch = on_batch
-        self._clock = SYSTEM_CLOCK
-        self._groups = Groups(plan.connection)
         self._arrow: Mapping[str, str] = {}
         self._spans: Spans | None = None
         self._running: StreamingQuery | None = None
-        self._stopping = threading.Event()
-        self._totals = BatchTotals(plan.sources)
-        topics = repartition_topics & set(plan.sources)
-        self._purge = RepartitionPurge(plan.connection, topics, self._committed)
 
     def start(self, scratch: Path) -> None:
         """Start; with ``once``, end at the current ends. ``scratch`` has Spark's checkpoint."""
@@ -98,11 +69,6 @@ class PipelineQuery:
         self._stopping.set()
         if self._running is not None:
             self._running.stop()
-
-    def finish(self) -> None:
-        """Delete processed records from the repartition topics; idempotent."""
-        self._purge.now()
-        self._groups.close()
 
     def _stream(self) -> DataFrame:
         """The sources as a stream; raises if results and positions do not belong together."""
@@ -169,9 +135,6 @@ class PipelineQuery:
         self._on_batch(total)
         self._purge.if_due()
         return {report.partition for report in reports}
-
-    def _committed(self) -> dict[TopicPartition, Committed]:
-        return self._groups.committed(self._plan.group, self._plan.source_partitions)
 
     def _tables(self) -> dict[TopicPartition, tuple[int, int]]:
         """The ends of the joined tables, captured once per batch."""
