@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -77,6 +78,20 @@ def test_tables_and_describe_show_the_catalog(lastword: Lastword, counts: str) -
     (shown,) = lastword.json("describe", counts)
     assert (shown["value"], shown["by_catalog"]) == ("int64", "key, value")
     assert (shown["partitions"], shown["cleanup_policy"]) == (1, "compact")
+    assert (shown["schema"], shown["schema_versions"]) == (None, [])
+
+
+def test_describe_shows_the_schema_of_a_class(
+    lastword: Lastword, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"described_{topic_name.replace('-', '_')}"
+    text = "import msgspec\nclass User(msgspec.Struct):\n    name: str\n"
+    (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    lastword.ok("topic", "create", topic_name)
+    (shown,) = lastword.json("describe", topic_name, "--type", f"{module}:User")
+    assert (shown["schema_kind"], shown["schema_versions"]) == ("JSON", [1])
+    assert json.loads(shown["schema"])["properties"] == {"name": {"type": "string"}}
 
 
 def test_a_deleted_topic_leaves_the_catalog(lastword: Lastword, counts: str) -> None:

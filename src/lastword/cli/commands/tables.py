@@ -6,9 +6,11 @@ import click
 
 from lastword.catalog.catalog import write_entries
 from lastword.catalog.catalog_entry import CatalogEntry
+from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.sizes import as_size
 from lastword.cli.support.table_options import TableSpec, table_spec, with_table
+from lastword.codecs.versions import value_schema
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
@@ -58,15 +60,23 @@ def _row(app: AppContext, spec: TableSpec) -> dict[str, object]:
     "--mount", metavar="PATH", help="The path at which the service offers it; with --save."
 )
 @click.option("--description", metavar="TEXT", help="What the table is for; with --save.")
+@type_option
 @click.option("--save", is_flag=True, help="Write this into the catalog.")
 def describe(
-    app: AppContext, spec: TableSpec, *, mount: str | None, description: str | None, save: bool
+    app: AppContext,
+    spec: TableSpec,
+    *,
+    mount: str | None,
+    description: str | None,
+    target: str | None,
+    save: bool,
 ) -> None:
-    """Describe TABLE: codecs, windows, who writes it, settings and sizes.
+    """Describe TABLE: codecs, windows, who writes it, settings, sizes and schema.
 
     With --save, the combined result of flags, lastword.toml and the catalog is stored in the
     catalog, where every command finds it.
     """
+    spec = with_class(spec, target)
     spec.codecs  # noqa: B018 - refuses codecs that do not exist
     entry = app.catalog.get(spec.topic, CatalogEntry())
     if save or mount or description:
@@ -112,6 +122,26 @@ def _described(app: AppContext, spec: TableSpec, entry: CatalogEntry) -> dict[st
         "delete_retention_ms": int(settings["delete.retention.ms"]),
         "offsets": sum(each.end - each.start for each in bounds.values()),
         "size": _size(app, spec.topic, info.partitions),
+        **_schema(app, spec),
+    }
+
+
+def _schema(app: AppContext, spec: TableSpec) -> dict[str, object]:
+    """The schema of the values, as the dashboard shows it; None for values without one."""
+    found = None
+    try:
+        found = value_schema(spec.codecs[1])
+    except LastwordError as error:
+        app.output.info(f"the schema of {spec.name} is not known: {error}")
+    versions = () if found is None else found.versions
+    newest = versions[-1] if versions else None
+    return {
+        "schema_subject": None if found is None else found.subject,
+        "schema_kind": None if newest is None else newest.kind,
+        "schema_version": None if newest is None else newest.version.number,
+        "schema_id": None if newest is None else newest.version.schema_id,
+        "schema_versions": [each.version.number for each in versions],
+        "schema": None if newest is None else newest.text,
     }
 
 

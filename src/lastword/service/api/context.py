@@ -17,6 +17,7 @@ from lastword.service.http.service_config import ServiceConfig
 from lastword.service.observe.compaction_state import CompactionState, LocalBrokers
 from lastword.service.observe.figure_recorder import Recorder
 from lastword.service.observe.past_states import PastStates
+from lastword.service.observe.schema_state import SchemaState
 from lastword.service.watch.backlog import Backlog
 from lastword.service.watch.fanout import Fanout
 from lastword.service.watch.watcher import Watcher
@@ -72,6 +73,7 @@ class Context:
         self.recorders = {
             name: Recorder(served, self.compactions[name], clock) for name, served in tables.items()
         }
+        self.schemas = {name: SchemaState(served, clock) for name, served in tables.items()}
         self.owned_requests = OwnedRequests()
         self._fanouts: dict[str, Fanout] = {}
 

@@ -67,6 +67,18 @@ async def get_compaction(call: RequestCall) -> HttpAnswer:
     return document(await call.context.compaction_pool.run(state.current))
 
 
+async def get_schema(call: RequestCall) -> HttpAnswer:
+    """The schema of the values, its versions, and which of them live keys hold."""
+    state = call.context.schemas[call.served.name]
+    return document(await call.context.compaction_pool.run(state.current))
+
+
+async def count_schema_versions(call: RequestCall) -> HttpAnswer:
+    """Count the live keys by version now; answers when all are counted."""
+    state = call.context.schemas[call.served.name]
+    return document(await call.run_until_left(call.context.log_reads, state.count))
+
+
 async def survey(call: RequestCall) -> HttpAnswer:
     """Count the records of the log now; answers when they are counted."""
     state = call.context.compactions[call.served.name]

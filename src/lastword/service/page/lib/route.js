@@ -16,7 +16,7 @@ export function parseRoute(hash) {
   return {
     page: "table",
     table,
-    tab: ["health", "keys", "changes"].includes(tab) ? tab : "health",
+    tab: ["health", "keys", "schema", "changes"].includes(tab) ? tab : "health",
     address: Address.fromQuery(parameters),
     isNew: parameters.has("new"),
   };

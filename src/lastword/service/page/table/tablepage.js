@@ -1,4 +1,4 @@
-// The page of one table: its state at the top, then one of three tabs, and beside them on a wide
+// The page of one table: its state at the top, then one of four tabs, and beside them on a wide
 // screen (below them on a phone, as a tab of its own) the changes as they happen.
 
 import { explain } from "../requests/api.js";
@@ -8,13 +8,14 @@ import { Feed } from "./feed.js";
 import { Health } from "./health.js";
 import { Poll, throttled } from "../lib/poll.js";
 import { tableHref } from "../lib/route.js";
+import { Schema } from "./schema.js";
 import { StatePill } from "./state.js";
 import { TableData } from "./tabledata.js";
 
 const STATUS_MS = 2000;
 const COMPACTION_MS = 5000;
 const AFTER_CHANGE_MS = 500;
-const TABS = [["health", "Health"], ["keys", "Keys"], ["changes", "Changes"]];
+const TABS = [["health", "Health"], ["keys", "Keys"], ["schema", "Schema"], ["changes", "Changes"]];
 
 /** Closed when another page is shown. */
 export class TablePage {
@@ -27,13 +28,14 @@ export class TablePage {
     this.problem = h("p", { class: "problem", role: "alert", hidden: true });
     this.health = new Health(name);
     this.browser = new Browser(name);
+    this.schema = new Schema(name);
     this.feed = new Feed(name, (change) => this.changed(change));
     this.tabs = new Map(TABS.map(([tab, label]) => [tab, h("a", { href: tableHref(name, tab) }, label)]));
-    this.panes = new Map([["health", this.health.root], ["keys", this.browser.root], ["changes", this.feed.root]]);
+    this.panes = new Map([["health", this.health.root], ["keys", this.browser.root], ["schema", this.schema.root], ["changes", this.feed.root]]);
     this.root = h("div", { class: "page table-page" },
       h("div", { class: "title" }, h("h1", {}, name), this.pill.root, this.about),
       h("nav", { class: "tabs", "aria-label": `Views of ${name}` }, [...this.tabs.values()]),
-      this.problem, this.health.root, this.browser.root, this.feed.root);
+      this.problem, this.health.root, this.browser.root, this.schema.root, this.feed.root);
     this.polls = [
       new Poll(() => this.refresh(), STATUS_MS),
       new Poll(() => this.refreshCompaction(), COMPACTION_MS),
@@ -46,6 +48,7 @@ export class TablePage {
     this.root.dataset.tab = tab;
     for (const [name, link] of this.tabs) setAttribute(link, "aria-current", name === tab ? "page" : null);
     this.health.visible(tab === "health");
+    this.schema.visible(tab === "schema");
     this.browser.show(tab === "keys", address, isNew);
   }
 
@@ -53,6 +56,7 @@ export class TablePage {
     this.polls.forEach((poll) => poll.stop());
     this.feed.close();
     this.browser.close();
+    this.schema.close();
   }
 
   /** A change arrived: counts and lists follow at once, not at the next round. */
@@ -81,6 +85,7 @@ export class TablePage {
     setText(this.about, `topic ${status.topic} · at ${at} · ${status.key} → ${status.value}`);
     this.health.update(this.data);
     this.browser.update(status);
+    this.schema.update(status);
     this.feed.update(status);
   }
 }
