@@ -17,7 +17,7 @@ from lastword.service.api import (
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
 from lastword.service.http.auth import Access
-from lastword.service.observe import shapes_schema
+from lastword.service.observe.interface_schema import SCHEMA_OPERATIONS
 from lastword.service.watch.interface_watch import WATCH
 
 _KEYS = "/tables/{table}/keys"
@@ -278,28 +278,7 @@ _ABOUT_TABLES = (
         answer=Content("compaction with its contents", shapes_status.Compaction),
         problems=(404, 503),
     ),
-    Operation(
-        id="get_schema",
-        method="GET",
-        path="/tables/{table}/schema",
-        serves="every table",
-        summary="The schema of the values, its versions, and how many live keys hold which",
-        access=Access.READ,
-        handler=routes_tables.get_schema,
-        answer=Content("the schema", shapes_schema.TableSchema),
-        problems=(404, 503),
-    ),
-    Operation(
-        id="count_schema_versions",
-        method="POST",
-        path="/tables/{table}/schema/count",
-        serves="every table",
-        summary="Count the live keys by schema version, by reading all values",
-        access=Access.ADMIN,
-        handler=routes_tables.count_schema_versions,
-        answer=Content("the schema with a new count", shapes_schema.TableSchema),
-        problems=(404, 503),
-    ),
+    *SCHEMA_OPERATIONS,
 )
 
 _ABOUT_THE_SERVICE = (
