@@ -47,11 +47,13 @@ class SourcePosition(NamedTuple):
     """Where in its database's log a change is: the commit before it, and its own place.
 
     Commits come in this order, and so do the changes of one of them. ``commit`` is None before
-    the first commit that a connector has seen.
+    the first commit that a connector has seen. Positions are compared within one ``log`` only: a
+    MySQL server that takes over from another one numbers its log anew.
     """
 
     commit: int | None
     change: int
+    log: str = ""
 
 
 class RowChange(NamedTuple):

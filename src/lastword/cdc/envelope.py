@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from lastword.cdc.change import Operation, Row, RowChange, Snapshot, SourcePosition
+from lastword.cdc.change import Operation, Row, RowChange, Snapshot
 from lastword.cdc.column_types import Convert, converter
+from lastword.cdc.source_position import Source, position_of, transaction_of
 from lastword.codecs.defaults import DECODING_FAILED, ValueCodec
 from lastword.errors import DecodeError, EncodeError
 
@@ -31,21 +32,9 @@ Converters = Mapping[str, Convert]
 _NO_CONVERTERS: Converters = {}
 
 
-class _Source(msgspec.Struct):
-    connector: str = ""
-    snapshot: str | bool | None = None
-    schema: str = ""
-    db: str = ""
-    table: str = ""
-    ts_ms: int = 0
-    lsn: int | None = None
-    sequence: str | None = None
-    tx_id: int | str | None = msgspec.field(default=None, name="txId")
-
-
 class _Envelope(msgspec.Struct):
     op: Operation
-    source: _Source
+    source: Source
     before: Row | None = None
     after: Row | None = None
 
@@ -57,7 +46,6 @@ class _WithSchema(msgspec.Struct):
 
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_with_schema = msgspec.json.Decoder(_WithSchema).decode
-_decode_sequence = msgspec.json.Decoder(tuple[str | None, str | None]).decode
 
 
 class ChangeCodec(ValueCodec):
@@ -127,8 +115,8 @@ def _change(envelope: _Envelope, converters: Converters) -> RowChange:
         envelope.op,
         _row(envelope.before, converters),
         _row(envelope.after, converters),
-        _position(source),
-        None if source.tx_id is None or snapshot is not Snapshot.NO else str(source.tx_id),
+        position_of(source),
+        transaction_of(source) if snapshot is Snapshot.NO else None,
         snapshot,
         f"{source.schema or source.db}.{source.table}",
         source.ts_ms,
@@ -147,10 +135,3 @@ def _snapshot(marker: str | bool | None) -> Snapshot:
     if not isinstance(marker, str):
         return Snapshot.ROW if marker else Snapshot.NO
     return _SNAPSHOTS.get(marker, Snapshot.ROW)
-
-
-def _position(source: _Source) -> SourcePosition | None:
-    if source.lsn is None:
-        return None
-    commit = None if source.sequence is None else _decode_sequence(source.sequence)[0]
-    return SourcePosition(None if commit is None else int(commit), source.lsn)

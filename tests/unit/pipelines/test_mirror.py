@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
-from typing import Any
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cdc.change import UNAVAILABLE, Operation, Row, RowChange, Snapshot, SourcePosition
+from lastword.cdc.change import UNAVAILABLE, Row, SourcePosition
 from lastword.cdc.envelope import ChangeCodec
-from lastword.codecs.row import RowCodec
 from lastword.errors import ConfigError, DecodeError
 from lastword.pipelines import Pipeline
-from lastword.pipelines.operators.mirror import MirrorRows, key_of
+from lastword.pipelines.operators.mirror import key_of
 from lastword.pipelines.operators.mirror_marks import SOURCE_HEADER
-from lastword.pipelines.operators.mirror_shape import Shape
-from lastword.pipelines.operators.owned_keys import OwnedKeys
-from tests.support.operator_run import OperatorRun, last_values
+from tests.support.mirror_log import Log, mirror, mirrored, rows
 from tests.support.recorded_changes import Recorded, recorded
 from tests.support.streams_model import Event
 
@@ -34,58 +30,6 @@ def events(records: Sequence[Recorded]) -> list[Event]:
 
 def up_to(offset: int) -> list[Event]:
     return events([each for at, each in ORDERS.items() if at <= offset])
-
-
-def rows(run: OperatorRun) -> dict[str, Row]:
-    decode = RowCodec().decode
-    assert run.table == run.table_by_changelog
-    return {key.decode(): decode(row) for key, row in run.table.items()}
-
-
-def mirror(shape: Shape | None = None, *, every_update: bool = False) -> OperatorRun:
-    return OperatorRun(MirrorRows(shape or Shape()), stores=2, every_update=every_update)
-
-
-def mirrored(given: Sequence[Event], shape: Shape | None = None) -> OperatorRun:
-    run = mirror(shape)
-    run.process(given)
-    return run
-
-
-class Log:
-    """Change events of a made-up table, one after the other."""
-
-    def __init__(self) -> None:
-        self.lsn = count(100)
-
-    def event(
-        self,
-        operation: str,
-        key: int | None,
-        row: Row | None = None,
-        *,
-        at: SourcePosition | None = None,
-        snapshot: Snapshot = Snapshot.NO,
-    ) -> Event:
-        lsn = next(self.lsn)
-        position = at or SourcePosition(lsn, lsn)
-        change = RowChange(
-            Operation(operation), None, row, position, "7", snapshot, "public.t", 1_000
-        )
-        return Event(None if key is None else b'{"id":%d}' % key, change, 1_000)
-
-    def snapshot(self, at: int, *keys: int) -> list[Event]:
-        """All rows of a table with these keys, found at a position."""
-        return [
-            self.event(
-                "r",
-                key,
-                {"id": key, "at": at},
-                at=SourcePosition(None, at),
-                snapshot=Snapshot.LAST if key == keys[-1] else Snapshot.ROW,
-            )
-            for key in keys
-        ]
 
 
 def test_a_snapshot_and_the_changes_after_it_make_the_table() -> None:
@@ -117,6 +61,24 @@ def test_a_large_value_that_is_unknown_is_omitted() -> None:
     log = Log()
     run = mirrored([log.event("u", 1, {"id": 1, "note": UNAVAILABLE})])
     assert rows(run) == {"1": {"id": 1}}
+
+
+@pytest.mark.parametrize(
+    ("row", "note"),
+    [
+        ({"id": 1, "n": 2, "memo": UNAVAILABLE}, "long"),
+        ({"id": 1, "memo": UNAVAILABLE, "n": 2}, None),  # dropped, and another one added
+        ({"id": 1, "m": 2, "memo": UNAVAILABLE}, None),  # two new names: which is which?
+    ],
+    ids=["renamed", "elsewhere", "unclear"],
+)
+def test_a_renamed_column_keeps_the_large_value_that_was_not_sent(
+    row: Row, note: str | None
+) -> None:
+    log = Log()
+    first = log.event("c", 1, {"id": 1, "n": 1, "note": "long"})
+    run = mirrored([first, log.event("u", 1, row)])
+    assert rows(run)["1"].get("memo") == note
 
 
 def test_a_delete_is_a_tombstone_unless_the_key_is_absent() -> None:
@@ -186,8 +148,44 @@ def test_nothing_is_missing_while_a_new_snapshot_is_read() -> None:
 def test_changes_after_a_snapshot_without_a_marked_end_sweep_as_well() -> None:
     log = Log()
     unmarked = log.snapshot(900, 2, 9)[:1]
-    run = mirrored([*log.snapshot(50, 1, 2), *unmarked, log.event("c", 5, {"id": 5})])
-    assert rows(run).keys() == {"2"}
+    next_one = log.event("c", 5, {"id": 5}, at=SourcePosition(950, 960))
+    run = mirrored([*log.snapshot(50, 1, 2), *unmarked, next_one])
+    assert rows(run) == {"2": {"id": 2, "at": 900}, "5": {"id": 5}}
+    headers = {key: dict(headers) for key, _, _, headers in run.changelog}
+    assert headers[b"1"][SOURCE_HEADER] == b"2:950/960:7", "swept by the change that came next"
+    assert run.tally.duplicates == 0
+
+
+def test_a_change_that_comes_again_does_not_end_a_snapshot() -> None:
+    log = Log()
+    first, again = log.snapshot(50, 1, 2), log.snapshot(900, 1, 2)
+    late = log.event("u", 1, {"id": 1, "at": 60}, at=SourcePosition(60, 60))
+    run = mirror(every_update=True)
+    run.process([*first, again[0], late, again[1]])
+    assert rows(run) == {"1": {"id": 1, "at": 900}, "2": {"id": 2, "at": 900}}
+    assert [value for _, value, *_ in run.changelog if value is None] == []
+    assert run.tally.duplicates == 1
+
+
+def test_a_server_that_takes_over_numbers_its_log_anew() -> None:
+    log = Log()
+    run = mirrored(
+        [
+            log.event("c", 1, {"id": 1, "n": 1}, at=SourcePosition(900, 900, "1")),
+            log.event("u", 1, {"id": 1, "n": 2}, at=SourcePosition(5, 5, "2")),
+            log.event("u", 1, {"id": 1, "n": 0}, at=SourcePosition(4, 4, "2")),
+        ]
+    )
+    assert rows(run) == {"1": {"id": 1, "n": 2}}
+    assert run.tally.duplicates == 1
+
+
+def test_positions_of_any_size_are_remembered() -> None:
+    log = Log()
+    wide = SourcePosition(1 << 79, 1 << 79)
+    run = mirrored([log.event("c", 1, {"id": 1}, at=wide)])
+    run.process([log.event("d", 1, at=SourcePosition(1 << 78, 1 << 78))])
+    assert rows(run).keys() == {"1"}
 
 
 def test_a_database_restored_from_a_backup_starts_over_with_its_snapshot() -> None:
@@ -203,69 +201,19 @@ def test_every_row_names_the_transaction_of_its_last_change() -> None:
     assert headers[b"21"][SOURCE_HEADER] == b"1:22355608/22355736:781"
 
 
+def test_the_changes_of_a_transaction_are_next_to_each_other_and_name_it() -> None:
+    run = mirror(every_update=True)
+    run.in_batches(up_to(15), [9])  # cut within a transaction
+    names = [dict(headers)[SOURCE_HEADER].split(b":")[2] for *_, headers in run.changelog]
+    grouped = [name for name, _ in groupby(names) if name]
+    assert len(grouped) == len(set(grouped))
+    assert names.count(b"781") == 2
+
+
 def test_every_change_is_a_record_where_transactions_are_wanted_in_order() -> None:
     run = mirror(every_update=True)
     run.process(up_to(15))
     assert [key for key, *_ in run.changelog[:6]] == [b"1", b"2", b"3", b"1", b"2", b"10"]
-
-
-def test_a_row_that_stops_matching_is_deleted() -> None:
-    log = Log()
-    shape = Shape().filtered(lambda row: row["n"] > 1).mapped(lambda row: {"n": row["n"]})
-    given = [log.event("c", 1, {"id": 1, "n": 1}), log.event("u", 1, {"id": 1, "n": 2})]
-    run = mirrored(given, shape)
-    assert shown(run) == {b"1": {"n": 2}}
-    run.process([log.event("u", 1, {"id": 1, "n": 0})])
-    assert shown(run) == {}
-    assert run.told[-1] == (b"1", None)
-
-
-def test_a_filter_sees_columns_that_were_not_sent_and_are_not_shown() -> None:
-    log = Log()
-    shape = Shape().filtered(lambda row: row["big"] == "x").mapped(lambda row: {"n": row["n"]})
-    run = mirrored([log.event("c", 1, {"n": 1, "big": "x"})], shape)
-    run.process([log.event("u", 1, {"n": 2, "big": UNAVAILABLE})])
-    assert shown(run) == {b"1": {"n": 2}}
-
-
-def test_a_row_on_which_a_function_fails_is_quarantined_and_the_others_go_on() -> None:
-    log = Log()
-    shape = Shape().mapped(lambda row: {"n": 1 // row["n"]})
-    run = mirrored([log.event("c", 1, {"n": 0}), log.event("c", 2, {"n": 1})], shape)
-    assert shown(run) == {b"2": {"n": 1}}
-    assert run.bad == ["ZeroDivisionError: integer division or modulo by zero"]
-
-
-def test_a_change_without_a_key_is_quarantined() -> None:
-    run = mirrored([Log().event("c", None, {"n": 1})])
-    assert rows(run) == {}
-    assert len(run.bad) == 1
-
-
-def by_name(given: Sequence[Event]) -> dict[str, Row]:
-    """The table under another column than the primary key, through both operators."""
-    first = mirrored(given, Shape(key=lambda row: row["name"]))
-    second = OperatorRun(OwnedKeys())
-    second.process([Event(key, value, 1) for key, value in first.told])
-    return rows(second)
-
-
-def test_another_key_follows_the_row_when_it_changes() -> None:
-    log = Log()
-    given = [log.event("c", 1, {"id": 1, "name": "a"}), log.event("u", 1, {"id": 1, "name": "b"})]
-    assert by_name(given) == {"b": {"id": 1, "name": "b"}}
-    assert by_name([*given, log.event("d", 1)]) == {}
-
-
-def test_two_rows_may_exchange_their_keys() -> None:
-    log = Log()
-    given = [
-        log.event("c", 1, {"id": 1, "name": "a"}),
-        log.event("c", 2, {"id": 2, "name": "b"}),
-        log.event("u", 1, {"id": 1, "name": "b"}),
-        log.event("u", 2, {"id": 2, "name": "a"}),
-    ]
-    assert by_name(given) == {"a": {"id": 2, "name": "a"}, "b": {"id": 1, "name": "b"}}
 
 
 STEPS = st.lists(
@@ -298,10 +246,6 @@ def test_the_table_is_the_same_for_every_batch_size(
     run.in_batches(given, [min(cut, len(given)) for cut in cuts], lose_stores=True)
     assert rows(run) == {str(key): row for key, row in model.items()}
     assert run.tally.duplicates == 0
-
-
-def shown(run: OperatorRun) -> dict[Any, Row]:
-    return {key: RowCodec().decode(row) for key, row in last_values(run.told).items()}
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,13 @@ def connector_config(
         "skipped.operations": "none",
         "tombstones.on.delete": "false",
         "snapshot.fetch.size": "10000",
-        "max.batch.size": "8192",
-        "max.queue.size": "32768",
+        # One poll is one transaction: a small one ends long before it times out, even on a busy
+        # machine. A transaction that timed out fails the task for good.
+        "max.batch.size": "512",
+        "max.queue.size": "8192",
         "poll.interval.ms": "50",
+        # A database that was restarted is asked again soon; the default is ten seconds.
+        "retriable.restart.connector.wait.ms": "2000",
         # How values are written: nothing is rounded, and each column says what it is.
         "decimal.handling.mode": "string",
         "time.precision.mode": "isostring",
@@ -52,6 +56,7 @@ def connector_config(
         # The database lets go of its log although other tables are written and this one is not.
         "lsn.flush.mode": "connector_and_driver",
         "heartbeat.interval.ms": "5000",
+        "status.update.interval.ms": "2000",
         "topic.creation.default.replication.factor": "-1",
         "topic.creation.default.partitions": "1",
         "topic.creation.default.cleanup.policy": "delete",

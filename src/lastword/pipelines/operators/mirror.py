@@ -72,14 +72,13 @@ class _Mirroring:
 
     def take(self, i: int, change: RowChange) -> None:
         """One change; one that cannot be applied is quarantined."""
-        streams = change.snapshot is Snapshot.NO
         if change.snapshot in (Snapshot.ROW, Snapshot.LAST):
             self.marks.enters(change)
-        elif streams and self.marks.snapshot is not None:
-            self._sweep(i, change)  # its last row was never marked as such
-        if not self.marks.passes(change):
+        elif not self.marks.passes(change):
             self.context.tally.duplicates += 1
             return
+        elif change.snapshot is Snapshot.NO and self.marks.snapshot is not None:
+            self._sweep(i, change)  # its last row was never marked as such
         try:
             self._apply(i, change)
         except CodecError as error:  # a key or a row that nobody can write
@@ -173,8 +172,20 @@ def key_of(data: bytes | None) -> bytes:
 def _complete(row: Row, missing: list[str], old: bytes | None) -> None:
     """Take what the source did not send from the row as it was; what nobody knows is left out."""
     known = {} if old is None else _ROWS.decode(old)
+    renamed = _renamed(list(known), list(row))
     for name in missing:
-        if name in known:
-            row[name] = known[name]
+        before = name if name in known else renamed.get(name)
+        if before is not None:
+            row[name] = known[before]
         else:
             del row[name]
+
+
+def _renamed(old: list[str], new: list[str]) -> dict[str, str]:
+    """The one column whose name changed since, by its new name; empty if that is not clear.
+
+    Change events do not tell of it. A new column comes last, so another name in the same place is
+    the same column: unless the last one was dropped, one added and the table written anew.
+    """
+    differing = [(now, before) for before, now in zip(old, new, strict=False) if before != now]
+    return dict(differing) if len(differing) == 1 and len(old) == len(new) else {}

@@ -30,6 +30,7 @@ class Marks(msgspec.Struct):
     generation     how many snapshots have begun; each row has that of its last change
     snapshot       the position of the snapshot that is being read; None while changes stream
     commit, change the position of the last change
+    log            the log that has this position
     moved          set while the last change is a delete
     """
 
@@ -37,6 +38,7 @@ class Marks(msgspec.Struct):
     snapshot: int | None = None
     commit: int = 0
     change: int = 0
+    log: str = ""
     moved: Moved | None = None
 
     def enters(self, change: RowChange) -> None:
@@ -50,6 +52,7 @@ class Marks(msgspec.Struct):
             self.generation += 1
             self.snapshot = at
             self.commit, self.change = at, 0
+            self.log = "" if change.position is None else change.position.log
 
     def passes(self, change: RowChange) -> bool:
         """Move on to a change; False for one that was passed before and comes again, late.
@@ -59,6 +62,8 @@ class Marks(msgspec.Struct):
         """
         if change.position is None or change.snapshot is not Snapshot.NO:
             return True
+        if change.position.log != self.log:
+            self.commit, self.change, self.log = 0, 0, change.position.log
         # A connector that has seen no commit yet goes on where the snapshot was taken.
         commit = self.commit if change.position.commit is None else change.position.commit
         if (commit, change.position.change) < (self.commit, self.change):
@@ -99,9 +104,10 @@ def left_behind(rows: Iterable[tuple[bytes, Headers]], generation: int) -> list[
 def read_marks(state: StateView) -> Marks:
     """Those of the last batch; new ones before the first."""
     (data,) = state.get_many([_KEY])
-    return Marks() if data is None else msgspec.msgpack.decode(data, type=Marks)
+    return Marks() if data is None else msgspec.json.decode(data, type=Marks)
 
 
 def write_marks(state: StateView, marks: Marks, timestamp_ms: int) -> None:
     """Keep them for the next batch."""
-    state.put(_KEY, msgspec.msgpack.encode(marks), timestamp_ms)
+    # JSON: positions of SQL Server have 80 bits, more than MessagePack's numbers.
+    state.put(_KEY, msgspec.json.encode(marks), timestamp_ms)

@@ -1,0 +1,82 @@
+"""A database, a Connect worker and a broker of their own, to capture tables and to be killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lastword.broker.embedded import EmbeddedBroker
+from lastword.broker.runtime import KafkaRuntime
+from lastword.cdc.postgres.capture import Capture
+from lastword.cdc.postgres.database import PostgresDatabase
+from lastword.cdc.postgres.names import SourceTable
+from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.worker import EmbeddedWorker
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.testing.plugin import EAGER
+from tests.support.postgres import Postgres, running_postgres
+
+WAIT_S = 240.0
+WORD = "open sesame of the database"
+# A crashed broker is let in again once the session of its past life has ended.
+_SESSIONS = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What a capture needs; everything in it may be killed and started again."""
+
+    postgres: Postgres
+    worker: EmbeddedWorker
+    broker: EmbeddedBroker
+    directory: Path
+    home: Path
+
+    @property
+    def connection(self) -> Connection:
+        return Connection(bootstrap_servers=self.broker.bootstrap_servers)
+
+    @contextmanager
+    def captured(self, name: str) -> Iterator[Capture]:
+        """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
+        url = self.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
+        capture = Capture(
+            SourceTable.parse(f"public.{name}"),
+            PostgresDatabase(url),
+            self.worker.client,
+            secrets=self.worker.info.secrets,
+        )
+        with Admin(self.connection) as admin:
+            capture.start(admin)
+        try:
+            yield capture
+        finally:
+            capture.remove()
+
+
+@contextmanager
+def running_lab(home: Path, directory: Path) -> Iterator[Lab]:
+    """All of it; the worker and the database start side by side."""
+    runtime = KafkaRuntime.prepare(home, os.environ)
+    broker = EmbeddedBroker(directory / "broker", runtime, settings=EAGER | _SESSIONS)
+    broker.start()
+    connection = Connection(bootstrap_servers=broker.bootstrap_servers)
+    worker = EmbeddedWorker(
+        directory / "connect", ConnectRuntime.prepare(home, os.environ), connection
+    )
+    # A worker that was killed waits as long for the transaction that its task left open.
+    worker._settings["producer.transaction.timeout.ms"] = "20000"
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            starting = pool.submit(worker.start)
+            with running_postgres() as postgres:
+                starting.result()
+                yield Lab(postgres, worker, broker, directory, home)
+    finally:
+        worker.kill()
+        broker.kill()
