@@ -160,7 +160,7 @@ def test_an_answer_is_as_old_as_the_moment_at_which_its_rows_were_taken(
         took.append(SYSTEM_CLOCK.monotonic() - began)
 
     monkeypatch.setattr(_Page, "add_scan", slowly)
-    only_here = table.raw.within(Routing(route=False))
+    only_here = table.raw.within(Routing(route=False, max_stale_s=300))
     with only_here.walk((None, None), lambda *row: row, partitions=[here]) as rows:
         assert rows.staleness_s is not None
         assert rows.staleness_s >= took[0]
