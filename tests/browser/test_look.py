@@ -15,6 +15,7 @@ PAGES = {
     "keys": ("#/tables/user-profiles/keys", ".keys-table tbody tr"),
     "key": ("#/tables/user-profiles/keys?key=eu%3Auser-000", ".history li"),
     "changes": ("#/tables/user-profiles/changes", ".changes .pill"),
+    "cluster": ("#/cluster", ".lesson h2"),
 }
 
 # Every visible text with less contrast than WCAG asks of it (4.5, or 3 when it is large).

@@ -66,6 +66,7 @@ def test_every_instance_answers_for_every_key(instances: list[Serving]) -> None:
             assert count.json()["count"] == len(ROWS)
             assert count.headers["lastword-answered-by"] == "a,b"
         _refuses_what_is_elsewhere(instances[0], a)
+        _show_the_same_cluster(a, b)
         _reads_what_another_instance_wrote(a, b)
         _resumes_a_watch_at_another_instance(a, b)
 
@@ -78,6 +79,19 @@ def _refuses_what_is_elsewhere(instance: Serving, client: httpx.Client) -> None:
         if not here:
             assert answer.json()["name"] == "PartitionNotHereError"
             assert "is owned by b at 127.0.0.1:" in answer.json()["message"]
+
+
+def _show_the_same_cluster(a: httpx.Client, b: httpx.Client) -> None:
+    for name, client in (("a", a), ("b", b)):
+        (cluster,) = client.get("/cluster").json()["clusters"]
+        assert cluster["instance"] == name
+        assert [each["instance"] for each in cluster["members"]] == ["a", "b"]
+        assert {each["instance"]: each["this"] for each in cluster["members"]}[name] is True
+        assert sum(each["owns"] for each in cluster["members"]) == PARTITIONS
+        (table,) = cluster["tables"]
+        assert (table["table"], table["standbys"]) == ("table", 0)
+        owners = [copy["role"] for each in table["partitions"] for copy in each["copies"]]
+        assert owners == ["owner"] * PARTITIONS
 
 
 def _reads_what_another_instance_wrote(a: httpx.Client, b: httpx.Client) -> None:

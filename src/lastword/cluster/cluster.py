@@ -13,6 +13,7 @@ from lastword.cluster.copies import PlanLimits
 from lastword.cluster.leadership import Leadership, Report
 from lastword.cluster.lookout import Lookout
 from lastword.cluster.membership import Membership, checked_instance_id
+from lastword.cluster.movements import Movement
 from lastword.cluster.offers import PLAIN, LagsNow, Offers, OnPlan, Traits
 from lastword.cluster.peers.endpoint import Handler
 from lastword.cluster.peers.peer_settings import PeerSettings
@@ -160,6 +161,11 @@ class Cluster:
         return self._control.plan
 
     @property
+    def movements(self) -> list[Movement]:
+        """The last partitions that changed their owner, the newest first."""
+        return self._control.movements.last
+
+    @property
     def members(self) -> dict[str, str]:
         """The address of each member, this one included, by instance id."""
         return self._lookout.addresses
@@ -263,6 +269,10 @@ class Cluster:
         IndeterminateError    it did not answer in time: the request may have been carried out
         """
         return self._peers.ask(instance_id, name, payload, timeout_s)
+
+    def reports(self) -> dict[str, Report]:
+        """What each member says of itself now; those that do not answer at once are missing."""
+        return self._ask_reports(self.members)
 
     # -- callbacks between the parts -----------------------------------------------------------
 

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from lastword.cluster.movements import Movements
 from lastword.cluster.plan import Plan, decode_plan
 from lastword.errors import (
     ClusterError,
@@ -84,6 +85,7 @@ class ControlTopic:
 
     def __init__(self, admin: Admin, topic: str, on_plan: Callable[[Plan], None]) -> None:
         self.plan: Plan | None = None
+        self.movements = Movements()
         self._admin, self._topic, self._on_plan = admin, topic, on_plan
         self._read: Plan | None = None
         self._position = 0
@@ -147,10 +149,11 @@ class ControlTopic:
 
     def _take_batch(self, batch: Batch) -> None:
         self._position = batch.next_offset
-        for record in batch.records_of(PLAN_KEY)[-1:]:
+        for record in batch.records_of(PLAN_KEY):
             try:
                 self._read = decode_plan(record.value or b"")
                 self._up_to_date = False
+                self.movements.take(self._read, record.timestamp_ms)
             except ClusterError as error:
                 log.error("%s, offset %d: %s", self._topic, record.offset, error)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from lastword.errors import ClusterError
 
 FORMAT = 1
+MemberState = Literal["present", "draining", "restarting", "guest"]
 NO_OWNER = ""
 """The owner when no member offers the topic."""
 
@@ -37,6 +38,15 @@ class PlanMember(msgspec.Struct, frozen=True):
     weight: int = 1
     draining: bool = False
     away_until_ms: int = 0
+
+    @property
+    def state(self) -> MemberState:
+        """The state of the member in one word."""
+        if self.away_until_ms:
+            return "restarting"
+        if self.draining:
+            return "draining"
+        return "guest" if self.guest else "present"
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from lastword.cluster.cluster import Cluster
 from lastword.errors import LastwordError, TableClosedError, WatchLostError
 from lastword.kafka.forks import never_free, track
 from lastword.metrics import Metrics
@@ -28,6 +29,7 @@ from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writing.owned_writes import OwnedWrites, required_owners
 from lastword.table.writing.safe_writes import SafeWrites
+from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
 from lastword.table.writing.writes import Writes
 from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.sole_writer import SoleWriter
@@ -93,6 +95,11 @@ class Lifecycle:
         if self._writes is None:
             raise self._closed()
         return self._writes
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The instances that share the partitions of a started table, if any do."""
+        return SHARED_CLUSTERS.of(self._config)
 
     @property
     def safe_writes(self) -> SafeWrites:

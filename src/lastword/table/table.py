@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.cluster.cluster import Cluster
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.cluster.planning import DEFAULT_LIMITS
@@ -178,6 +179,11 @@ class Table(TableWrites):
     def state(self) -> TableState:
         """Where the table is in its life."""
         return self._lifecycle.machine.state
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The instances that share the partitions of this table; None if it shares none."""
+        return self._lifecycle.cluster
 
     @property
     def decoder(self) -> Decoder:

@@ -114,7 +114,7 @@ def _row(plan: Plan, name: str, member: PlanMember) -> dict[str, object]:
     standby_of = sum(name in kept for topic in plan.standbys.values() for kept in topic)
     return {
         "instance": name,
-        "state": _state(member),
+        "state": member.state,
         "leads": name == plan.leader,
         "owns": len(plan.owned_by(name)),
         "standby_of": standby_of,
@@ -123,14 +123,6 @@ def _row(plan: Plan, name: str, member: PlanMember) -> dict[str, object]:
         "rack": member.rack or None,
         "weight": member.weight,
     }
-
-
-def _state(member: PlanMember) -> str:
-    if member.away_until_ms:
-        return "restarting"
-    if member.draining:
-        return "draining"
-    return "guest" if member.guest else "present"
 
 
 def _partitions(plan: Plan) -> Iterator[dict[str, object]]:

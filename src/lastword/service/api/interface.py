@@ -16,6 +16,7 @@ from lastword.service.api import (
 )
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
+from lastword.service.cluster.interface_cluster import CLUSTER
 from lastword.service.http.auth import Access
 from lastword.service.observe.interface_schema import SCHEMA_OPERATIONS
 from lastword.service.watch.interface_watch import WATCH
@@ -334,6 +335,7 @@ _ABOUT_THE_SERVICE = (
         handler=routes_service.instances,
         answer=Content("the instances", shapes_status.Instances),
     ),
+    CLUSTER,
 )
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -1,6 +1,7 @@
 // The beginning: shows the page that the address names, and what every page has.
 
 import { setAttribute } from "./lib/dom.js";
+import { ClusterPage } from "./cluster/clusterpage.js";
 import { Overview } from "./overview/overview.js";
 import { parseRoute } from "./lib/route.js";
 import { TablePage } from "./table/tablepage.js";
@@ -16,7 +17,7 @@ function show() {
   const name = `${route.page}/${route.table ?? ""}`;
   if (name !== shown) {
     page?.close();
-    page = route.page === "table" ? new TablePage(route.table) : new Overview();
+    page = open(route);
     main.replaceChildren(page.root);
     scrollTo(0, 0);
     // A reader of the screen hears the new page; at the first one the browser does that by itself.
@@ -29,6 +30,11 @@ function show() {
   for (const link of document.querySelectorAll("[data-page]:is(a)")) {
     setAttribute(link, "aria-current", link.dataset.page === route.page ? "page" : null);
   }
+}
+
+function open(route) {
+  if (route.page === "table") return new TablePage(route.table);
+  return route.page === "cluster" ? new ClusterPage() : new Overview();
 }
 
 function showAnew() {

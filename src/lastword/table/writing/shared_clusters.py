@@ -46,6 +46,12 @@ class SharedClusters:
             shared.topics.add(config.topic)
             return shared.cluster
 
+    def of(self, config: TableConfig) -> Cluster | None:
+        """The cluster that this process has joined for the table's topic, if it has."""
+        with self._lock:
+            shared = self._joined.get(_key(config))
+        return None if shared is None or config.topic not in shared.topics else shared.cluster
+
     def announce_restart(self, config: TableConfig) -> None:
         """Announce a restart of this process, if its configuration asks for that."""
         with self._lock:

@@ -1,0 +1,1 @@
+"""The instances that share the partitions of the served tables, for operators."""

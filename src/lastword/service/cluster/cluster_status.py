@@ -1,0 +1,96 @@
+"""What one instance knows of its cluster, put into the documents that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from lastword.cluster.cluster import Cluster
+from lastword.cluster.leadership import Report
+from lastword.cluster.plan import Plan
+from lastword.service.api.served import ServedTable
+from lastword.service.cluster.shapes_cluster import (
+    ClusterStatus,
+    Copy,
+    Member,
+    OwnerChange,
+    SharedPartition,
+    SharedTable,
+)
+
+Reports = Mapping[str, Report]
+_EMPTY = Plan(0, leader="")
+
+
+def cluster_status(cluster: Cluster, tables: Sequence[ServedTable]) -> ClusterStatus:
+    """The cluster with these tables of it; asks every member, and waits a quarter second at most.
+
+    Movements of other tables are left out: the caller may not know of them.
+    """
+    plan = cluster.plan or _EMPTY
+    reports = cluster.reports()
+    return ClusterStatus(
+        application=cluster.application_id,
+        instance=cluster.instance_id,
+        plan=None if cluster.plan is None else plan.number,
+        leader=plan.leader,
+        members=[
+            _member(plan, name, cluster.instance_id, reports) for name in sorted(plan.members)
+        ],
+        tables=[_table(plan, served, reports) for served in tables],
+        movements=list(_movements(cluster, tables)),
+    )
+
+
+def _member(plan: Plan, name: str, here: str, reports: Reports) -> Member:
+    member = plan.members[name]
+    return Member(
+        instance=name,
+        address=member.address,
+        rack=member.rack,
+        weight=member.weight,
+        state=member.state,
+        away_until=member.away_until_ms or None,
+        leads=name == plan.leader,
+        this=name == here,
+        answers=name in reports,
+        owns=len(plan.owned_by(name)),
+        standby_of=sum(name in kept for topic in plan.standbys.values() for kept in topic),
+        warms_up=sum(named.count(name) for named in plan.moves.values()),
+    )
+
+
+def _table(plan: Plan, served: ServedTable, reports: Reports) -> SharedTable:
+    topic = served.table.topic
+    wanted = [m.standbys[topic] for m in plan.members.values() if topic in m.standbys]
+    return SharedTable(
+        table=served.name,
+        topic=topic,
+        standbys=max(wanted, default=None),
+        partitions=[
+            SharedPartition(partition, list(_copies(plan, topic, partition, reports)))
+            for partition in range(len(plan.owners.get(topic, ())))
+        ],
+    )
+
+
+def _copies(plan: Plan, topic: str, partition: int, reports: Reports) -> Iterator[Copy]:
+    owner = plan.owner(topic, partition)
+    standbys = plan.standbys_of(topic, partition)
+    for copy in plan.copies(topic, partition):
+        name = copy.instance_id
+        report = reports.get(name)
+        lag = None if report is None else report.lags.get(topic, {}).get(partition)
+        if owner is not None and name == owner.instance_id:
+            yield Copy(name, "owner", lag)
+        elif name == plan.next_owner(topic, partition):
+            yield Copy(name, "next_owner", lag)
+        elif name in standbys:
+            yield Copy(name, "standby", lag)
+
+
+def _movements(cluster: Cluster, tables: Sequence[ServedTable]) -> Iterator[OwnerChange]:
+    names = {served.table.topic: served.name for served in tables}
+    for at_ms, number, move in cluster.movements:
+        if move.topic in names:
+            name = names[move.topic]
+            yield OwnerChange(at_ms, number, name, move.partition, move.source, move.target)
