@@ -9,9 +9,9 @@ from lastword.cluster.leadership import Report
 from lastword.cluster.plan import Plan
 from lastword.service.api.served import ServedTable
 from lastword.service.cluster.shapes_cluster import (
+    ClusterMember,
     ClusterStatus,
     Copy,
-    Member,
     OwnerChange,
     SharedPartition,
     SharedTable,
@@ -41,9 +41,9 @@ def cluster_status(cluster: Cluster, tables: Sequence[ServedTable]) -> ClusterSt
     )
 
 
-def _member(plan: Plan, name: str, here: str, reports: Reports) -> Member:
+def _member(plan: Plan, name: str, here: str, reports: Reports) -> ClusterMember:
     member = plan.members[name]
-    return Member(
+    return ClusterMember(
         instance=name,
         address=member.address,
         rack=member.rack,

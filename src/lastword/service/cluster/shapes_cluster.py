@@ -11,7 +11,7 @@ from lastword.cluster.plan import MemberState
 CopyRole = Literal["owner", "standby", "next_owner"]
 
 
-class Member(Struct):
+class ClusterMember(Struct):
     """One instance, as the last plan has it."""
 
     instance: str
@@ -75,7 +75,7 @@ class ClusterStatus(Struct):
     instance: Annotated[str, Meta(description="the one that answers")]
     plan: Annotated[int | None, Meta(description="the number of the last plan; null before one")]
     leader: str
-    members: list[Member]
+    members: list[ClusterMember]
     tables: list[SharedTable]
     movements: Annotated[list[OwnerChange], Meta(description="the last ones, the newest first")]
 
