@@ -1,7 +1,10 @@
 """Schema evolution: three versions of a profile in one compacted topic, read as the newest.
 
-Programs of version 1 and version 3 run at the same time. What the old one wrote is upgraded as the
-new one reads it; nothing in the topic changes until `rewrite` writes old values again.
+Programs of versions 1, 2 and 3 read and write at the same time. What an old one wrote is upgraded
+as the new one reads it; nothing in the topic changes until `rewrite` writes old values again. The
+newest version also reads the past. A snapshot has these profiles as typed columns:
+
+    cd examples && lastword snapshot create example-schema-evolution --type schema_evolution:Profile
 
 Run it with a broker at hand (``make up``): python examples/schema_evolution.py [HOST:PORT]
 """
@@ -69,8 +72,8 @@ def main(bootstrap_servers: str) -> None:
     ):
         first = old.put("user-1", ProfileV1("Alice", "25"))
         second = middle.put("user-2", ProfileV2("Bob", "30", "bob@example.com"))
-        new.put("user-3", Profile("Carol", 35, language="fr"))
-        print("versions:", first, second)
+        third = new.put("user-3", Profile("Carol", 35, language="fr"))
+        print("versions:", first, second, third)
 
         read = dict(new.items())
         for key, profile in sorted(read.items()):
@@ -85,6 +88,15 @@ def main(bootstrap_servers: str) -> None:
         print(f"rewritten: {done.written}")
         assert [each.version.number for each in count_versions(new.raw, codec)] == [3]
         assert new["user-1"] == Profile("Alice", 25)
+
+        # An old program still writes. Compaction keeps its record, the last one of the key.
+        written = old.put("user-3", ProfileV1("Carol", "36"))
+        now = new.query.get("user-3", at_least=lw.Position({written.partition: written.offset + 1}))
+        assert now.value.value == Profile("Carol", 36), "what version 1 does not know is lost"
+        past = new.as_of(third)
+        print("before:", past["user-3"], "after:", now.value.value)
+        assert past["user-1"] == Profile("Alice", 25)
+        assert past["user-3"] == Profile("Carol", 35, language="fr")
 
 
 if __name__ == "__main__":
