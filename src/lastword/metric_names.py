@@ -80,6 +80,16 @@ HELP: dict[str, str] = {
     "pipeline_store_rows": "Rows of a store.",
     "pipeline_store_bytes": "Bytes of a store, on disk and in write buffers.",
     # the instances of an application
+    # captures
+    "cdc_running": "1 while the connector of a capture runs and has not failed.",
+    "cdc_events_behind": "Change events that the table does not have yet.",
+    "cdc_lag_seconds": "The age of the oldest change event that the table does not have yet.",
+    "cdc_last_event_timestamp_seconds": "When the last change event was written.",
+    "cdc_lag_bytes": "Bytes of the database's log that the connector has not confirmed.",
+    "cdc_slot_bytes": "Bytes of its log that the database keeps for the capture.",
+    "cdc_slot_active": "1 while the connector is connected to its replication slot.",
+    "cdc_slot_alert": "1 when the database keeps more than 1 GiB of its log for the capture, or "
+    "has invalidated the slot.",
     "cluster_members": "Members of the application, as this instance knows them.",
     "cluster_plan_number": "The number of the plan in force.",
     "cluster_leads": "1 for the instance that writes the plans.",

@@ -12,6 +12,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import click
 
 from lastword.catalog.catalog_entry import CatalogEntry
+from lastword.cli.captures.capture_mirror import mirror_of
+from lastword.cli.captures.capture_settings import captures_of_settings
+from lastword.cli.captures.up_captures import start_captures
 from lastword.cli.commands.data.watch import print_change
 from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
@@ -25,6 +28,7 @@ from lastword.cli.support.up_snapshots import snapshots_of
 from lastword.codecs.registry import Registry
 from lastword.errors import DecodeError, LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
+from lastword.metrics import Metrics
 from lastword.pipelines import Pipeline
 from lastword.table.table import Table
 from lastword.table.watch import Watch
@@ -46,14 +50,18 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
     the dashboard over HTTP, and then starts Spark for the pipelines and for the snapshots of tables
     that have a snapshot_every.
 
-    Without tables and pipelines in lastword.toml, it is a demo: the table user-profiles, served
-    at /users, and a pipeline that counts the updates of each user into a table at /updates.
+    For the captures of lastword.toml it also starts Kafka Connect and the connectors, and keeps and
+    serves their tables.
+
+    Without tables, captures and pipelines in lastword.toml, it is a demo: the table user-profiles,
+    served at /users, and a pipeline that counts the updates of each user into a table at /updates.
     """
     if port is not None:
         app.flags["broker.port"] = port
     stopping = threading.Event()
     watchers: list[_Watcher] = []
-    pipelines = pipelines_of(app)
+    captures = captures_of_settings(app)
+    pipelines = [*pipelines_of(app), *map(mirror_of, captures)]
     mounts = _mounts(app, pipelines)
     runner: SparkRunner | None = None
     with _killed_as_by_ctrl_c(), ExitStack() as running:
@@ -61,6 +69,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
             _ensure_broker(app, running)
             if registry:
                 _start_registry(app, running)
+            monitors = start_captures(app, captures, running)
             created = _create_missing_topics(app, list(mounts), pipelines)
             # Not before: what the pipelines write, the catalog knows by now.
             specs = [table_spec(app, name, flags) for name, flags in mounts.items()]
@@ -71,7 +80,8 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
-            _serve(app, specs, tables, pipelines, running)
+            others = [*(each.metrics for each in pipelines), *(each.metrics for each in monitors)]
+            _serve(app, specs, tables, others, running)
             _say_what_to_try(app, specs)
             running.callback(runner.stop)
             runner.start()
@@ -138,8 +148,9 @@ def _mounts(app: AppContext, pipelines: Sequence[Pipeline]) -> dict[str, dict[st
 
     With what goes over their settings: the mounts of the demo.
     """
-    if app.settings.tables or app.settings.free.get("pipelines"):
-        return {name: {} for name in app.settings.tables}
+    given = app.settings
+    if given.tables or given.captures or given.free.get("pipelines"):
+        return {name: {} for name in (*given.tables, *given.captures)}
     there = {PROFILES}.union(*(pipeline.topics for pipeline in pipelines))
     return {name: {"mount": mount} for name, mount in DEMO_MOUNTS.items() if name in there}
 
@@ -152,7 +163,7 @@ def _serve(
     app: AppContext,
     specs: list[TableSpec],
     tables: list[Table],
-    pipelines: Sequence[Pipeline],
+    others: Sequence[Metrics],
     running: ExitStack,
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
@@ -160,7 +171,7 @@ def _serve(
     from lastword.cli.settings.service_settings import mounted, service_of, show_first_token
 
     mounts = [mounted(table, spec) for spec, table in zip(specs, tables, strict=True)]
-    service = service_of(app, mounts, [pipeline.metrics for pipeline in pipelines])
+    service = service_of(app, mounts, others)
     show_first_token(app)
     running.enter_context(service)
     app.output.line(f"dashboard at {service.url}", {"url": service.url})

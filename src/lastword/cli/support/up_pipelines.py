@@ -19,11 +19,16 @@ from lastword.spark.installed import require_spark, spark_is_installed
 
 
 def pipelines_of(app: AppContext) -> list[Pipeline]:
-    """The pipelines of the settings; the demo's if there are neither pipelines nor tables."""
+    """The pipelines of the settings; the demo's if the settings name nothing to run.
+
+    Raises ConfigError without Spark if the settings need it.
+    """
+    if app.settings.captures:
+        require_spark()
     if named := app.settings.free.get("pipelines"):
         require_spark()
         return [load_pipeline(target) for target in named.values()]
-    if app.settings.tables:
+    if app.settings.tables or app.settings.captures:
         return []
     if not spark_is_installed():
         app.output.info(
