@@ -96,6 +96,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
 
 def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
     """The first table is one that a person can write: a pipeline's own comes after it."""
+    specs = [spec for spec in specs if spec.name not in app.settings.captures]
     text = f"up at {app.connection.bootstrap_servers}. Ctrl-C stops it."
     if specs:
         example = f'{_own_name()} put {specs[0].name} user-1 \'{{"name": "Alice"}}\''
