@@ -136,9 +136,10 @@ class ColumnBatch(Batch):
                 continue
             key, value, row = self.keys[i] or b"", self.values[i], None
             if value is not None:
-                if validate is not None and validate(key, value) is not None:
+                headers = self.headers[i] or NO_HEADERS
+                if validate is not None and validate(key, value, headers) is not None:
                     continue
-                headers = _unmarked(self.headers[i] or NO_HEADERS, rules.sole_writer)
+                headers = _unmarked(headers, rules.sole_writer)
                 row = encode_row(offset, timestamp_ms, headers, value)
             yield RowChange(key, offset, since_ms, row)
 
@@ -272,7 +273,8 @@ class ColumnBatch(Batch):
 
         def problem(key: bytes | None, i: int) -> str | None:
             value = self.values[i]
-            return None if value is None else validate(key or b"", value)
+            headers = self.headers[i] or NO_HEADERS
+            return None if value is None else validate(key or b"", value, headers)
 
         suspects = {key for key, i in last.items() if problem(key, i) is not None}
         indexes: dict[bytes | None, list[int]] = {key: [] for key in suspects}

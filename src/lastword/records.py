@@ -217,8 +217,8 @@ class Batch(ABC):
         """How many records, fence records apart, have no request id: no owner wrote them."""
 
 
-Validate = Callable[[bytes, bytes], str | None]
-"""(key, value) -> why the record is bad, or None."""
+Validate = Callable[[bytes, bytes, Headers], str | None]
+"""(key, value, headers) -> why the record is bad, or None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,14 @@ def value_of(row: bytes) -> bytes:
     return row[PREFIX_BYTES:] if row[0] == _PLAIN else decode_row(row).value
 
 
+def headers_and_value_of(row: bytes) -> tuple[Headers, bytes]:
+    """The headers and the raw value."""
+    if row[0] == _PLAIN:
+        return NO_HEADERS, row[PREFIX_BYTES:]
+    found = decode_row(row)
+    return found.headers, found.value
+
+
 def value_and_time_of(row: bytes) -> tuple[bytes, int]:
     """The raw value and the timestamp."""
     flags, _, timestamp_ms = _PREFIX.unpack_from(row)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lastword.column_batch import ColumnBatch
 from lastword.keyspace import Keyspace
-from lastword.records import Headers
+from lastword.records import Headers, Validate
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.topic.topic_state import TopicState
@@ -56,7 +56,7 @@ class OfflineTopic:
     """One partition of a topic and what is known of it; change a field, then ask for facts."""
 
     clock: FakeClock
-    validate: Callable[[bytes, bytes], str | None] | None = None
+    validate: Validate | None = None
     store: MemoryStore = field(default_factory=KeepingStore)
     topic_state: TopicState = field(
         default_factory=lambda: TopicState(

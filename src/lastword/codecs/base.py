@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from lastword.errors import ConfigError
+from lastword.records import Headers
 
 T = TypeVar("T")
 
@@ -67,6 +68,10 @@ class Codec(Protocol[T]):
     def column(self) -> Column | None:
         """The column type of its values; None if they make no useful column."""
 
+    @property
+    def id_header(self) -> str | None:
+        """The header whose value, if a record has it, belongs before the data; usually None."""
+
     def bound(self, context: Context) -> Codec[T]:
         """The codec for the records of one topic; called once, before anything is encoded."""
 
@@ -75,6 +80,9 @@ class Codec(Protocol[T]):
 
     def decode(self, data: bytes) -> T:
         """The value of ``data``; raises DecodeError. Every read calls it, so it must be fast."""
+
+    def joined(self, data: bytes, headers: Headers) -> bytes:
+        """The bytes that ``decode`` takes, for ``data`` of a record with these headers."""
 
     def parse(self, text: bytes) -> bytes:
         """The bytes of a value typed by a person, given in UTF-8; raises EncodeError."""

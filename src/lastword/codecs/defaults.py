@@ -10,6 +10,7 @@ import msgspec
 
 from lastword.codecs.base import Column, Context, no_prefix
 from lastword.errors import DecodeError, EncodeError
+from lastword.records import Headers
 
 C = TypeVar("C", bound="ValueCodec")
 
@@ -30,6 +31,11 @@ class ValueCodec(ABC):
     wire: str | None = None
     column: Column | None = None
 
+    @property
+    def id_header(self) -> str | None:
+        """None: no header belongs to the value."""
+        return None
+
     @abstractmethod
     def encode(self, value: Any) -> bytes:
         """The bytes of ``value``; raises EncodeError."""
@@ -41,6 +47,15 @@ class ValueCodec(ABC):
     def bound(self: C, context: Context) -> C:
         """The same codec: its bytes do not depend on the topic."""
         return self
+
+    def joined(self, data: bytes, headers: Headers) -> bytes:
+        """The value of the last ``id_header`` and the data; without such a header, the data."""
+        name = self.id_header
+        if name is not None:
+            for other, value in reversed(headers):
+                if other == name and value is not None:
+                    return value + data
+        return data
 
     def parse(self, text: bytes) -> bytes:
         """The same bytes, if they can be decoded."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from lastword.records import Headers
+
 
 class ValueVersion(NamedTuple):
     """The version of a schema; with a registry, also the id of the schema.
@@ -18,6 +20,13 @@ class ValueVersion(NamedTuple):
 @runtime_checkable
 class VersionedCodec(Protocol):
     """A codec whose values say which version of their schema wrote them."""
+
+    @property
+    def id_header(self) -> str | None:
+        """As of every codec."""
+
+    def joined(self, data: bytes, headers: Headers) -> bytes:
+        """The bytes that the other methods take, for ``data`` of a record with these headers."""
 
     def written_with(self, data: bytes) -> ValueVersion:
         """The version that wrote ``data``; raises DecodeError."""

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.metrics import Counter
-from lastword.records import Record, Validate, Version
-from lastword.rows import decode_row, encode_row, offset_of, value_of
+from lastword.records import Headers, Record, Validate, Version
+from lastword.rows import decode_row, encode_row, headers_and_value_of, offset_of
 from lastword.table.entry import Change, Entry, RawEntry
 
 _BAD = object()
@@ -49,8 +49,7 @@ class Decoder:
         offset, timestamp_ms, headers, raw_value, expires_at_ms = decode_row(row)
         try:
             return Entry(
-                self.key.decode(raw_key),
-                self.value.decode(raw_value),
+                *self._read(raw_key, raw_value, headers),
                 Version(partition, offset),
                 timestamp_ms,
                 headers,
@@ -63,7 +62,8 @@ class Decoder:
     def pair(self, partition: int, raw_key: bytes, row: bytes) -> tuple[Any, Any] | None:
         """Only key and value of the row; None as for ``entry``."""
         try:
-            return self.key.decode(raw_key), self.value.decode(value_of(row))
+            headers, raw_value = headers_and_value_of(row)
+            return self._read(raw_key, raw_value, headers)
         except DecodeError as error:
             self.handle_bad(error, partition, offset_of(row))
             return None
@@ -76,7 +76,8 @@ class Decoder:
     def row_value(self, partition: int, row: bytes, default: Any) -> Any:
         """Only the value of the row; the default when it is bad and the policy is not to fail."""
         try:
-            return self.value.decode(value_of(row))
+            headers, raw_value = headers_and_value_of(row)
+            return self.value_of(raw_value, headers)
         except DecodeError as error:
             self.handle_bad(error, partition, offset_of(row))
             return default
@@ -98,8 +99,8 @@ class Decoder:
         deleted = record.value is None
         try:
             return Change(
-                self.key.decode(record.key or b""),
-                None if record.value is None else self.value.decode(record.value),
+                self.key.decode(self.key.joined(record.key or b"", record.headers)),
+                None if record.value is None else self.value_of(record.value, record.headers),
                 deleted,
                 Version(record.partition, record.offset),
                 record.timestamp_ms,
@@ -108,6 +109,15 @@ class Decoder:
         except DecodeError as error:
             self.handle_bad(error, record.partition, record.offset)
             return None
+
+    def value_of(self, raw_value: bytes, headers: Headers) -> Any:
+        """The value of a record; raises DecodeError."""
+        value = self.value
+        return value.decode(value.joined(raw_value, headers) if headers else raw_value)
+
+    def json_of(self, raw_value: bytes, headers: Headers) -> bytes:
+        """The same as a JSON document."""
+        return self.value.to_json(self.value.joined(raw_value, headers))
 
     def swept(self, raw_key: bytes) -> Change | None:
         """The delete of a key that a sweep dropped; None as for ``change``."""
@@ -119,14 +129,20 @@ class Decoder:
             self._skipped.add()
             return None
 
+    def _read(self, raw_key: bytes, raw_value: bytes, headers: Headers) -> tuple[Any, Any]:
+        """Key and value; the ids of their schemas may be in the headers."""
+        if not headers:
+            return self.key.decode(raw_key), self.value.decode(raw_value)
+        key = self.key.decode(self.key.joined(raw_key, headers))
+        return key, self.value_of(raw_value, headers)
+
     def validator(self) -> Validate | None:
         """The check that a follower makes before it applies a record, if the policy needs one."""
         return self._why_bad if self.policy == "quarantine" else None
 
-    def _why_bad(self, raw_key: bytes, raw_value: bytes) -> str | None:
+    def _why_bad(self, raw_key: bytes, raw_value: bytes, headers: Headers) -> str | None:
         try:
-            self.key.decode(raw_key)
-            self.value.decode(raw_value)
+            self._read(raw_key, raw_value, headers)
         except DecodeError as error:
             return str(error)
         except RegistryError:

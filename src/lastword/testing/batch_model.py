@@ -59,7 +59,7 @@ class WrittenBatch(NamedTuple):
     unreadable_headers: list[int]
 
 
-def why_bad(_key: bytes, value: bytes) -> str | None:
+def why_bad(_key: bytes, value: bytes, _headers: Headers) -> str | None:
     """A validator: values that begin with an exclamation mark cannot be read."""
     return f"{value!r} is bad" if value.startswith(b"!") else None
 
@@ -125,7 +125,7 @@ class TableModel:
             self.keyless += 1
         elif rules.keyspace.partition_of(key) != record.partition:
             self.misplaced += 1
-        elif value is not None and validate is not None and (why := validate(key, value)):
+        elif (why := _why_refused(record, validate)) is not None:
             self._bad.setdefault(key, []).append(Refused(record.offset, key, why))
         else:
             self._bad.pop(key, None)  # what follows it counts, not what was bad before
@@ -186,7 +186,12 @@ def row_changes(
     for record in records:
         since_ms = max(since_ms, record.timestamp_ms)
         key, value = record.key or b"", record.value
-        bad = value is not None and validate is not None and validate(key, value) is not None
-        if belongs(record, rules) and not bad:
+        if belongs(record, rules) and _why_refused(record, validate) is None:
             row = None if value is None else row_of(record, rules)
             yield RowChange(key, record.offset, since_ms, row)
+
+
+def _why_refused(record: Record, validate: Validate | None) -> str | None:
+    if record.value is None or validate is None:
+        return None
+    return validate(record.key or b"", record.value, record.headers)

@@ -34,7 +34,7 @@ def test_the_list_is_packed_again_only_when_it_changed() -> None:
 
 
 def test_the_list_of_an_older_version_is_read() -> None:
-    topic = OfflineTopic(FakeClock(), lambda _key, _value: "bad")
+    topic = OfflineTopic(FakeClock(), lambda _key, _value, _headers: "bad")
     topic.live_follower([(b"a", b"{")])
     checkpoint = decode_checkpoint(topic.store.checkpoint())
     assert checkpoint is not None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from lastword.codecs.base import Context
+from lastword.codecs.registry import Registry
 from lastword.codecs.registry.client import (
     REST_AFTER_FAILURE_S,
     SCHEMA_BYTES_MAX,
@@ -129,3 +132,18 @@ def test_an_invalid_url_or_one_with_a_login_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         RegistrySettings(url=url)
     assert "pw" not in str(caught.value)
+
+
+def test_a_guid_in_a_header_names_the_schema_in_every_registry(server: Canned) -> None:
+    guid = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
+    server.body = b'{"schema": "\\"string\\""}'
+    codec = Registry(server.url).avro().bound(Context("users", "value"))
+    headers = (("__value_schema_id", b"\x00old!"), ("__value_schema_id", b"\x01" + guid.bytes))
+    for text in (b"\x02a", b"\x02b"):
+        assert codec.decode(codec.joined(text, headers)) == text[1:].decode()
+    assert [path for path, _ in server.asked] == [f"/schemas/guids/{guid}"]
+    server.status = 404
+    with pytest.raises(DecodeError, match="has no schema 00112233-4455"):
+        Registry(server.url + "/other").avro().decode(b"\x01" + guid.bytes + b"\x02a")
+    with pytest.raises(DecodeError, match="too short"):
+        codec.decode(b"\x01" + guid.bytes[:-1])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lastword.errors import TopicUnfitError
 from lastword.keyspace import Keyspace
-from lastword.records import Batch
+from lastword.records import Batch, Headers
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.rows import decode_row
 from tests.support.offline_topic import batch_of
@@ -19,7 +19,7 @@ HERE = [key for key in KEYS if Keyspace(PARTITIONS).partition_of(key) == 0]
 ELSEWHERE = [key for key in KEYS if Keyspace(PARTITIONS).partition_of(key) != 0]
 
 
-def why_bad(_key: bytes, value: bytes) -> str | None:
+def why_bad(_key: bytes, value: bytes, _headers: Headers) -> str | None:
     return "bad" if value.startswith(b"!") else None
 
 

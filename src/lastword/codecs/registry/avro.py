@@ -11,7 +11,7 @@ from lastword.codecs.registry.avro_json import to_avro
 from lastword.codecs.registry.avro_schema import AvroSchema, examined
 from lastword.codecs.registry.client import Schema
 from lastword.codecs.registry.registry_codec import RegistryCodec, json_of
-from lastword.codecs.registry.wire_format import HEADER_BYTES
+from lastword.codecs.registry.wire_format import document_start
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
@@ -70,7 +70,7 @@ class AvroCodec(RegistryCodec):
         """The value; raises DecodeError for bytes that do not fit their schema."""
         writer = self._writer(data)
         rest = BytesIO(data)
-        rest.seek(HEADER_BYTES)
+        rest.seek(document_start(data))
         # In native code a record that is nested too deeply would end the process.
         deep = writer.schema.recursive and len(data) > NATIVE_DEPTH_BYTES
         read = python_reader if deep else fastavro.schemaless_reader

@@ -9,10 +9,12 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
+from uuid import UUID
 
 import msgspec
 
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.registry.wire_format import SchemaId
 from lastword.errors import ConfigError, RegistryError
 
 SCHEMA_BYTES_MAX = 4 << 20
@@ -67,7 +69,7 @@ class Schema(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SchemaVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """A schema under a subject."""
+    """A schema under a subject; not every registry has GUIDs."""
 
     subject: str
     version: int
@@ -75,6 +77,7 @@ class SchemaVersion(msgspec.Struct, frozen=True, rename="camel"):
     schema: str
     schema_type: str = "AVRO"
     references: tuple[Reference, ...] = ()
+    guid: UUID | None = None
 
     @property
     def content(self) -> Schema:
@@ -104,9 +107,10 @@ class RegistryClient:
         self._lock = threading.Lock()
         self._failed: tuple[float, RegistryError] | None = None
 
-    def schema(self, schema_id: int) -> Schema | None:
-        """The schema with that id, or None when the registry has none."""
-        return self._ask("GET", f"/schemas/ids/{schema_id}", Schema)
+    def schema(self, schema_id: SchemaId) -> Schema | None:
+        """The schema with that id or GUID, or None when the registry has none."""
+        kind = "ids" if isinstance(schema_id, int) else "guids"
+        return self._ask("GET", f"/schemas/{kind}/{schema_id}", Schema)
 
     def version(self, subject: str, version: int | str = "latest") -> SchemaVersion | None:
         """A version of a subject, or None."""

@@ -14,7 +14,7 @@ from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
-from lastword.codecs.registry.wire_format import HEADER_BYTES
+from lastword.codecs.registry.wire_format import document_start
 from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -84,7 +84,7 @@ class JsonSchemaCodec(RegistryCodec):
         """The value; raises DecodeError unless it is valid."""
         writer = self._writer(data)
         try:
-            value = _decode(data[HEADER_BYTES:])
+            value = _decode(data[document_start(data) :])
         except DECODING_FAILED as error:
             raise DecodeError(
                 f"not json: {error}", hint="the bytes codec shows what is there"

@@ -9,6 +9,7 @@ from typing import Any
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.registry.client import RegistryClient, Schema
+from lastword.codecs.registry.wire_format import SchemaId
 from lastword.errors import DecodeError
 
 SCHEMAS_MAX = 1000
@@ -26,10 +27,10 @@ class KnownSchemas:
         self.client = client
         self._clock = clock
         self._lock = threading.Lock()
-        self._parsed: OrderedDict[tuple[str, int], Any] = OrderedDict()
-        self._unknown: OrderedDict[int, float] = OrderedDict()
+        self._parsed: OrderedDict[tuple[str, SchemaId], Any] = OrderedDict()
+        self._unknown: OrderedDict[SchemaId, float] = OrderedDict()
 
-    def parsed(self, kind: str, schema_id: int, parse: Parse) -> Any:
+    def parsed(self, kind: str, schema_id: SchemaId, parse: Parse) -> Any:
         """The result of ``parse`` for the schema with that id, which must be of that ``kind``.
 
         Raises DecodeError for an unknown id or an unusable schema, RegistryError if the schema is
@@ -75,7 +76,7 @@ class KnownSchemas:
             self._collect(version.content, found, depth + 1)
             found[reference.name] = version.content
 
-    def _fetch(self, schema_id: int) -> Schema:
+    def _fetch(self, schema_id: SchemaId) -> Schema:
         now = self._clock.monotonic()
         if now - self._unknown.get(schema_id, -UNKNOWN_FOR_S) < UNKNOWN_FOR_S:
             raise _no_such_schema(schema_id)
@@ -89,7 +90,7 @@ class KnownSchemas:
         raise _no_such_schema(schema_id)
 
 
-def _no_such_schema(schema_id: int) -> DecodeError:
+def _no_such_schema(schema_id: SchemaId) -> DecodeError:
     return DecodeError(
         f"the registry has no schema {schema_id}",
         hint="the record was written with another registry, or without one",

@@ -12,7 +12,7 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.proto_path import read_path
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec
-from lastword.codecs.registry.wire_format import HEADER_BYTES
+from lastword.codecs.registry.wire_format import document_start
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
@@ -57,7 +57,7 @@ class ProtobufCodec(RegistryCodec):
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError for bytes that do not fit their schema."""
         writer = self._writer(data)
-        path, start = read_path(data, HEADER_BYTES)
+        path, start = read_path(data, document_start(data))
         message = writer.at(path) if self._schema is None else self._reader()
         try:
             return message.value(message.type.FromString(data[start:]))
@@ -80,8 +80,9 @@ class ProtobufCodec(RegistryCodec):
         """The same message of the newest schema: a topic may hold several."""
         if self._schema is not None:
             return self
-        path, _ = read_path(data, HEADER_BYTES)
-        name = str(self._writer(data).at(path).type.DESCRIPTOR.full_name)
+        writer = self._writer(data)
+        path, _ = read_path(data, document_start(data))
+        name = str(writer.at(path).type.DESCRIPTOR.full_name)
         if name not in self._by_message:
             newest = super()._reading_newest(data)
             made = copy(newest)

@@ -17,7 +17,14 @@ from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, KnownSchemas
 from lastword.codecs.registry.registry import WriteRules, known_schemas
-from lastword.codecs.registry.wire_format import HEADER_BYTES, schema_id_of, with_id
+from lastword.codecs.registry.wire_format import (
+    ID_HEADERS,
+    NUMBER_BYTES,
+    SchemaId,
+    document_start,
+    schema_id_of,
+    with_id,
+)
 from lastword.codecs.versions import SchemaText, ValueSchema, ValueVersion
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -37,7 +44,7 @@ class WriteSchema(NamedTuple):
 
 
 class RegistryCodec(WholeKey):
-    """Documents with the id of their schema in front.
+    """Documents with the id of their schema in front or, when read, in a header of their record.
 
     Reading asks the registry once per id. If the registry does not answer, an id that is not cached
     raises RegistryError and never DecodeError: the record may be valid.
@@ -55,7 +62,7 @@ class RegistryCodec(WholeKey):
         self._writing: WriteSchema | None = None
         self._met: dict[bytes, Any] = {}
         self._newest: RegistryCodec | None = None
-        self._by_id: dict[int, int | None] = {}
+        self._by_id: dict[SchemaId, ValueVersion] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,6 +74,11 @@ class RegistryCodec(WholeKey):
         bound._context, bound._writing, bound._lock = context, None, threading.Lock()
         bound._newest, bound._by_id = None, {}
         return bound
+
+    @property
+    def id_header(self) -> str:
+        """The header that may hold the id of the schema."""
+        return ID_HEADERS["value" if self._context is None else self._context.part]
 
     def parse(self, text: bytes) -> bytes:
         """Parse a value typed as JSON."""
@@ -105,17 +117,18 @@ class RegistryCodec(WholeKey):
 
     def written_with(self, data: bytes) -> ValueVersion:
         """The version of the subject that wrote ``data``, and the id of its schema."""
-        schema_id = schema_id_of(data)
-        return ValueVersion(self._number(schema_id), schema_id)
+        return self._version(schema_id_of(data))
 
     def newest(self) -> ValueVersion:
         """The version that writes."""
-        schema_id = self.writing().schema_id
-        return ValueVersion(self._number(schema_id), schema_id)
+        return self._version(self.writing().schema_id)
 
     def renewed(self, data: bytes) -> bytes | None:
         """The value as the schema that writes sees it; None if that schema wrote it."""
-        if schema_id_of(data) == self.writing().schema_id:
+        schema_id = schema_id_of(data)
+        if not isinstance(schema_id, int):
+            schema_id = self._version(schema_id).schema_id or schema_id
+        if schema_id == self.writing().schema_id:
             return None
         newest = self._reading_newest(data)
         return newest.encode(newest.decode(data))
@@ -170,27 +183,32 @@ class RegistryCodec(WholeKey):
         made._writing = WriteSchema(self.writing().schema_id, made._own_parsed())
         return made
 
-    def _number(self, schema_id: int) -> int | None:
+    def _version(self, schema_id: SchemaId) -> ValueVersion:
         """The version of the subject that has this schema; asked for once per id."""
         if schema_id not in self._by_id:
             client, subject = self._known.client, self.subject
             for number in client.versions(subject):
                 found = client.version(subject, number)
                 if found is not None:
-                    self._by_id[found.id] = number
-            self._by_id.setdefault(schema_id, None)
+                    version = ValueVersion(number, found.id)
+                    self._by_id[found.id] = self._by_id[found.guid or found.id] = version
+            known_id = schema_id if isinstance(schema_id, int) else None
+            self._by_id.setdefault(schema_id, ValueVersion(None, known_id))
         return self._by_id[schema_id]
 
     def _writer(self, data: bytes) -> Any:
         """The parsed schema that wrote ``data``. On the hot path of every read."""
-        return self._met.get(data[:HEADER_BYTES]) or self._meet(data)
+        return self._met.get(data[:NUMBER_BYTES]) or self._meet(data)
 
     def _meet(self, data: bytes) -> Any:
-        parsed = self._known.parsed(self.kind, schema_id_of(data), self._parsed)
-        found = self._reading(parsed)
-        if len(self._met) >= SCHEMAS_MAX:
-            self._met.clear()
-        self._met[data[:HEADER_BYTES]] = found
+        schema_id = schema_id_of(data)
+        id_bytes = data[: document_start(data)]
+        found = self._met.get(id_bytes)  # a GUID is longer than what the hot path looks up
+        if found is None:
+            found = self._reading(self._known.parsed(self.kind, schema_id, self._parsed))
+            if len(self._met) >= SCHEMAS_MAX:
+                self._met.clear()
+            self._met[id_bytes] = found
         return found
 
     def _reading(self, writer: Any) -> Any:

@@ -1,31 +1,54 @@
-"""Confluent's wire format: a zero byte, the schema id in four bytes, the document."""
+"""Confluent's wire format: the id of the schema, and the document.
+
+    0 and four bytes     the id of the schema in its registry
+    1 and sixteen bytes  the GUID of the schema, the same in every registry
+
+The id stands in front of the document or in a header of the record. A header's value followed by
+the document has exactly the form of a document with the id in front, so only that form is decoded.
+"""
 
 from __future__ import annotations
 
 import struct
+import uuid
+from collections.abc import Mapping
 
+from lastword.codecs.base import Part
 from lastword.errors import DecodeError
 
-_HEADER = struct.Struct(">bI")
-HEADER_BYTES = _HEADER.size
+SchemaId = int | uuid.UUID
+"""The number of a schema in one registry, or its GUID."""
+
+_NUMBERED = struct.Struct(">bI")
+NUMBER_BYTES = _NUMBERED.size
+_GUID_MAGIC = 1
+GUID_BYTES = 17
+ID_HEADERS: Mapping[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
 
 
 def with_id(schema_id: int, document: bytes) -> bytes:
     """The document with its schema id in front."""
-    return _HEADER.pack(0, schema_id) + document
+    return _NUMBERED.pack(0, schema_id) + document
 
 
-def schema_id_of(data: bytes) -> int:
+def document_start(data: bytes) -> int:
+    """Where the document begins in data that ``schema_id_of`` accepts."""
+    return GUID_BYTES if data[0] else NUMBER_BYTES
+
+
+def schema_id_of(data: bytes) -> SchemaId:
     """The id of the schema that wrote ``data``; raises DecodeError if there is none."""
-    if len(data) < HEADER_BYTES:
+    magic = data[0] if data else 0
+    if magic > _GUID_MAGIC:
+        raise DecodeError(
+            f"the first byte is {magic:#04x}, not the 0 or 1 before a schema id",
+            hint="the record was not written with a schema registry; the bytes codec shows it",
+        )
+    if len(data) < (GUID_BYTES if magic else NUMBER_BYTES):
         raise DecodeError(
             f"{len(data)} bytes are too short for a schema id",
             hint="the record was not written with a schema registry; the bytes codec shows it",
         )
-    magic, schema_id = _HEADER.unpack_from(data)
-    if magic != 0:
-        raise DecodeError(
-            f"the first byte is {magic & 0xFF:#04x}, not the zero before a schema id",
-            hint="the record was not written with a schema registry; the bytes codec shows it",
-        )
-    return int(schema_id)
+    if magic:
+        return uuid.UUID(bytes=data[1:GUID_BYTES])
+    return int(_NUMBERED.unpack_from(data)[1])

@@ -21,6 +21,7 @@ class Values:
         coder = codec(spec)
         if topic is not None:
             coder = coder.bound(Context(topic, "value"))
+        self.id_header = coder.id_header
         self._decode: Callable[[bytes], Any] = coder.decode
         self._encode: Callable[[Any], bytes] = coder.encode
 

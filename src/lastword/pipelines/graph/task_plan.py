@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lastword.codecs.resolve import codec
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed
 from lastword.kafka.groups.names import pipeline_group
@@ -42,8 +43,9 @@ class TaskPlan:
 
     @property
     def wants_headers(self) -> bool:
-        """Whether a node reads headers; otherwise they are not fetched."""
-        return any(
+        """Whether a node or a codec reads headers; otherwise they are not fetched."""
+        sources = (*self.sources.values(), *self.transforms.values())
+        return any(codec(source.value).id_header is not None for source in sources) or any(
             isinstance(node, StepNode) and isinstance(node.step, WithHeaders) for node in self.nodes
         )
 

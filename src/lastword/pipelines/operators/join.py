@@ -56,8 +56,9 @@ class JoinTable(Operator):
         if key is None and not self.left:
             context.tally.keyless += 1
             return _NOTHING
-        row = None if key is None else table.get(key)
+        values = Values(self.table_value)
+        row = None if key is None else table.get_joined(key, values.id_header)
         if row is None and not self.left:
             context.tally.unmatched += 1
             return _NOTHING
-        return self.joiner(value, None if row is None else Values(self.table_value).decode(row))
+        return self.joiner(value, None if row is None else values.decode(row))

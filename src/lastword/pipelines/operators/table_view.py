@@ -31,7 +31,7 @@ class TableView(StateView):
         while self._head is not None and self._head.timestamp_ms <= time_ms:
             head = self._head
             if head.key is not None:
-                self.put(head.key, head.value, head.timestamp_ms)
+                self.put(head.key, head.value, head.timestamp_ms, head.headers)
             self._head = next(self._records, None)
             # Transaction markers may follow the last record.
             self.position = self._end if self._head is None else self._head.offset
@@ -40,3 +40,10 @@ class TableView(StateView):
         """The current value of a key."""
         (value,) = self.get_many([key])
         return value
+
+    def get_joined(self, key: bytes, id_header: str | None) -> bytes | None:
+        """The same with the value of that header in front: the id of the value's schema."""
+        value = self.get(key)
+        if value is None or id_header is None:
+            return value
+        return (dict(self.headers_of(key) or ()).get(id_header) or b"") + value

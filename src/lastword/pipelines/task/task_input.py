@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,16 @@ class RawRecords:
             list(compress(self.headers, users)),
         )
 
+    def with_ids(self, header: str | None) -> RawRecords:
+        """The records with the values of ``header`` before their own: the ids of their schemas."""
+        if header is None or not any(header in each for each in self.headers):
+            return self
+        values = [
+            value if value is None else (headers.get(header) or b"") + value
+            for value, headers in zip(self.values, self.headers, strict=True)
+        ]
+        return replace(self, values=values)
+
     def value_at(self, offset: int) -> bytes | None:
         """The raw value of the record at ``offset``."""
         return self.values[bisect_left(self.offsets, offset)]
@@ -126,7 +136,7 @@ def _raw(records: pa.Table) -> RawRecords:
         records["value"].to_pylist(),
         records["offset"].to_pylist(),
         records["timestamp_ms"].to_pylist(),
-        [{each["key"]: each["value"] for each in pairs or ()} for pairs in headers],
+        [{each["key"]: each["value"] for each in pairs} if pairs else {} for pairs in headers],
     )
 
 
@@ -135,8 +145,9 @@ def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchCo
 
     Fence records, which are not rows of a table, are skipped.
     """
-    read = Values(source.value, source.topic).decode
-    raw = records.since(floor).without_fences()
+    coder = Values(source.value, source.topic)
+    read = coder.decode
+    raw = records.since(floor).without_fences().with_ids(coder.id_header)
     try:
         values = [None if value is None else read(value) for value in raw.values]
         timestamps = _event_times(source.timestamp, values, raw.timestamps)

@@ -109,7 +109,7 @@ def entry_answer(
     if headers.get(b"accept") == OCTETS:
         return HttpAnswer(200, (*_OCTETS_HEADERS, *answered), entry.value)
     try:
-        body = served.values.to_json(entry.value)
+        body = served.decoder.json_of(entry.value, entry.headers)
     except DecodeError as error:
         served.decoder.handle_bad(error, *entry.version)
         raise key_not_found() from error

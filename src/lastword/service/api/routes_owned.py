@@ -140,7 +140,7 @@ def _value_to_write(
 
 def _operated(call: RequestCall, entry: RawEntry) -> HttpAnswer:
     version = str(entry.version)
-    value = Raw(call.served.values.to_json(entry.value))
+    value = Raw(call.served.decoder.json_of(entry.value, entry.headers))
     expires_at = UNSET if entry.expires_at_ms is None else entry.expires_at_ms
     answer = OperationAnswer(version, value, entry.timestamp_ms, expires_at)
     return document(answer, (b"etag", f'"{version}"'.encode()))

@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw
 from lastword.codecs.base import prefix_bounds
 from lastword.codecs.windowed import SessionCodec, SessionKey, WindowedCodec, WindowedKey
 from lastword.errors import ConfigError, DecodeError, EncodeError
-from lastword.records import Version
+from lastword.records import Headers, Version
 from lastword.service.api.keys import Encoding, from_base64url, to_base64url
 from lastword.service.api.shapes import JSON_NULL, Item, Window
 from lastword.table.entry import RawEntry
@@ -162,18 +162,20 @@ class ServedTable:
             return Window(key.start_ms, key.end_ms)
         return Window(key.start_ms, key.start_ms + self.windows.size_ms)  # type: ignore[union-attr]
 
-    def shown_bytes(self, raw: bytes) -> tuple[bytes | None, str | None, str | None]:
+    def shown_bytes(
+        self, raw: bytes, headers: Headers
+    ) -> tuple[bytes | None, str | None, str | None]:
         """(JSON, base64, error): a value that cannot be read has the last two."""
         try:
-            return self.values.to_json(raw), None, None
+            return self.decoder.json_of(raw, headers), None, None
         except DecodeError as error:
             return None, _as_base64(raw), error.reason
 
     def shown_value(
-        self, raw: bytes, version: Version
+        self, raw: bytes, headers: Headers, version: Version
     ) -> tuple[bytes | None, str | None, str | None]:
         """The same of a current value; all None if the policy skips bad values."""
-        shown = self.shown_bytes(raw)
+        shown = self.shown_bytes(raw, headers)
         if shown[2] is not None and self.decoder.policy != "fail":
             self.decoder.handle_bad(DecodeError(shown[2]), version.partition, version.offset)
             return None, None, None
@@ -186,7 +188,7 @@ class ServedTable:
 
     def item(self, entry: RawEntry, encoding: Encoding = "text") -> Item | None:
         """The entry as an item of a page; None when it is bad and the policy says to skip it."""
-        value, raw_value, error = self.shown_value(entry.value, entry.version)
+        value, raw_value, error = self.shown_value(entry.value, entry.headers, entry.version)
         if value is None and raw_value is None:
             return None
         key, raw_key = self.shown_key(entry.key, encoding)

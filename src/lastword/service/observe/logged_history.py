@@ -64,7 +64,7 @@ def _shown(served: ServedTable, record: Record) -> LoggedRecord:
         value=JSON_NULL,
     )
     if record.value is not None:
-        value, raw_value, error = served.shown_bytes(record.value)
+        value, raw_value, error = served.shown_bytes(record.value, record.headers)
         shown.value = JSON_NULL if value is None else Raw(value)
         shown.raw_value = UNSET if raw_value is None else raw_value
         shown.error = UNSET if error is None else error

@@ -156,7 +156,7 @@ class EventEncoder:
             window=served.shown_window(raw_key) or UNSET,
         )
         if record.value is not None:
-            value, raw_value, error = served.shown_value(record.value, version)
+            value, raw_value, error = served.shown_value(record.value, record.headers, version)
             if value is None and raw_value is None:
                 return None
             event.value = JSON_NULL if value is None else Raw(_on_one_line(value))

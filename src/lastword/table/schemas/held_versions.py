@@ -66,7 +66,7 @@ def entries_of(raw: RawTable, codec: VersionedCodec, number: int) -> Iterator[Ra
 def version_of(codec: VersionedCodec, entry: RawEntry) -> ValueVersion | None:
     """The version that wrote the entry; None for bytes that state none."""
     try:
-        return codec.written_with(entry.value)
+        return codec.written_with(codec.joined(entry.value, entry.headers))
     except DecodeError:
         return None
 

@@ -55,7 +55,7 @@ def rewrite(
             if dry_run:
                 done.written += len(batch)
             else:
-                _write(raw, batch, done, conditional=conditional)
+                _write(raw, batch, done, codec.id_header, conditional=conditional)
     return done
 
 
@@ -64,7 +64,7 @@ def _outdated(
 ) -> Iterator[tuple[RawEntry, bytes]]:
     for entry in entries:
         try:
-            value = codec.renewed(entry.value)
+            value = codec.renewed(codec.joined(entry.value, entry.headers))
         except (DecodeError, EncodeError) as error:
             done.add_failure(entry.key, str(error))
             continue
@@ -78,6 +78,7 @@ def _write(
     raw: RawTable,
     batch: Sequence[tuple[RawEntry, bytes]],
     done: RewriteReport,
+    id_header: str | None,
     *,
     conditional: bool,
 ) -> None:
@@ -85,7 +86,7 @@ def _write(
         Write(
             entry.key,
             value,
-            _kept(entry.headers),
+            _kept(entry.headers, id_header),
             entry.timestamp_ms,
             expected=entry.version if conditional else None,
         )
@@ -106,10 +107,13 @@ def _unchanged(raw: RawTable, entry: RawEntry) -> bool:
     return row is not None and offset_of(row) == entry.version.offset
 
 
-def _kept(headers: Headers) -> Headers:
-    """The user's headers and the expiry; what else Lastword put there was about that write."""
+def _kept(headers: Headers, id_header: str | None) -> Headers:
+    """The user's headers and the expiry; what else Lastword put there was about that write.
+
+    The new value has the id of its schema in front, so a header with the old one must go.
+    """
     return tuple(
         (name, value)
         for name, value in headers
-        if name == EXPIRES_HEADER or not name.startswith(_OWN_HEADERS)
+        if name == EXPIRES_HEADER or not (name == id_header or name.startswith(_OWN_HEADERS))
     )

@@ -20,8 +20,8 @@ from lastword.errors import (
     PartitionNotHereError,
 )
 from lastword.keyspace import Keyspace
-from lastword.records import ABSENT, Absent, Position, Version
-from lastword.rows import offset_of, value_of
+from lastword.records import ABSENT, NO_HEADERS, Absent, Position, Version
+from lastword.rows import headers_and_value_of, offset_of
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.writer.owned.conflicts import conflict_error
 from lastword.writer.owned.decide import Result
@@ -180,7 +180,8 @@ class OwnedWrites:
         return dict(zip(writes, answer.versions, strict=True))
 
     def _try(self, key: bytes, row: bytes | None, function: RawFunction) -> Result:
-        before = None if row is None else value_of(row)
+        headers, value = (NO_HEADERS, None) if row is None else headers_and_value_of(row)
+        before = self._operations.joined(value, headers)
         after = function(before)
         if before is None and after is None:
             return Current(None)

@@ -90,10 +90,11 @@ def _decide_one(
         case Put():
             return _put(request, draft)
         case Operate(key=key):
-            value = operations.apply(request.operation, draft.cell(key).value, request.argument)
+            current = _current_value(draft.cell(key), operations)
+            value = operations.apply(request.operation, current, request.argument)
             return _current(draft.cell(key)) if value is None else _replace(request, value, draft)
         case Update(key=key):
-            return _update(request, draft)
+            return _update(request, draft, operations)
         case Transact():
             return _transact(request, draft)
         case Read(key=key):
@@ -122,8 +123,12 @@ def _put(request: Put, draft: Draft) -> Settle:
     return _applied([index], draft.cell(request.key), draft.partition)
 
 
-def _update(request: Update, draft: Draft) -> Settle:
-    before = draft.cell(request.key).value
+def _current_value(cell: Cell, operations: Operations) -> bytes | None:
+    return operations.joined(cell.value, cell.headers)
+
+
+def _update(request: Update, draft: Draft, operations: Operations) -> Settle:
+    before = _current_value(draft.cell(request.key), operations)
     try:
         after = request.function(before)
     except LastwordError:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lastword.expiry import with_expiry
 from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Version, Write
-from lastword.rows import encode_row, is_due, offset_of, value_of
+from lastword.rows import encode_row, headers_and_value_of, is_due, offset_of, value_of
 from lastword.writer.owned.requests import AnyAnswer, Expected, new_request_id
 
 Settle = Callable[[Sequence[int]], AnyAnswer]
@@ -32,6 +32,11 @@ class Known(NamedTuple):
     def value(self) -> bytes | None:
         """The raw value, or None if the key is absent."""
         return None if self.row is None else value_of(self.row)
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of the value."""
+        return NO_HEADERS if self.row is None else headers_and_value_of(self.row)[0]
 
 
 class Pending(NamedTuple):

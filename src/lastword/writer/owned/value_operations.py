@@ -19,12 +19,16 @@ from lastword.codecs.base import Codec
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
 from lastword.errors import DecodeError, InvalidRecordError
+from lastword.records import Headers
 
 _ARGUMENTS = StructuredCodec("msgpack")
 
 
 class Operations(Protocol):
     """Applies operations by name, in bytes."""
+
+    def joined(self, value: bytes | None, headers: Headers) -> bytes | None:
+        """A key's raw value as operations take it; None for an absent key."""
 
     def apply(self, name: str, current: bytes | None, argument: bytes) -> bytes | None:
         """The key's next raw value, or None to leave the key as it is.
@@ -45,6 +49,10 @@ class ValueOperations:
             "append": self._append,
             "put_if_greater": self._put_if_greater,
         }
+
+    def joined(self, value: bytes | None, headers: Headers) -> bytes | None:
+        """A key's raw value as operations take it; None for an absent key."""
+        return None if value is None else self._codec.joined(value, headers)
 
     def argument(self, name: str, value: Any) -> bytes:
         """The argument of the operation, encoded."""

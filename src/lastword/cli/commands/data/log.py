@@ -87,9 +87,11 @@ def describe_record(
         }
     try:
         shown["key"] = record.key  # what stays if decoding fails
-        shown["key"] = None if record.key is None else key_object(keys.decode(record.key))
+        if record.key is not None:
+            shown["key"] = key_object(keys.decode(keys.joined(record.key, record.headers)))
         shown["value"] = record.value
-        shown["value"] = None if record.value is None else values.decode(record.value)
+        if record.value is not None:
+            shown["value"] = values.decode(values.joined(record.value, record.headers))
     except DecodeError as error:
         shown["error"] = str(error)
     if record.headers:
