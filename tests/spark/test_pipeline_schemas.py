@@ -36,6 +36,8 @@ def test_events_of_two_versions_are_folded_into_avro_and_written_as_protobuf(
             ("b", b"not avro", 4),
         ]
     )
+    data = new.encode({"name": "Cy", "age": 9})
+    bench.write([("c", data[5:], 5)], headers={"__value_schema_id": data[:5]})
     app: Pipeline = bench.pipeline()
     stream = app.stream(bench.source, value=schemas.avro(user(AGE)))
     latest = stream.group_by_key().latest("latest")
@@ -46,10 +48,12 @@ def test_events_of_two_versions_are_folded_into_avro_and_written_as_protobuf(
     assert bench.table(latest) == {
         "a": {"name": "Ada", "age": 36},
         "b": {"name": "Bob", "age": 7},
+        "c": {"name": "Cy", "age": 9},
     }
     with Table(sums, connection=bench.connection, value=schemas.protobuf()) as table:
         assert dict(table.items()) == {
             "a": {"name": "Ada", "total": 72},
             "b": {"name": "Bob", "total": 14},
+            "c": {"name": "Cy", "total": 18},
         }
     assert schemas.client.versions(f"{latest.topic}-value") == [1]

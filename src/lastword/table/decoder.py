@@ -86,9 +86,13 @@ class Decoder:
         self, partition: int, rows: Sequence[tuple[bytes, bytes]]
     ) -> Iterable[tuple[bytes, Any]]:
         """The raw keys and the values of many rows, without those left out as by ``entry``."""
-        decode = self.value.decode
+        read = self.value_of
         try:
-            return [(raw, decode(value_of(row))) for raw, row in rows]
+            return [
+                (raw, read(value, headers))
+                for raw, row in rows
+                for headers, value in (headers_and_value_of(row),)
+            ]
         except DecodeError:
             # Rare, and worth a second pass: the loop above has nothing to do for good rows.
             pairs = ((raw, self.row_value(partition, row, _BAD)) for raw, row in rows)

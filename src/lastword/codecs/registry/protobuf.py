@@ -101,8 +101,9 @@ class ProtobufCodec(RegistryCodec):
 
     def _decode_for_column(self, data: bytes) -> Any:
         """The value, if it is the message that the column has: a topic may hold several."""
-        path, _ = read_path(data, HEADER_BYTES)
-        written = self._writer(data).at(path).type.DESCRIPTOR.full_name
+        writer = self._writer(data)
+        path, _ = read_path(data, document_start(data))
+        written = writer.at(path).type.DESCRIPTOR.full_name
         expected = self._reader().type.DESCRIPTOR.full_name
         if written != expected:
             raise DecodeError(f"the record is a {written}, and the column of {expected}")
