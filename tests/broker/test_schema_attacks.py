@@ -107,6 +107,33 @@ def test_a_record_that_is_nested_without_end_does_not_end_the_process(
     assert long.decode(long.encode(value)) == value, "a long record is read as well"
 
 
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [
+        ("avro", lambda: _tree()),
+        ("json_schema", lambda: {"type": "object", "properties": {"text": {"type": "string"}}}),
+        ("protobuf", lambda: "message Tree { string text = 1; repeated Tree children = 2; }"),
+    ],
+    ids=["avro", "json-schema", "protobuf"],
+)
+def test_a_value_that_contains_itself_is_refused(
+    registry: EmbeddedRegistry, topic_name: str, kind: str, schema: Any
+) -> None:
+    coder = values(registry, topic_name, schema(), kind)
+    around: dict[str, Any] = {"text": "x", "children": []}
+    around["children"] += [around, around]
+    deep: dict[str, Any] = {"text": "x", "children": []}
+    for _ in range(200_000):
+        deep = {"text": "x", "children": [deep]}
+    for value in (around, deep):
+        with pytest.raises(EncodeError, match=r"nested more than|recursion"):
+            coder.encode(value)
+    while deep["children"]:  # Python would free it level by level on the stack
+        deep = deep["children"].pop()
+    good = {"text": "x", "children": [{"text": "y", "children": []}]}
+    assert coder.decode(coder.encode(good)) == good
+
+
 def _tree() -> dict[str, Any]:
     children = {"name": "children", "type": {"type": "array", "items": "Tree"}}
     fields = [{"name": "text", "type": "string"}, children]

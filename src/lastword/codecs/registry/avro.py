@@ -10,6 +10,7 @@ from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.registry.avro_json import to_avro
 from lastword.codecs.registry.avro_schema import AvroSchema, examined
 from lastword.codecs.registry.client import Schema
+from lastword.codecs.registry.depth import refuse_deep
 from lastword.codecs.registry.registry_codec import RegistryCodec, json_of
 from lastword.codecs.registry.wire_format import document_start
 from lastword.errors import ConfigError, DecodeError, EncodeError
@@ -55,7 +56,9 @@ class AvroCodec(RegistryCodec):
 
     def encode(self, value: Any) -> bytes:
         """The record; raises EncodeError for a value that does not fit the schema."""
-        schema = self.writing().parsed.parsed
+        schema, recursive = self.writing().parsed
+        if recursive:
+            refuse_deep(value)
         out = BytesIO()
         try:
             fastavro.schemaless_writer(out, schema, value, strict_allow_default=True)

@@ -9,6 +9,7 @@ from typing import Any
 from lastword.codecs.base import Context
 from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.registry.client import RegistrySettings, Schema
+from lastword.codecs.registry.depth import refuse_deep
 from lastword.codecs.registry.proto_path import read_path
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec
@@ -48,6 +49,7 @@ class ProtobufCodec(RegistryCodec):
     def encode(self, value: Any) -> bytes:
         """The record; raises EncodeError for a value that does not fit the message."""
         message = self._message()
+        refuse_deep(value)
         try:
             document = message.type(**value).SerializeToString(deterministic=True)
         except _UNFIT as error:
