@@ -21,6 +21,16 @@ AGE = {"name": "age", "type": "int"}
 AGE_OR = AGE | {"default": -1}
 
 
+TREE = {
+    "type": "record",
+    "name": "Tree",
+    "fields": [
+        {"name": "text", "type": "string"},
+        {"name": "children", "type": {"type": "array", "items": "Tree"}},
+    ],
+}
+
+
 def record(*fields: dict[str, Any]) -> dict[str, Any]:
     name = {"name": "name", "type": "string"}
     return {"type": "record", "name": "User", "fields": [name, *fields]}
@@ -102,7 +112,7 @@ def test_a_record_that_is_nested_without_end_does_not_end_the_process(
     for reader in (coder, values(registry, topic_name, None)):
         with pytest.raises(DecodeError, match="RecursionError"):
             reader.decode(data[:5] + b"\x02" * 200_000 + b"\x00")
-    long = values(registry, f"{topic_name}-long", _tree())
+    long = values(registry, f"{topic_name}-long", TREE)
     value = {"text": "x" * 10_000, "children": [{"text": "y", "children": []}]}
     assert long.decode(long.encode(value)) == value, "a long record is read as well"
 
@@ -110,16 +120,19 @@ def test_a_record_that_is_nested_without_end_does_not_end_the_process(
 @pytest.mark.parametrize(
     ("kind", "schema"),
     [
-        ("avro", lambda: _tree()),
-        ("json_schema", lambda: {"type": "object", "properties": {"text": {"type": "string"}}}),
-        ("protobuf", lambda: "message Tree { string text = 1; repeated Tree children = 2; }"),
+        ("avro", TREE),
+        ("json_schema", {"type": "object", "properties": {"text": {"type": "string"}}}),
+        (
+            "protobuf",
+            'syntax = "proto3"; message Tree { string text = 1; repeated Tree children = 2; }',
+        ),
     ],
     ids=["avro", "json-schema", "protobuf"],
 )
 def test_a_value_that_contains_itself_is_refused(
     registry: EmbeddedRegistry, topic_name: str, kind: str, schema: Any
 ) -> None:
-    coder = values(registry, topic_name, schema(), kind)
+    coder = values(registry, topic_name, schema, kind)
     around: dict[str, Any] = {"text": "x", "children": []}
     around["children"] += [around, around]
     deep: dict[str, Any] = {"text": "x", "children": []}
@@ -132,12 +145,6 @@ def test_a_value_that_contains_itself_is_refused(
         deep = deep["children"].pop()
     good = {"text": "x", "children": [{"text": "y", "children": []}]}
     assert coder.decode(coder.encode(good)) == good
-
-
-def _tree() -> dict[str, Any]:
-    children = {"name": "children", "type": {"type": "array", "items": "Tree"}}
-    fields = [{"name": "text", "type": "string"}, children]
-    return {"type": "record", "name": "Tree", "fields": fields}
 
 
 EMPTY = {"type": "record", "name": "Empty", "fields": []}
