@@ -81,7 +81,7 @@ def fall_behind(lab: Lab, follower: PartitionFollower) -> None:
 @contextmanager
 def running_lab(clock: FakeClock) -> Iterator[Lab]:
     """A lab for a topic whose values are bad when they begin with an exclamation mark."""
-    topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
+    topic = OfflineTopic(clock, lambda _key, value, _: "bad" if value.startswith(b"!") else None)
     topic.state(delete_retention_ms=RETENTION_MS)
     lab = Lab(topic, clock)
     lab.schedule.start()

@@ -12,7 +12,9 @@ from tests.support.offline_topic import OfflineTopic
 
 
 def test_a_checkpoint_with_the_longest_list_stays_small_and_complete() -> None:
-    topic = OfflineTopic(FakeClock(), lambda key, _: f"{key!r} is not JSON: unexpected end of data")
+    topic = OfflineTopic(
+        FakeClock(), lambda key, *_: f"{key!r} is not JSON: unexpected end of data"
+    )
     pairs = [(b"user-%08d" % n, b"{") for n in range(QUARANTINE_MAX)]
     follower = topic.live_follower(pairs)
     stored = topic.store.checkpoint()

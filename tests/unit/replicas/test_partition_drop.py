@@ -17,7 +17,7 @@ RETENTION_MS = 10_000
 @pytest.fixture
 def topic(clock: FakeClock) -> OfflineTopic:
     """A topic whose values are bad when they begin with an exclamation mark."""
-    topic = OfflineTopic(clock, lambda _key, value: "bad" if value.startswith(b"!") else None)
+    topic = OfflineTopic(clock, lambda _key, value, _: "bad" if value.startswith(b"!") else None)
     topic.state(delete_retention_ms=RETENTION_MS)
     return topic
 

@@ -36,7 +36,9 @@ def one_by_one(batch: Batch, *, quarantine: bool) -> tuple[dict[bytes, bytes | N
             keyless += 1
         elif Keyspace(PARTITIONS).partition_of(record.key) != batch.partition:
             strays += 1
-        elif not (quarantine and record.value is not None and why_bad(record.key, record.value)):
+        elif not (
+            quarantine and record.value is not None and why_bad(record.key, record.value, ())
+        ):
             state[record.key] = record.value
     return state, keyless, strays
 
