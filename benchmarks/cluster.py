@@ -1,4 +1,4 @@
-"""A table that instances share: routed reads beside local ones, three instances, fail-over.
+"""A table that instances share: routed reads, three instances, fail-over beside Kafka Streams.
 
 python benchmarks/cluster.py             on an embedded broker of its own
 python benchmarks/cluster.py --quick     a smoke test with small numbers
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
-from arena import report
+from arena import report, standby_streams
 from arena.cluster import cluster
 from arena.shared_services import SharedService, wait_until_shared
 
@@ -51,6 +51,7 @@ def main() -> None:
             found["three"] = throughput(services, reads)
             found["hop"] = hop(services, reads)
             found["failover"] = [failover(services) for _ in range(kills)]
+        found["streams"] = [streams_failover(servers) for _ in range(kills)]
     _show(found)
     report.save("cluster", found)
 
@@ -115,7 +116,7 @@ def failover(services: list[SharedService]) -> dict[str, float]:
     """
     owners = wait_until_shared(services)
     partition = random.randrange(PARTITIONS)
-    key = next(k for k in map(_key, range(KEYS)) if PLACES.partition_of(k.encode()) == partition)
+    key = _key_in(partition)
     victim = next(each for each in services if each.name == owners[partition])
     other = next(each for each in services if each is not victim)
     with (
@@ -132,6 +133,15 @@ def failover(services: list[SharedService]) -> dict[str, float]:
         seconds = {"read_s": read.result(), "write_s": written.result()}
     victim.start()
     return seconds
+
+
+def streams_failover(servers: str) -> dict[str, float]:
+    """The same for one of two instances of Kafka Streams, with a topic of its own."""
+    topic = _topic(servers, "streams")
+    keys = [_key_in(partition) for partition in range(PARTITIONS)]
+    with lw.Table(topic, bootstrap_servers=servers, value="string") as table:
+        table.put_many((key, "once") for key in keys)
+    return standby_streams.failover(servers, topic, PARTITIONS, keys)
 
 
 def _first_success(attempt: Callable[[], object], since: float) -> float:
@@ -162,6 +172,10 @@ def _key(number: int) -> str:
     return f"user-{number:05d}"
 
 
+def _key_in(partition: int) -> str:
+    return next(k for k in map(_key, range(KEYS)) if PLACES.partition_of(k.encode()) == partition)
+
+
 def _topic(servers: str, name: str) -> str:
     topic = f"bench-cluster-{name}-{int(time.time())}"
     with Admin(Connection(bootstrap_servers=servers)) as admin:
@@ -170,7 +184,7 @@ def _topic(servers: str, name: str) -> str:
 
 
 def _show(found: Found) -> None:
-    hops, kills = found["hop"], found["failover"]
+    hops, kills, streams = found["hop"], found["failover"], found["streams"]
     report.print_table(
         f"A table of {KEYS:,} keys that instances share, {found['reads']:,} reads",
         ("", "figure"),
@@ -184,6 +198,9 @@ def _show(found: Found) -> None:
             ("  all of them", f"{report.spread(kills, 'read_s')} s"),
             ("kill -9 to the next write", f"{report.median(kills, 'write_s'):.2f} s"),
             ("  all of them", f"{report.spread(kills, 'write_s')} s"),
+            ("Kafka Streams: query of a standby", f"{report.median(streams, 'any_s'):.2f} s"),
+            ("Kafka Streams: query of the owner", f"{report.median(streams, 'owner_s'):.2f} s"),
+            ("Kafka Streams: processed record", f"{report.median(streams, 'counted_s'):.2f} s"),
         ],
     )
 
