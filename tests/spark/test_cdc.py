@@ -198,10 +198,7 @@ def test_a_table_is_mirrored_row_by_row_and_type_by_type(
     database.execute(TYPES)
     database.execute("ALTER TABLE every_type ALTER note SET STORAGE EXTERNAL")
     name = "every_type"
-    with (
-        lab.captured(name) as capture,
-        lab.mirrored(capture) as table,
-    ):
+    with lab.captured(name) as capture, lab.mirrored(capture) as table:
         equals(table, database, name)
         database.execute("UPDATE every_type SET note = repeat('n', 9000) WHERE id = 1")
         database.execute("UPDATE every_type SET big = 7 WHERE id = 1")
@@ -257,6 +254,9 @@ def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
         assert check(session, table) == []
         assert "there is no table" in check(session, SourceTable.parse("absent"))[0].what
     database.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+    database.execute("SELECT pg_reload_conf()")
+    show = "SHOW max_slot_wal_keep_size"  # once this session has it, every new one has
+    wait_until(lambda: database.execute(show).fetchone() == ("-1",), "a reload", timeout=WAIT_S)
 
 
 def test_a_database_that_refuses_is_named_without_its_password(postgres: Postgres) -> None:
