@@ -10,7 +10,7 @@ import pytest
 from lastword.cdc.change import RowChange, SourcePosition
 from lastword.cdc.envelope import ChangeCodec
 
-# The members of ``source`` in events as each connector's documentation shows them.
+# The members of ``source`` that each connector writes; made by hand, not recorded.
 MYSQL = {"connector": "mysql", "db": "inventory", "table": "customers", "server_id": 223344}
 SQLSERVER = {"connector": "sqlserver", "db": "testDB", "schema": "dbo", "table": "customers"}
 ORACLE = {"connector": "oracle", "db": "ORCLPDB1", "schema": "DEBEZIUM", "table": "CUSTOMERS"}
