@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 FAULTS = int(os.environ.get("LASTWORD_TEST_PARTITION_FAULTS", "3"))
 SEED = int(os.environ.get("LASTWORD_TEST_PARTITION_SEED", "1"))
 INSTANCES = 3
-GENEROUS_S = 180.0
+GENEROUS_S = 120.0
 
 # The cleaner keeps off: the log is the judge.
 KEPT = {"min.insync.replicas": "2", "min.compaction.lag.ms": "86400000"}

@@ -110,7 +110,7 @@ class Cluster:
     def _start(self) -> None:
         ensure_control_topic(self._admin, control_topic(self.application_id))
         self._offers.address = self._peers.start()
-        self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._offers.report()))
+        self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._report()))
         self._peers.handle(DRAIN, self._drain)
         self._membership = Membership(
             self._connection,
@@ -307,7 +307,10 @@ class Cluster:
         reports = {
             name: msgspec.json.decode(answer, type=Report) for name, answer in answers.items()
         }
-        return reports | {self.instance_id: self._offers.report()}
+        return reports | {self.instance_id: self._report()}
+
+    def _report(self) -> Report:
+        return msgspec.structs.replace(self._offers.report(), unheard=self._lookout.unheard)
 
     def _count_moves(self, plan: Plan, before: Plan | None) -> None:
         self._moves.add(plan.moved_since(before))

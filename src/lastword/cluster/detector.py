@@ -13,6 +13,10 @@ from lastword.cluster.peers.peer import Health
 
 SILENT_S = 1.0
 """A watched member is pinged every 100 ms; after this long without a message it is suspect."""
+UNHEARD_S = 2.0
+"""A member that stays suspect for this long although the group keeps it is reported to the leader.
+
+It reaches the group, so it rejoins after each eviction, but its peers cannot use it."""
 STALLED_S = 0.5
 """A longer gap between two checks means that this process was frozen, not the others."""
 EVICTIONS_APART_S = (10.0, 60.0)
@@ -49,6 +53,7 @@ class Detector:
     def __init__(self) -> None:
         self._looked_at: float | None = None
         self._forgiven_until = 0.0
+        self._suspect_since: dict[str, float] = {}
         self._due_at: dict[str, float] = {}
         self._pause_s: dict[str, float] = {}
 
@@ -58,11 +63,19 @@ class Detector:
             # Messages that arrived while this process was frozen have not been read yet.
             self._forgiven_until = now
         self._looked_at = now
-        return {
+        found = {
             name
             for name, health in watched.items()
             if health.refused or now - max(health.heard_at, self._forgiven_until) > SILENT_S
         }
+        since = self._suspect_since
+        self._suspect_since = {name: since.get(name, now) for name in found}
+        return found
+
+    def unheard(self, now: float) -> frozenset[str]:
+        """The members that have been suspect for ``UNHEARD_S`` without a break."""
+        since = self._suspect_since.items()
+        return frozenset(name for name, began in since if now - began >= UNHEARD_S)
 
     def to_evict(self, now: float, suspects: Collection[str], standing: Standing) -> list[str]:
         """The suspects that this instance has to evict, each after its pause."""

@@ -113,7 +113,10 @@ class Leadership:
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A member's answer to the leader: its offers and traits (see PlanMember), and its lags."""
+    """A member's answer to the leader: its offers and traits (see PlanMember), and its lags.
+
+    ``unheard`` names the members that it cannot hear.
+    """
 
     offers: dict[str, int] = {}
     lags: dict[str, dict[int, int]] = {}
@@ -123,6 +126,7 @@ class Report(msgspec.Struct, frozen=True):
     weight: int = 1
     draining: bool = False
     away_for_ms: int = 0
+    unheard: frozenset[str] = frozenset()
 
     def member(self, address: str) -> PlanMember:
         """The member as a plan has it."""
@@ -147,7 +151,8 @@ def describe_members(
 
     A member that did not answer keeps the offers it has in the previous plan, if its address is
     the same. If it is dead it is evicted soon; until then none of its partitions move. A member
-    that announced a restart stays in the plan until its time is over.
+    that announced a restart stays in the plan until its time is over. A member that the others
+    cannot hear gives its partitions away, as if it were drained.
     """
     known = {} if previous is None else previous.members
     members = {name: each for name, each in known.items() if each.away_until_ms > now_ms}
@@ -165,4 +170,17 @@ def describe_members(
             members[name] = before
         else:
             members[name] = PlanMember(address)
+        if is_cut_off(name, reports):
+            members[name] = msgspec.structs.replace(members[name], draining=True)
     return members
+
+
+def is_cut_off(name: str, reports: Mapping[str, Report]) -> bool:
+    """Whether the members cannot ask this one, although the group keeps it.
+
+    It reaches the brokers, so it stays in the group. Either it did not answer the leader, and some
+    member has not heard it for long, or most of the others have not.
+    """
+    others = [report for other, report in reports.items() if other != name]
+    unheard = sum(name in report.unheard for report in others)
+    return unheard > 0 and (name not in reports or 2 * unheard > len(others))

@@ -30,6 +30,8 @@ class Lookout:
         self._plan: Plan | None = None
         self._led: Mapping[str, str] | None = None
         self._due: list[str] = []
+        self.unheard: frozenset[str] = frozenset()
+        """The members that this instance has not heard from for long; the leader is told."""
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -58,6 +60,7 @@ class Lookout:
         with self._lock:
             suspects = self._detector.suspects(now, watched)
             self._due = self._detector.to_evict(now, suspects, self._standing())
+            self.unheard = self._detector.unheard(now)
         if self._due:
             self._alarm()
 

@@ -7,6 +7,7 @@ import pytest
 from lastword.cluster.detector import (
     EVICTIONS_APART_S,
     SILENT_S,
+    UNHEARD_S,
     Detector,
     Standing,
     watched_by,
@@ -53,6 +54,16 @@ def test_after_a_stall_of_this_process_the_others_are_given_a_second() -> None:
     looks = [detector.suspects(30.0 + tick * TICK_S, silent) for tick in range(1, 13)]
     assert looks[8] == set()
     assert looks[-1] == {"b"}
+
+
+def test_a_member_that_stays_suspect_is_unheard_until_it_is_heard_again() -> None:
+    detector = Detector()
+    refusing = {"b": Health(refused=True, heard_at=0.0)}
+    watch(detector, refusing, UNHEARD_S)
+    assert detector.unheard(UNHEARD_S - TICK_S) == frozenset()
+    assert detector.unheard(UNHEARD_S) == {"b"}
+    detector.suspects(UNHEARD_S, {"b": Health(refused=False, heard_at=UNHEARD_S)})
+    assert detector.unheard(UNHEARD_S * 2) == frozenset()
 
 
 def test_the_leader_watches_everybody_else() -> None:

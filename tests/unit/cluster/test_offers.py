@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from lastword.cluster.leadership import Report, describe_members
 from lastword.cluster.offers import Offers
 from lastword.cluster.plan import Assignment, Plan, PlanMember
@@ -121,3 +123,25 @@ def test_a_topic_withdrawn_after_the_announcement_of_a_restart_stays_offered() -
     offers.withdraw("carts")
     assert offers.report().offers == {"carts": 2}
     assert offers.report().away_for_ms == 60_000
+
+
+HEARING, DEAF_TO_A = Report({"carts": 2}), Report({"carts": 2}, unheard=frozenset("a"))
+
+
+@pytest.mark.parametrize(
+    ("reports", "cut_off"),
+    [
+        ({"a": HEARING, "b": DEAF_TO_A, "c": DEAF_TO_A}, True),
+        ({"a": HEARING, "b": DEAF_TO_A}, True),
+        ({"b": DEAF_TO_A, "c": HEARING}, True),
+        ({"a": HEARING, "b": DEAF_TO_A, "c": HEARING}, False),
+        ({"a": DEAF_TO_A, "b": HEARING}, False),
+        ({"b": HEARING, "c": HEARING}, False),
+    ],
+)
+def test_a_member_that_the_others_cannot_hear_gives_its_partitions_away(
+    reports: dict[str, Report], cut_off: bool
+) -> None:
+    everybody = {"a": "h:1", "b": "h:2", "c": "h:3"}
+    described = describe_members(everybody, reports, PLAN, NOW_MS)
+    assert [name for name, each in described.items() if each.draining] == ["a"] * cut_off
