@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lastword.cluster.forecast import Move, moves_between
 from lastword.cluster.plan import Plan
@@ -11,12 +11,36 @@ from lastword.cluster.plan import Plan
 KEPT_MAX = 200
 
 
+Cause = Literal[
+    "left", "restart overdue", "drained", "withdrew", "warmed up", "joined", "rebalanced"
+]
+
+
 class Movement(NamedTuple):
-    """One partition that got another owner: when, and by which plan."""
+    """One partition that got another owner: when, by which plan, and why."""
 
     at_ms: int
     plan: int
     move: Move
+    cause: Cause
+
+
+def cause_of(move: Move, previous: Plan, plan: Plan) -> Cause:
+    """Why the partition moved: what changed about its old owner, or else about its new one.
+
+    A member that the others cannot hear is drained by the leader.
+    """
+    before, after = previous.members.get(move.source), plan.members.get(move.source)
+    if after is None:
+        return "restart overdue" if before is not None and before.away_until_ms else "left"
+    if after.draining:
+        return "drained"
+    if move.topic not in after.offers:
+        return "withdrew"
+    if previous.next_owner(move.topic, move.partition) == move.target:
+        return "warmed up"
+    target = previous.members.get(move.target)
+    return "joined" if target is None or move.topic not in target.offers else "rebalanced"
 
 
 class Movements:
@@ -32,8 +56,10 @@ class Movements:
         if previous is not None:
             if plan.number <= previous.number:
                 return
-            moves = moves_between(previous, plan)
-            self._kept.extend(Movement(at_ms, plan.number, move) for move in moves)
+            self._kept.extend(
+                Movement(at_ms, plan.number, move, cause_of(move, previous, plan))
+                for move in moves_between(previous, plan)
+            )
         self._previous = plan
 
     @property

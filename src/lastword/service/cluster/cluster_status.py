@@ -90,7 +90,7 @@ def _copies(plan: Plan, topic: str, partition: int, reports: Reports) -> Iterato
 
 def _movements(cluster: Cluster, tables: Sequence[ServedTable]) -> Iterator[OwnerChange]:
     names = {served.table.topic: served.name for served in tables}
-    for at_ms, number, move in cluster.movements:
+    for at_ms, number, move, cause in cluster.movements:
         if move.topic in names:
             name = names[move.topic]
-            yield OwnerChange(at_ms, number, name, move.partition, move.source, move.target)
+            yield OwnerChange(at_ms, number, name, move.partition, move.source, move.target, cause)

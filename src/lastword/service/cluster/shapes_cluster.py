@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from lastword.cluster.movements import Cause
 from lastword.cluster.plan import MemberState
 
 CopyRole = Literal["owner", "standby", "next_owner"]
@@ -66,6 +67,10 @@ class OwnerChange(Struct):
     partition: int
     source: str
     target: str
+    cause: Annotated[
+        Cause,
+        Meta(description="what became of the old owner, or else what made the new one take it"),
+    ]
 
 
 class ClusterStatus(Struct):

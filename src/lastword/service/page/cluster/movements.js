@@ -27,6 +27,6 @@ export class Movements {
 function item({ at, plan, table, partition, source, target, cause }) {
   return h("li", {},
     h("span", { class: "what" }, h("b", {}, `${table} ${partition}`), h("span", {}, source, " → ", target)),
-    h("span", { class: "muted" }, cause ? `${cause} · plan #${plan}` : `plan #${plan}`),
+    h("span", { class: "muted" }, `${cause} · plan #${plan}`),
     h("time", { class: "muted", title: dateTime(at) }));
 }
