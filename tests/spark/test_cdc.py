@@ -251,7 +251,8 @@ def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
         for finding in found:
             for statement in finding.repair.replace("(...)", "(id)").split(";")[:-1]:
                 database.execute(statement.encode())
-        assert check(session, table) == []
+        # Settings of the server take effect a moment after the statement that reloads them.
+        wait_until(lambda: not check(session, table), "all is repaired", timeout=WAIT_S)
         assert "there is no table" in check(session, SourceTable.parse("absent"))[0].what
     database.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
     database.execute("SELECT pg_reload_conf()")

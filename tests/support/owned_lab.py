@@ -54,7 +54,10 @@ class PartitionLog:
         return [record.value for record in self.records if record.key != FENCE_KEY]
 
     def fences(self) -> int:
-        return sum(record.key == FENCE_KEY for record in self.records)
+        return len(self.fence_offsets())
+
+    def fence_offsets(self) -> list[int]:
+        return [offset for offset, each in enumerate(self.records) if each.key == FENCE_KEY]
 
 
 class MemoryFencedLog:
@@ -239,8 +242,13 @@ def ask(owner: PartitionOwner, *requests: AnyRequest) -> list[Result]:
     return waiting.wait(SYSTEM_CLOCK)
 
 
-def submit(owner: PartitionOwner, *requests: AnyRequest, timeout_s: float = PATIENT_S) -> Waiting:
-    waiting = Waiting(requests, SYSTEM_CLOCK.monotonic() + timeout_s)
+def submit(
+    owner: PartitionOwner,
+    *requests: AnyRequest,
+    timeout_s: float = PATIENT_S,
+    position: int | None = None,
+) -> Waiting:
+    waiting = Waiting(requests, SYSTEM_CLOCK.monotonic() + timeout_s, position)
     for ticket in waiting.tickets:
         owner.submit(ticket)
     return waiting

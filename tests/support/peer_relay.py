@@ -12,6 +12,7 @@ from tests.support.peer_pair import SECRET
 
 _BYTES = 64 << 10
 _CLOSE_S = 30.0
+_AGAIN_S = 0.1
 _GONE = (ConnectionError, OSError)
 
 
@@ -88,17 +89,20 @@ class PeerRelay:
 
     async def _shut(self) -> None:
         self._server.close()
-        await self._cut()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+        # A connection that was accepted just now becomes a task only after another one.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await self._cut()
+            await asyncio.wait(others, timeout=_AGAIN_S)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             there, into = await asyncio.open_connection(self._instance_host, self._port)
         except _GONE:
             writer.transport.abort()
+            self._writers.discard(writer)
             return
-        self._writers |= {writer, into}
+        self._writers.add(into)
         await asyncio.gather(self._pass(reader, into), self._pass(there, writer))
         self._writers -= {writer, into}
 

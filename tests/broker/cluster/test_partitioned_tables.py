@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from lastword.table.entry import Change
 from lastword.table.partitioned.messages import ReadQuestion, ReadReply
 from lastword.table.partitioned.read_server import ReadServer, _Page
 from lastword.table.partitioned.routing import Routing
+from lastword.table.queries import Queries
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
 from lastword.table.watch import Watch
@@ -283,6 +285,10 @@ def test_a_standby_answers_when_the_owner_does_not(
     assert found.answered_by != (owner.instance_id,)
 
 
+def has_all_rows(query: Queries) -> bool:
+    return query.count().value == len(ROWS)
+
+
 def test_restarting_one_instance_after_the_other_moves_nothing_and_fails_no_read(
     connection: Connection, topic_name: str, tmp_path: Path
 ) -> None:
@@ -295,6 +301,8 @@ def test_restarting_one_instance_after_the_other_moves_nothing_and_fails_no_read
         started["a"].put_many(ROWS)
         before = wait_until_settled(started.values(), PARTITIONS, copies=2)
         for name, other in (("a", "b"), ("b", "a")):
+            copies = started[other].query.within(route=False, max_stale="1h")
+            wait_until(partial(has_all_rows, copies), f"the standbys of {other} have everything")
             started[name].close()
             for key, value in ROWS.items():
                 assert started[other][key] == value

@@ -22,7 +22,11 @@ from lastword.writer.owned.decide import Result
 from lastword.writer.owned.leases import lease_of
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.owned_rows import LocalRows
-from lastword.writer.owned.peer_messages import ForwardedRequests, decode_reply, encode_question
+from lastword.writer.owned.peer_messages import (
+    ForwardedRequests,
+    decode_reply,
+    encode_question,
+)
 from lastword.writer.owned.request_queue import REQUESTS_MAX
 from lastword.writer.owned.requests import (
     Acquire,
@@ -35,7 +39,7 @@ from lastword.writer.owned.requests import (
     Transact,
     Update,
 )
-from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error
+from lastword.writer.owned.tickets import Ticket, UnreadFenceError, claimed, deliver, deliver_error
 from lastword.writer.owned.verdict import LogWitness, Verdict, without_request_id
 
 log = logging.getLogger(__name__)
@@ -72,6 +76,7 @@ class Forwarder:
         self._waiting: dict[int, list[Ticket]] = defaultdict(list)
         self._busy: set[int] = set()
         self._owner: dict[int, str] = {}
+        self._fences: dict[int, int] = {}
         self._pool = ThreadPoolExecutor(
             min(_THREADS_MAX, partitions), thread_name_prefix=f"lastword-forward-{topic}"
         )
@@ -120,8 +125,10 @@ class Forwarder:
         requests = [t.request for t in tickets if not isinstance(t.request, Update)]
         deadline = max(ticket.deadline for ticket in tickets)
         timeout_s = max(0.001, deadline - self._clock.monotonic())
-        payload = encode_question(ForwardedRequests(partition, timeout_s, tuple(requests)))
-        start = self._local(partition).position()  # the peer's records come after this offset
+        # The records come after this offset, and so does any fence that ends the requests: the
+        # peer decides them only under a fence before it.
+        start = max(self._local(partition).position(), self._fences.get(partition, 0))
+        payload = encode_question(ForwardedRequests(partition, timeout_s, tuple(requests), start))
         try:
             reply = self._members.ask(instance_id, question_name(self._topic), payload, timeout_s)
         except IndeterminateError as error:
@@ -130,7 +137,11 @@ class Forwarder:
         except LastwordError as error:
             deliver(tickets, [_not_there(instance_id, error)] * len(requests))
         else:
-            deliver(tickets, decode_reply(reply))
+            results = decode_reply(reply)
+            for each in results:
+                if isinstance(each, UnreadFenceError):
+                    self._fences[partition] = each.fence + 1
+            deliver(tickets, results)
 
     def _judge(self, sent: _Sent, error: IndeterminateError) -> None:
         """Answer requests whose answer is lost by what the log says."""

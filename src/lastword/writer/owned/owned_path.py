@@ -192,7 +192,8 @@ class OwnedPath:
             moved = NotOwnerError(f"{self._owned.topic}: partition {question.partition} moved")
             return encode_reply([moved] * len(question.requests))
         timeout_s = min(question.timeout_s, self._owned.timeout_s)
-        waiting = Waiting(question.requests, self._clock.monotonic() + timeout_s)
+        deadline = self._clock.monotonic() + timeout_s
+        waiting = Waiting(question.requests, deadline, question.position)
         for ticket in waiting.tickets:
             try:
                 owner.submit(ticket)

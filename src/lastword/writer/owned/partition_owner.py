@@ -30,7 +30,14 @@ from lastword.writer.owned.expiring import ExpiringKeys
 from lastword.writer.owned.owned_partition import OwnedPartition
 from lastword.writer.owned.owned_rows import OwnedRows
 from lastword.writer.owned.request_queue import RequestQueue
-from lastword.writer.owned.tickets import Ticket, claimed, deliver, deliver_error, in_time
+from lastword.writer.owned.tickets import (
+    Ticket,
+    claimed,
+    deliver,
+    deliver_error,
+    in_time,
+    refuse_unread,
+)
 from lastword.writer.owned.verdict import Doubt
 
 log = logging.getLogger(__name__)
@@ -215,6 +222,11 @@ class PartitionOwner:
     # -- a batch ---------------------------------------------------------------------------
 
     def _commit(self, tickets: Sequence[Ticket]) -> None:
+        accepted = tickets if self._fence is None else refuse_unread(tickets, self._fence.offset)
+        if accepted or not tickets:
+            self._decide(accepted)
+
+    def _decide(self, tickets: Sequence[Ticket]) -> None:
         self._rows.prune()
         draft = Draft(self._owned.partition, self._rows.row, self._clock.now_ms())
         requests = [ticket.request for ticket in tickets]

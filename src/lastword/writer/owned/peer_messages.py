@@ -10,14 +10,19 @@ from lastword import errors
 from lastword.errors import LastwordError, WriteFailedError
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import AnyAnswer, SentRequest
+from lastword.writer.owned.tickets import UnreadFenceError
 
 
 class ForwardedRequests(msgspec.Struct, frozen=True, array_like=True):
-    """Requests for one partition; ``timeout_s`` is how long the caller waits."""
+    """Requests for one partition; ``timeout_s`` is how long the caller waits.
+
+    The caller has read the log up to ``position``.
+    """
 
     partition: int
     timeout_s: float
     requests: tuple[SentRequest, ...]
+    position: int
 
 
 class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):
@@ -26,6 +31,7 @@ class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):
     name: str
     message: str
     hint: str | None
+    fence: int | None = None
 
 
 _Reply = tuple[AnyAnswer | _Problem, ...]
@@ -40,7 +46,9 @@ def encode_reply(results: Sequence[Result]) -> bytes:
     """Encode the answers to a question, in the order of its requests."""
     return _encode(
         [
-            _Problem(type(result).__name__, str(result), result.hint)
+            _Problem(
+                type(result).__name__, str(result), result.hint, getattr(result, "fence", None)
+            )
             if isinstance(result, LastwordError)
             else result
             for result in results
@@ -54,6 +62,8 @@ def decode_reply(data: bytes) -> list[Result]:
 
 
 def _error(problem: _Problem) -> LastwordError:
+    if problem.fence is not None:
+        return UnreadFenceError(problem.message, hint=problem.hint, fence=problem.fence)
     kind = getattr(errors, problem.name, None)
     if not (isinstance(kind, type) and issubclass(kind, LastwordError)):
         kind = WriteFailedError

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lastword.clock import Clock
-from lastword.errors import IndeterminateError, LastwordError, WriteFailedError
+from lastword.errors import (
+    IndeterminateError,
+    LastwordError,
+    NotOwnerError,
+    WriteFailedError,
+)
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import AnyRequest, Read
 
@@ -31,6 +36,8 @@ class Sink(Protocol):
 class Ticket:
     """A request, and where its answer goes; ``number`` is the sink's own id for it.
 
+    ``position`` is how far the peer that forwarded it had read the log; None if it comes from here.
+
     Either the owner claims it before ``deadline`` (monotonic), or the caller takes it back. A
     request that was never claimed is certainly not written.
     """
@@ -39,11 +46,12 @@ class Ticket:
     sink: Sink
     number: int
     deadline: float
+    position: int | None = None
     _unclaimed: list[None] = field(default_factory=lambda: [None])
 
     def readdressed(self, sink: Sink, number: int) -> Ticket:
         """The same request for another sink; whoever claims one of the two claims both."""
-        return Ticket(self.request, sink, number, self.deadline, self._unclaimed)
+        return Ticket(self.request, sink, number, self.deadline, self.position, self._unclaimed)
 
     def claim(self) -> bool:
         """Claim the ticket; exactly one of several callers gets True."""
@@ -85,11 +93,42 @@ def deliver_error(tickets: Sequence[Ticket], error: LastwordError) -> None:
     deliver(tickets, [error] * len(tickets))
 
 
+class UnreadFenceError(NotOwnerError):
+    """The caller has not read the fence record of this owner yet, which is at ``fence``."""
+
+    def __init__(self, message: str, *, hint: str | None = None, fence: int) -> None:
+        super().__init__(message, hint=hint)
+        self.fence = fence
+
+
+def refuse_unread(tickets: Sequence[Ticket], fence: int) -> Sequence[Ticket]:
+    """The tickets that the owner whose fence record is there may decide; answers the others.
+
+    A peer that gets no answer reads the log from its position to the next fence record of another
+    instance, and then takes the request elsewhere. An owner that has taken over again after that
+    record must not decide the request any more: it would be applied twice.
+    """
+    early = [t for t in tickets if t.position is not None and t.position <= fence]
+    if not early:
+        return tickets
+    unread = UnreadFenceError(
+        "the partition has had a new fence since the request was sent",
+        hint="nothing was written; try again in a moment",
+        fence=fence,
+    )
+    deliver_error(early, unread)
+    return [t for t in tickets if t.position is None or t.position > fence]
+
+
 class Waiting:
     """A sink for a thread that waits for the answers to its requests."""
 
-    def __init__(self, requests: Sequence[AnyRequest], deadline: float) -> None:
-        self.tickets = [Ticket(each, self, i, deadline) for i, each in enumerate(requests)]
+    def __init__(
+        self, requests: Sequence[AnyRequest], deadline: float, position: int | None = None
+    ) -> None:
+        self.tickets = [
+            Ticket(each, self, i, deadline, position) for i, each in enumerate(requests)
+        ]
         self._answers: list[Result | None] = [None] * len(requests)
         self._missing = len(requests)
         self._lock = threading.Lock()

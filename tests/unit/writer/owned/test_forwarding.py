@@ -24,7 +24,7 @@ from lastword.writer.owned.owners import Owners
 from lastword.writer.owned.peer_messages import ForwardedRequests, decode_question, encode_reply
 from lastword.writer.owned.requests import AnyRequest, Applied, Put, Read, Transact, Update
 from lastword.writer.owned.routing import Router
-from lastword.writer.owned.tickets import Waiting
+from lastword.writer.owned.tickets import UnreadFenceError, Waiting
 from lastword.writer.owned.verdict import Verdict
 from tests.support.only_member import OnlyMember
 from tests.support.owned_lab import (
@@ -48,6 +48,7 @@ class Peers(OnlyMember):
         super().__init__("me")
         self.asked: list[tuple[str, ForwardedRequests]] = []
         self.failures: dict[str, LastwordError] = {}
+        self.refusals: list[LastwordError] = []
         self.gate = threading.Event()
         self.gate.set()
 
@@ -57,6 +58,8 @@ class Peers(OnlyMember):
         self.gate.wait(PATIENT_S)
         if instance_id in self.failures:
             raise self.failures[instance_id]
+        if self.refusals:
+            return encode_reply([self.refusals.pop()] * len(question.requests))
         versions = (Version(PARTITION, len(self.asked)),)
         return encode_reply([Applied(versions)] * len(question.requests))
 
@@ -153,6 +156,14 @@ def test_a_request_follows_its_partition_to_the_next_owner(lab: Lab) -> None:
     assert lab.peers.asked[-1][0] == OTHER
     ids = {question.requests[0].request_id for _, question in lab.peers.asked}
     assert len(ids) == 1, "every try is the same request"
+
+
+def test_a_peer_that_names_its_unread_fence_is_asked_again_from_there(lab: Lab) -> None:
+    unread = UnreadFenceError("a new fence", fence=41)
+    lab.peers.refusals.append(unread)
+    (answer,) = lab.results(put())
+    assert isinstance(answer, Applied)
+    assert [question.position for _, question in lab.peers.asked] == [0, 42]
 
 
 def test_a_request_that_no_owner_takes_in_time_fails_and_was_not_written(lab: Lab) -> None:

@@ -15,6 +15,7 @@ from lastword.records import ABSENT, Version
 from lastword.rows import value_of
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.requests import Applied, Conflicted, Current, Operate, Put, Read
+from lastword.writer.owned.tickets import UnreadFenceError
 from tests.support.owned_lab import OPERATIONS, PATIENT_S, OwnerLab, ask, submit
 
 IMPATIENT_S = 0.2  # for answers that will not come
@@ -159,6 +160,21 @@ def test_a_lost_answer_of_a_deposed_owner_is_decided_by_its_successors_fence(
         (answer,) = waiting.wait(SYSTEM_CLOCK)
         assert isinstance(answer, expected), lost
     assert lab.log.values() == [b"answers"]
+
+
+def test_a_request_is_decided_only_under_a_fence_that_its_sender_has_read(lab: OwnerLab) -> None:
+    """Else its sender may have taken a fence between two of this owner for the end of it."""
+    owner = lab.own()
+    fence = lab.log.fence_offsets()[-1]
+    (early,) = submit(owner, increment(b"n"), position=fence).wait(SYSTEM_CLOCK)
+    assert isinstance(early, UnreadFenceError)
+    assert early.fence == fence
+    (late,) = submit(owner, increment(b"n"), position=fence + 1).wait(SYSTEM_CLOCK)
+    assert isinstance(late, Applied)
+    lab.logs[0].lose_batches = 1
+    (lost,) = submit(owner, increment(b"n"), position=fence + 1).wait(SYSTEM_CLOCK)
+    assert isinstance(lost, UnreadFenceError), "it has taken over again meanwhile"
+    assert lab.log.values() == [b"1"]
 
 
 def test_without_a_verdict_the_outcome_is_indeterminate(lab: OwnerLab) -> None:
