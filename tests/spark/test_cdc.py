@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from lastword.pipelines import Pipeline
 from lastword.pipelines.api.changes import ChangeStream
 from lastword.testing.waiting import wait_until
 from tests.support.cdc_command import CdcCommand
+from tests.support.cdc_lab import WORD, captured
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.tables import read_raw
 
@@ -37,7 +38,6 @@ pytestmark = pytest.mark.broker
 
 Rows = dict[str, dict[str, Any]]
 WAIT_S = 240.0
-WORD = "open sesame of the database"
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +73,9 @@ class Lab:
     spark: SparkSession
     state_dir: Path
 
-    @contextmanager
-    def captured(self, name: str) -> Iterator[Capture]:
-        """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
-        url = self.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
-        capture = Capture(
-            SourceTable.parse(f"public.{name}"),
-            PostgresDatabase(url),
-            self.worker.client,
-            secrets=self.worker.info.secrets,
-        )
-        with Admin(self.connection) as admin:
-            capture.start(admin)
-        try:
-            yield capture
-        finally:
-            capture.remove()
+    def captured(self, name: str) -> AbstractContextManager[Capture]:
+        """A capture of ``public.NAME``, removed in the end."""
+        return captured(self.postgres, self.worker, self.connection, name)
 
     @contextmanager
     def mirrored(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,26 @@ WORD = "open sesame of the database"
 _SESSIONS = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 
 
+@contextmanager
+def captured(
+    postgres: Postgres, worker: EmbeddedWorker, connection: Connection, name: str
+) -> Iterator[Capture]:
+    """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
+    url = postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
+    capture = Capture(
+        SourceTable.parse(f"public.{name}"),
+        PostgresDatabase(url),
+        worker.client,
+        secrets=worker.info.secrets,
+    )
+    with Admin(connection) as admin:
+        capture.start(admin)
+    try:
+        yield capture
+    finally:
+        capture.remove()
+
+
 @dataclass(frozen=True)
 class Lab:
     """What a capture needs; everything in it may be killed and started again."""
@@ -41,22 +61,9 @@ class Lab:
     def connection(self) -> Connection:
         return Connection(bootstrap_servers=self.broker.bootstrap_servers)
 
-    @contextmanager
-    def captured(self, name: str) -> Iterator[Capture]:
-        """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
-        url = self.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
-        capture = Capture(
-            SourceTable.parse(f"public.{name}"),
-            PostgresDatabase(url),
-            self.worker.client,
-            secrets=self.worker.info.secrets,
-        )
-        with Admin(self.connection) as admin:
-            capture.start(admin)
-        try:
-            yield capture
-        finally:
-            capture.remove()
+    def captured(self, name: str) -> AbstractContextManager[Capture]:
+        """A capture of ``public.NAME``, removed in the end."""
+        return captured(self.postgres, self.worker, self.connection, name)
 
 
 @contextmanager
