@@ -8,13 +8,17 @@ from typing import Any
 import httpx
 import pytest
 
+import lastword as lw
 from lastword.cluster.peers import PeerSettings
+from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
+from tests.support.coroutines import run_coroutine
 from tests.support.event_stream import watching
 from tests.support.partitioned_tables import held, plan_of, wait_until_settled
 from tests.support.peer_pair import SECRET
 
 PARTITIONS = 3
+TOKEN = "known-to-both-instances"  # noqa: S105
 ROWS = {f"key-{number:02}": number for number in range(20)}
 
 
@@ -32,7 +36,7 @@ def options(topic: str, name: str) -> dict[str, Any]:
 @pytest.fixture
 def instances(serve: Serve, topic: str) -> list[Serving]:
     """Two services of one table without standbys: what one has, the other lacks."""
-    started = [serve(table_options=options(topic, name), wait=False) for name in "ab"]
+    started = [serve(table_options=options(topic, name), wait=False, token=TOKEN) for name in "ab"]
     for each in started:
         each.table.wait_ready()
     wait_until_settled([each.table for each in started], PARTITIONS, copies=1)
@@ -69,6 +73,10 @@ def test_every_instance_answers_for_every_key(instances: list[Serving]) -> None:
         _show_the_same_cluster(a, b)
         _reads_what_another_instance_wrote(a, b)
         _resumes_a_watch_at_another_instance(a, b)
+        _names_the_owners_to_those_who_may_read(instances, a)
+    _a_client_asks_the_owners(instances)
+    run_coroutine(_an_asynchronous_client_asks_the_owners(instances))
+    _a_client_goes_on_without_an_owner(instances)
 
 
 def _refuses_what_is_elsewhere(instance: Serving, client: httpx.Client) -> None:
@@ -110,6 +118,76 @@ def _resumes_a_watch_at_another_instance(a: httpx.Client, b: httpx.Client) -> No
         rest = list(islice(events, len(ROWS) - 5))
     seen = [event.data["key"] for event in (*first, *rest)]
     assert sorted(seen) == sorted(ROWS)
+
+
+def _names_the_owners_to_those_who_may_read(instances: list[Serving], a: httpx.Client) -> None:
+    wait_until(lambda: None not in _owners(a)["services"], "both services to be announced")
+    said = _owners(a)
+    plan = plan_of(instances[0].table)
+    assert plan is not None
+    urls = {"a": instances[0].url, "b": instances[1].url}
+    assert said["services"] == [urls[name] for name in plan.owners[instances[0].table.topic]]
+    assert a.get("/table/nobody").headers["lastword-plan"] == str(said["plan"])
+    with instances[0].client(token="of-a-stranger-to-all") as stranger:  # noqa: S106
+        refused = stranger.get("/tables/table/owners")
+    assert refused.status_code == 401
+    assert "lastword-plan" not in refused.headers
+
+
+def _owners(client: httpx.Client) -> Any:
+    return client.get("/tables/table/owners").json()
+
+
+def _answered(instance: Serving, operation: str) -> int:
+    context = instance.service._context
+    assert context is not None
+    counted = context.metrics.counter("http_requests_total", operation=operation, status="200")
+    return int(counted.value)
+
+
+def _a_client_asks_the_owners(instances: list[Serving]) -> None:
+    a, b = instances
+    with lw.connect(f"{a.url}/table", token=TOKEN) as client:
+        assert client["key-00"] == "watched", "its answer names the plan"
+        before = [_answered(each, "get_key") for each in (a, b)]
+        put_before = [_answered(each, "put_key") for each in (a, b)]
+        for key in ROWS:
+            client.put(key, "routed")
+            assert client[key] == "routed"
+            assert client.get_many([key]) == {key: "routed"}, "read elsewhere"
+        assert dict(client.items()) == dict.fromkeys(ROWS, "routed")
+        here = [a.table.raw.keyspace.partition_of(key.encode()) in held(a.table) for key in ROWS]
+        owned = [here.count(True), here.count(False)]
+        assert 0 < owned[0] < len(ROWS)
+        counted = [_answered(each, "get_key") for each in (a, b)]
+        assert [now - then for now, then in zip(counted, before, strict=True)] == owned
+        counted = [_answered(each, "put_key") for each in (a, b)]
+        assert [now - then for now, then in zip(counted, put_before, strict=True)] == owned
+
+
+async def _an_asynchronous_client_asks_the_owners(instances: list[Serving]) -> None:
+    before = _answered(instances[1], "get_key")
+    async with lw.connect_async(f"{instances[0].url}/table", token=TOKEN) as client:
+        for key in ROWS:
+            await client.put(key, "once more")
+            assert await client.get(key) == "once more"
+    assert _answered(instances[1], "get_key") > before
+
+
+def _a_client_goes_on_without_an_owner(instances: list[Serving]) -> None:
+    a, b = instances
+    with lw.connect(f"{a.url}/table", token=TOKEN) as client:
+        assert [client[key] for key in ROWS] == ["once more"] * len(ROWS)
+        b.service.stop()
+        assert [client[key] for key in ROWS] == ["once more"] * len(ROWS)
+        client.put_many(dict.fromkeys(ROWS, "alone"))
+        assert client.get_many(ROWS) == dict.fromkeys(ROWS, "alone")
+        wait_until(lambda: _only_names(a), "only the address that is left")
+
+
+def _only_names(instance: Serving) -> bool:
+    with instance.client() as client:
+        return set(_owners(client)["services"]) == {instance.url}
 
 
 def test_a_table_that_is_not_shared_refuses_to_be_routed(serve: Serve) -> None:

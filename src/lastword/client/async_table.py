@@ -18,10 +18,13 @@ from lastword.client.calls.writes import Writes
 from lastword.client.forms import Forms
 from lastword.client.http.address import Address
 from lastword.client.http.async_pool import AsyncConnectionPool, AsyncStream
-from lastword.client.http.messages import Repeat
+from lastword.client.http.messages import HttpResponse, Repeat
+from lastword.client.http.pools import Pools
+from lastword.client.plan_routes import PlanRoutes
 from lastword.client.problems import error_of
 from lastword.client.retrying import Patience, answered
-from lastword.client.steps import Steps, run_async
+from lastword.client.routed_steps import routed
+from lastword.client.steps import Exchange, Steps, run_async
 from lastword.codecs.resolve import CodecSpec
 from lastword.durations import Duration
 from lastword.errors import TableClosedError
@@ -58,10 +61,11 @@ class AsyncTable:
 
     async def __aenter__(self) -> AsyncTable:
         try:
-            info = await self._run(find_table(self._address.path, self._patience))
+            finding = find_table(self._address.path, self._patience)
+            info = await run_async(finding, self._exchange, asyncio.sleep)
             self._opened = Forms(info, *self._codecs)
         except BaseException:
-            self._pool.close()
+            self._pools.close()
             raise
         return self
 
@@ -71,7 +75,7 @@ class AsyncTable:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._pool.close()
+        self._pools.close()
         await asyncio.sleep(0)  # the transports close their sockets in the loop's next turn
 
     def __repr__(self) -> str:
@@ -204,8 +208,12 @@ class AsyncTable:
     # -- the wire ----------------------------------------------------------------------------
 
     @cached_property
-    def _pool(self) -> AsyncConnectionPool:
-        return AsyncConnectionPool(self._address, self._connections, self._patience.clock)
+    def _pools(self) -> Pools[AsyncConnectionPool]:
+        return Pools(AsyncConnectionPool, self._address, self._connections, self._patience.clock)
+
+    @cached_property
+    def _routes(self) -> PlanRoutes:
+        return PlanRoutes(self._address, self._forms.info.name, self._patience.clock)
 
     @property
     def _forms(self) -> Forms:
@@ -217,11 +225,11 @@ class AsyncTable:
 
     @cached_property
     def _reads(self) -> Reads:
-        return Reads(self._forms, self._patience)
+        return Reads(self._forms, self._patience, self._routes)
 
     @cached_property
     def _writes(self) -> Writes:
-        return Writes(self._forms, self._patience, self._reads)
+        return Writes(self._forms, self._patience, self._reads, self._routes)
 
     async def _operate(
         self, key: Any, operation: str, argument: bytes, repeat: Repeat = Repeat.NEVER
@@ -229,11 +237,18 @@ class AsyncTable:
         return await self._run(self._writes.operate(key, operation, argument, repeat))
 
     async def _run(self, steps: Steps[T]) -> T:
-        return await run_async(steps, self._pool.exchange, asyncio.sleep)
+        return await run_async(routed(steps, self._routes), self._exchange, asyncio.sleep)
+
+    async def _exchange(self, step: Exchange) -> HttpResponse:
+        pool = self._pools.of(step.address)
+        return await pool.exchange(step.request, self._patience.until(step))
 
     async def _stream(self, changes: ChangeReader) -> AsyncStream:
+        async def opened(step: Exchange) -> AsyncStream:
+            return await self._pools.base.open_stream(step.request, step.deadline)
+
         steps = answered(changes.request(), self._patience)
-        response = await run_async(steps, self._pool.open_stream, asyncio.sleep)
+        response = await run_async(steps, opened, asyncio.sleep)
         if not isinstance(response, AsyncStream) or response.status != 200:
             raise error_of(response)
         return response

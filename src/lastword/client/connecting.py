@@ -8,10 +8,12 @@ from lastword.client.async_table import AsyncTable
 from lastword.client.calls.tables import find_table
 from lastword.client.forms import Forms
 from lastword.client.http.address import address_of
+from lastword.client.http.messages import HttpResponse
 from lastword.client.http.pool import ConnectionPool
+from lastword.client.http.pools import Pools
 from lastword.client.remote_table import RemoteTable
 from lastword.client.retrying import Patience
-from lastword.client.steps import run
+from lastword.client.steps import Exchange, run
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.resolve import CodecSpec
 from lastword.durations import Duration, milliseconds
@@ -46,14 +48,17 @@ def connect(
     {'name': 'Alice'}
     """
     patience = _patience(timeout, connections, clock)
-    pool = ConnectionPool(
-        address_of(url, token, ca=ca, certificate=certificate), connections, clock
-    )
+    address = address_of(url, token, ca=ca, certificate=certificate)
+    pools = Pools(ConnectionPool, address, connections, clock)
+
+    def asked(step: Exchange) -> HttpResponse:
+        return pools.base.exchange(step.request, step.deadline)
+
     try:
-        info = run(find_table(pool.address.path, patience), pool.exchange, clock.sleep)
-        return RemoteTable(pool, Forms(info, key, value), patience)
+        info = run(find_table(address.path, patience), asked, clock.sleep)
+        return RemoteTable(pools, Forms(info, key, value), patience)
     except BaseException:
-        pool.close()
+        pools.close()
         raise
 
 

@@ -76,9 +76,8 @@ class Forms:
             )
         return raw
 
-    def key_target(self, key: Any, operation: str = "") -> str:
-        """The path and query that name a key."""
-        raw = self.raw_key(key)
+    def key_target(self, raw: bytes, operation: str = "") -> str:
+        """The path and query that name a raw key."""
         text = None if self.windowed else self.key.text(raw)
         start = f"/tables/{self.info.name}/keys/"
         if text is None or text in _DOTS:

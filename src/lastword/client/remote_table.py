@@ -11,14 +11,17 @@ from lastword.client.calls.walking import Pair, walk
 from lastword.client.calls.watching import ChangeReader
 from lastword.client.calls.writes import Writes
 from lastword.client.forms import Forms
-from lastword.client.http.messages import HttpRequest, Repeat
+from lastword.client.http.messages import HttpResponse, Repeat
 from lastword.client.http.pool import BlockingStream, ConnectionPool
+from lastword.client.http.pools import Pools
+from lastword.client.plan_routes import PlanRoutes
 from lastword.client.problems import error_of
 from lastword.client.remote_past import RemotePast
 from lastword.client.remote_scan import RemoteScan
 from lastword.client.remote_watch import RemoteWatch
 from lastword.client.retrying import Patience, answered
-from lastword.client.steps import Steps, run
+from lastword.client.routed_steps import routed
+from lastword.client.steps import Exchange, Steps, run
 from lastword.durations import Duration
 from lastword.records import Absent, Position, Version
 from lastword.snapshots.travel.moments import Moment
@@ -33,23 +36,30 @@ _ABSENT = object()
 class RemoteTable:
     """The reads and writes of a ``Table``, answered by a service. Safe to use from any thread.
 
-    Nothing is kept here but a few connections. The differences to a ``Table``: entries have no
-    record headers; a scan is consistent page by page; values are the JSON's values, unless the
-    codec is ``string``, ``int64``, ``bytes`` or given by ``value=``.
+    Nothing is kept here but a few connections. Requests about a key of a partitioned table go
+    straight to the owner of the key, where that is possible. The differences to a ``Table``:
+    entries have no record headers; a scan is consistent page by page; values are the JSON's values,
+    unless the codec is ``string``, ``int64``, ``bytes`` or given by ``value=``.
     """
 
-    def __init__(self, pool: ConnectionPool, forms: Forms, patience: Patience) -> None:
+    def __init__(
+        self,
+        pools: Pools[ConnectionPool],
+        forms: Forms,
+        patience: Patience,
+    ) -> None:
         self.name = forms.info.name
         self.topic = forms.info.topic
-        self._pool = pool
+        self._pools = pools
         self._forms = forms
         self._patience = patience
-        self._reads = Reads(forms, patience)
-        self._writes = Writes(forms, patience, self._reads)
+        self._routes = PlanRoutes(pools.base.address, self.name, patience.clock)
+        self._reads = Reads(forms, patience, self._routes)
+        self._writes = Writes(forms, patience, self._reads, self._routes)
 
     def close(self) -> None:
         """Close the connections; idempotent. Watches are closed separately."""
-        self._pool.close()
+        self._pools.close()
 
     def __enter__(self) -> RemoteTable:
         return self
@@ -63,7 +73,7 @@ class RemoteTable:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<RemoteTable {self.name} at {self._pool.address.origin}>"
+        return f"<RemoteTable {self.name} at {self._pools.base.address.origin}>"
 
     def __bool__(self) -> bool:
         return True  # also for an empty table: `if table` must not count its keys
@@ -218,11 +228,14 @@ class RemoteTable:
         return self._run(self._writes.operate(key, operation, argument, repeat))
 
     def _run(self, steps: Steps[T]) -> T:
-        return run(steps, self._pool.exchange, self._patience.clock.sleep)
+        return run(routed(steps, self._routes), self._exchange, self._patience.clock.sleep)
+
+    def _exchange(self, step: Exchange) -> HttpResponse:
+        return self._pools.of(step.address).exchange(step.request, self._patience.until(step))
 
     def _stream(self, changes: ChangeReader) -> BlockingStream:
-        def opened(request: HttpRequest, deadline: float) -> BlockingStream:
-            return self._pool.open_stream(request, deadline)
+        def opened(step: Exchange) -> BlockingStream:
+            return self._pools.base.open_stream(step.request, step.deadline)
 
         steps = answered(changes.request(), self._patience)
         response = run(steps, opened, self._patience.clock.sleep)

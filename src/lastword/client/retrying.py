@@ -45,6 +45,12 @@ class Patience:
         """The end of a call that begins now, on the monotonic clock."""
         return self.clock.monotonic() + self.timeout_s
 
+    def until(self, step: Exchange) -> float:
+        """Until when an answer is waited for."""
+        if step.patience_s is None:
+            return step.deadline
+        return min(step.deadline, self.clock.monotonic() + step.patience_s)
+
 
 def answered(request: HttpRequest, patience: Patience) -> Steps[HttpResponse]:
     """The final answer, with any status.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from typing import NamedTuple, TypeVar
 
+from lastword.client.http.address import Address
 from lastword.client.http.messages import HttpRequest, HttpResponse
 from lastword.errors import LastwordError
 
@@ -16,10 +17,16 @@ T = TypeVar("T")
 
 
 class Exchange(NamedTuple):
-    """Send this request and return its answer, by that moment of the monotonic clock."""
+    """Send this request and return its answer, by that moment of the monotonic clock.
+
+    It goes to ``address``, or to the one that the client was given, and waits for ``patience_s`` at
+    most.
+    """
 
     request: HttpRequest
     deadline: float
+    address: Address | None = None
+    patience_s: float | None = None
 
 
 class Pause(NamedTuple):
@@ -35,7 +42,7 @@ Steps = Generator[Step, HttpResponse | None, T]
 
 def run(
     steps: Steps[T],
-    exchange: Callable[[HttpRequest, float], HttpResponse],
+    exchange: Callable[[Exchange], HttpResponse],
     sleep: Callable[[float], None],
 ) -> T:
     """Do the steps on this thread."""
@@ -49,7 +56,7 @@ def run(
                 sleep(step.seconds)
                 continue
             try:
-                answer = exchange(step.request, step.deadline)
+                answer = exchange(step)
             except LastwordError as error:
                 failure = error
     except StopIteration as stop:
@@ -59,7 +66,7 @@ def run(
 
 async def run_async(
     steps: Steps[T],
-    exchange: Callable[[HttpRequest, float], Awaitable[HttpResponse]],
+    exchange: Callable[[Exchange], Awaitable[HttpResponse]],
     sleep: Callable[[float], Awaitable[None]],
 ) -> T:
     """Do the steps in this task."""
@@ -73,7 +80,7 @@ async def run_async(
                 await sleep(step.seconds)
                 continue
             try:
-                answer = await exchange(step.request, step.deadline)
+                answer = await exchange(step)
             except LastwordError as error:
                 failure = error
     except StopIteration as stop:

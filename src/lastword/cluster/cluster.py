@@ -74,9 +74,10 @@ class Cluster:
         self._offers = Offers(self.instance_id, traits)
         self._limits = limits
         self._lookout = Lookout(self.instance_id, alarm=self._wake, clock=clock)
-        self._peers = Peers(
-            peer or PeerSettings(), application_id, self.instance_id, watch=self._lookout.judge
-        )
+        settings = peer or PeerSettings()
+        self.host = settings.name
+        """The host name under which other instances reach this one."""
+        self._peers = Peers(settings, application_id, self.instance_id, watch=self._lookout.judge)
         self._control = ControlTopic(self._admin, control_topic(application_id), self._take_plan)
         self._membership: Membership | None = None
         self._steward: Steward | None = None
@@ -209,6 +210,11 @@ class Cluster:
         partitioned: each partition is kept by its owner and by this many standbys, no others.
         """
         self._offers.add(topic, partitions, on_plan, lags, standbys)
+        self._wake()
+
+    def announce_service(self, url: str) -> None:
+        """Tell the others where this instance serves its tables over HTTP; "" ends that."""
+        self._offers.service = url
         self._wake()
 
     def announce_restart(self, within_ms: int) -> bool:

@@ -127,6 +127,7 @@ class Report(msgspec.Struct, frozen=True):
     draining: bool = False
     away_for_ms: int = 0
     unheard: frozenset[str] = frozenset()
+    service: str = ""
 
     def member(self, address: str) -> PlanMember:
         """The member as a plan has it."""
@@ -138,6 +139,7 @@ class Report(msgspec.Struct, frozen=True):
             rack=self.rack,
             weight=self.weight,
             draining=self.draining,
+            service=self.service,
         )
 
 

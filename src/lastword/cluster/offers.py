@@ -42,6 +42,7 @@ class Offers:
     def __init__(self, instance_id: str, traits: Traits = PLAIN) -> None:
         self.address = ""
         self.draining = False
+        self.service = ""
         self._traits = traits
         self._me = instance_id
         self._offers: dict[str, _Offer] = {}
@@ -107,6 +108,7 @@ class Offers:
                 if offer.standbys is not None
             },
             draining=self.draining,
+            service=self.service,
             **self._traits._asdict(),
         )
 

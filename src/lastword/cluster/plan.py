@@ -28,6 +28,8 @@ class PlanMember(msgspec.Struct, frozen=True):
 
     A member that announced a restart is away until ``away_until_ms`` (Unix time). Until then it
     keeps its partitions and gets no others. 0 means that it is present.
+
+    ``service`` is the URL at which the member serves its tables over HTTP; empty if it does not.
     """
 
     address: str
@@ -38,6 +40,7 @@ class PlanMember(msgspec.Struct, frozen=True):
     weight: int = 1
     draining: bool = False
     away_until_ms: int = 0
+    service: str = ""
 
     @property
     def state(self) -> MemberState:
@@ -75,6 +78,13 @@ class Plan(msgspec.Struct, frozen=True):
             return None
         instance_id = named[partition]
         return Owner(instance_id, self.members[instance_id].address, self.number)
+
+    def services(self, topic: str) -> list[str]:
+        """The URL of the service of each partition's owner; empty where there is none."""
+        return [
+            self.members[name].service if name in self.members else ""
+            for name in self.owners.get(topic, ())
+        ]
 
     def standbys_of(self, topic: str, partition: int) -> list[str]:
         """The members that keep a copy of the partition beside its owner, the best first."""

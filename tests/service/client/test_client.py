@@ -177,7 +177,7 @@ def test_rights_and_addresses_are_refused_without_showing_the_token(
         with pytest.raises(ConnectionFailedError) as silent:
             lw.connect(f"http://127.0.0.1:{free_ports(1)[0]}", token=wrong, timeout="300ms")
         with lab.connect("calls") as client:
-            shown = repr(client) + repr(vars(client)) + repr(vars(client._pool))
+            shown = repr(client) + repr(vars(client)) + repr(vars(client._pools.base))
     errors = [refused.value, missing.value, silent.value]
     told = caplog.text + shown + "".join(f"{each}{each.hint}{each!r}" for each in errors)
     assert wrong not in told

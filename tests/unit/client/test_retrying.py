@@ -10,7 +10,7 @@ import pytest
 from lastword.client.http.failures import AnswerLostError, NotSentError
 from lastword.client.http.messages import HttpRequest, HttpResponse, Repeat
 from lastword.client.retrying import ATTEMPTS_MAX, Patience, answered
-from lastword.client.steps import run
+from lastword.client.steps import Exchange, run
 from lastword.errors import ConnectionFailedError, IndeterminateError, NotReadyError
 from lastword.testing.fake_clock import FakeClock
 
@@ -37,7 +37,7 @@ class Network:
         self.sent = 0
         self.clock = FakeClock()
 
-    def exchange(self, request: HttpRequest, deadline: float) -> HttpResponse:
+    def exchange(self, step: Exchange) -> HttpResponse:
         answer = self.script[min(self.sent, len(self.script) - 1)]
         self.sent += 1
         if isinstance(answer, Exception):

@@ -11,6 +11,7 @@ import msgspec
 
 from lastword.client.forms import Forms, Item, base64url
 from lastword.client.http.messages import HttpRequest, HttpResponse
+from lastword.client.plan_routes import PlanRoutes
 from lastword.client.problems import error_of, problem_in
 from lastword.client.retrying import Patience, answered
 from lastword.client.steps import Steps
@@ -51,8 +52,9 @@ class Count(msgspec.Struct):
 class Reads:
     """The reads of one table, as steps."""
 
-    def __init__(self, forms: Forms, patience: Patience) -> None:
+    def __init__(self, forms: Forms, patience: Patience, routes: PlanRoutes) -> None:
         self.forms = forms
+        self._routes = routes
         self._patience = patience
         self._table = f"/tables/{forms.info.name}"
 
@@ -61,7 +63,7 @@ class Reads:
         if self.forms.windowed:
             entry = yield from self.entry(key)
             return default if entry is None else entry.value
-        response = yield from self._get(self.forms.key_target(key))
+        response = yield from self._get_now(key)
         return default if response is None else self.forms.value_of(response.body)
 
     def entry(
@@ -72,12 +74,17 @@ class Reads:
         if self.forms.windowed and at is None and consistency == "local":
             found = yield from self.entries([key])
             return found[0] if found else None
-        target = self.forms.key_target(key)
+        raw = self.forms.raw_key(key)
+        target = self.forms.key_target(raw)
         if at is not None:
-            target = _with_query(target, as_of=moment_text(at))
+            # Every instance can read the past: none of them keeps it.
+            past = HttpRequest("GET", _with_query(target, as_of=moment_text(at)))
+            response = yield from self._get(past)
         elif consistency != "local":
-            target = _with_query(target, consistency=consistency)
-        response = yield from self._get(target)
+            decided = _with_query(target, consistency=consistency)
+            response = yield from self._get(HttpRequest("GET", decided, key=raw))
+        else:
+            response = yield from self._get_now(key)
         return None if response is None else _entry_in(response, key, self.forms)
 
     def entries(self, keys: Iterable[Any]) -> Steps[list[Entry]]:
@@ -104,6 +111,7 @@ class Reads:
             "reverse": "true" if reverse else None,
             "cursor": cursor,
             "as_of": as_of,
+            "at_least": None if as_of is not None else self._routes.at_least(),
         }
         query = urlencode({name: each for name, each in given.items() if each is not None})
         response = yield from self._asked(HttpRequest("GET", f"{self._table}/keys?{query}"))
@@ -111,18 +119,29 @@ class Reads:
 
     def count(self) -> Steps[int]:
         """The number of keys."""
-        response = yield from self._asked(HttpRequest("GET", f"{self._table}/count"))
+        target = self._reflecting(f"{self._table}/count")
+        response = yield from self._asked(HttpRequest("GET", target))
         return msgspec.json.decode(response.body, type=Count).count
 
     def _lookup(self, raws: Sequence[bytes]) -> Steps[Found]:
         body = msgspec.json.encode({"keys": [base64url(raw) for raw in raws]})
-        target = f"{self._table}/lookup?encoding=base64url"
+        target = self._reflecting(f"{self._table}/lookup?encoding=base64url")
         response = yield from self._asked(HttpRequest("POST", target, body))
         return msgspec.json.decode(response.body, type=Found)
 
-    def _get(self, target: str) -> Steps[HttpResponse | None]:
+    def _get_now(self, key: Any) -> Steps[HttpResponse | None]:
+        raw = self.forms.raw_key(key)
+        target = self._reflecting(self.forms.key_target(raw), raw)
+        return (yield from self._get(HttpRequest("GET", target, key=raw)))
+
+    def _reflecting(self, target: str, key: bytes | None = None) -> str:
+        """The same read, which reflects what this client has written."""
+        at_least = self._routes.at_least(key)
+        return target if at_least is None else _with_query(target, at_least=at_least)
+
+    def _get(self, request: HttpRequest) -> Steps[HttpResponse | None]:
         """The answer about one key; None if there is no such key."""
-        response = yield from answered(HttpRequest("GET", target), self._patience)
+        response = yield from answered(request, self._patience)
         if response.status == 200:
             return response
         if response.status == 404 and problem_in(response).name == "KeyNotFound":

@@ -12,6 +12,7 @@ from lastword.client.calls.outcomes import BatchAnswer, outcome_from
 from lastword.client.calls.reads import Reads
 from lastword.client.forms import Forms, Item, base64url
 from lastword.client.http.messages import HttpRequest, HttpResponse, Repeat
+from lastword.client.plan_routes import PlanRoutes
 from lastword.client.problems import error_of, problem_in
 from lastword.client.retrying import Patience, answered
 from lastword.client.steps import Steps
@@ -64,9 +65,10 @@ Prepared = tuple[Any, bytes | LastwordError]
 class Writes:
     """The writes of one table, as steps."""
 
-    def __init__(self, forms: Forms, patience: Patience, reads: Reads) -> None:
+    def __init__(self, forms: Forms, patience: Patience, reads: Reads, routes: PlanRoutes) -> None:
         self._forms = forms
         self._patience = patience
+        self._routes = routes
         self._reads = reads
         self._table = f"/tables/{forms.info.name}"
 
@@ -79,12 +81,14 @@ class Writes:
         body = None if value is TOMBSTONE else self._forms.document(value)
         if ttl is not None:
             headers = (*headers, ("lastword-ttl", f"{ttl_ms_of(ttl)}ms"))
+        raw = self._forms.raw_key(key)
         request = HttpRequest(
             "DELETE" if body is None else "PUT",
-            self._forms.key_target(key),
+            self._forms.key_target(raw),
             body,
             headers,
             Repeat.NEVER if if_version is None else Repeat.CONDITIONAL,
+            raw,
         )
         try:
             response = yield from self._written(request)
@@ -92,17 +96,18 @@ class Writes:
             if if_version is None:
                 raise
             raise InvalidRecordError(str(error), hint=error.hint) from error  # as a table does
-        return Version.parse(msgspec.json.decode(response.body, type=Written).version)
+        return self._version(msgspec.json.decode(response.body, type=Written).version)
 
     def operate(self, key: Any, operation: str, argument: bytes, repeat: Repeat) -> Steps[Entry]:
         """Apply a named operation; ``argument`` is JSON."""
         self._refuse_windows()
-        target = self._forms.key_target(key, f"/{operation}")
-        request = HttpRequest("POST", target, argument, repeat=repeat)
+        raw = self._forms.raw_key(key)
+        target = self._forms.key_target(raw, f"/{operation}")
+        request = HttpRequest("POST", target, argument, repeat=repeat, key=raw)
         response = yield from self._written(request)
         done = msgspec.json.decode(response.body, type=Operated)
         value = self._forms.value_of(bytes(done.value))
-        version = Version.parse(done.version)
+        version = self._version(done.version)
         return Entry(key, value, version, done.timestamp, NO_HEADERS, done.expires_at)
 
     def argument(self, value: Any) -> bytes:
@@ -169,11 +174,19 @@ class Writes:
         body = b'{"records":[%b],"checks":%b}' % (b",".join(records), _JSON(checks))
         target = f"{self._table}/transact?encoding=base64url"
         repeat = Repeat.CONDITIONAL if happens_once(items, if_version) else Repeat.NEVER
-        response = yield from self._written(HttpRequest("POST", target, body, repeat=repeat))
+        of_one = self._forms.raw_key(next(iter(items))) if items else None
+        request = HttpRequest("POST", target, body, repeat=repeat, key=of_one)
+        response = yield from self._written(request)
         versions = msgspec.json.decode(response.body, type=Transacted).versions
-        return dict(zip(items, map(Version.parse, versions), strict=True))
+        return dict(zip(items, map(self._version, versions), strict=True))
 
     # -- one request -----------------------------------------------------------------------
+
+    def _version(self, text: str) -> Version:
+        """The version of a write, which later reads reflect."""
+        version = Version.parse(text)
+        self._routes.wrote(version)
+        return version
 
     def _written(self, request: HttpRequest) -> Steps[HttpResponse]:
         response = yield from answered(request, self._patience)
@@ -206,7 +219,11 @@ class Writes:
         except IndeterminateError as error:
             return iter([Indeterminate(None, error) for _ in records])
         answer = msgspec.json.decode(response.body, type=BatchAnswer)
-        return iter([outcome_from(each, self._forms) for each in answer.outcomes])
+        outcomes = [outcome_from(each, self._forms) for each in answer.outcomes]
+        for outcome in outcomes:
+            if outcome.version is not None:
+                self._routes.wrote(outcome.version)
+        return iter(outcomes)
 
     # -- records -----------------------------------------------------------------------------
 

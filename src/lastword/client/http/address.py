@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,24 +16,60 @@ from lastword.host_names import is_loopback
 log = logging.getLogger(__name__)
 
 _PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Host, port, TLS and the headers of every request. Its ``repr`` does not show the token."""
+    """Host, port, TLS and the headers of every request. Its ``repr`` does not show the token.
+
+    ``common_headers`` are those that do not depend on the host.
+    """
 
     host: str
     port: int
     tls: ssl.SSLContext | None
     path: str
-    fixed_headers: bytes = field(repr=False)
+    common_headers: bytes = field(repr=False)
 
-    @property
+    @cached_property
     def origin(self) -> str:
         """The address without the path, for messages."""
-        scheme = "http" if self.tls is None else "https"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{host}:{self.port}"
+        return f"{self._scheme}://{self._shown_host}:{self.port}"
+
+    @cached_property
+    def fixed_headers(self) -> bytes:
+        """The headers of every request."""
+        port = "" if self.port == _PORTS[self._scheme] else f":{self.port}"
+        return f"host: {self._shown_host}{port}\r\n".encode("ascii") + self.common_headers
+
+    def sibling(self, url: str) -> Address | None:
+        """The address of another instance that this one has named; None if it is not as safe.
+
+        From TLS it is TLS, checked in the same way. Without TLS, both are this machine. A loopback
+        address of another machine means nothing here.
+        """
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            return None
+        is_plain = url == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
+        if not is_plain or parts.scheme != self._scheme or not _HOST.fullmatch(host):
+            return None
+        if is_loopback(host) != is_loopback(self.host) or (
+            self.tls is None and not is_loopback(host)
+        ):
+            return None
+        return replace(self, host=host, port=port or _PORTS[parts.scheme], path="")
+
+    @property
+    def _scheme(self) -> str:
+        return "http" if self.tls is None else "https"
+
+    @property
+    def _shown_host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def address_of(
@@ -56,9 +94,7 @@ def address_of(
         raise ConfigError("the port of the address is not a number below 65536") from error
     tls = _tls(parts.scheme, ca, certificate)
     _check_token(token, parts.hostname, is_plain=tls is None)
-    shown = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    host = shown if port == _PORTS[parts.scheme] else f"{shown}:{port}"
-    headers = f"host: {host}\r\naccept: application/json\r\n"
+    headers = "accept: application/json\r\n"
     if token is not None:
         headers += f"authorization: Bearer {token}\r\n"
     path = parts.path.rstrip("/")

@@ -59,8 +59,11 @@ class AsyncConnection:
 class AsyncConnectionPool:
     """Sends requests over at most ``size`` connections; for one event loop."""
 
-    def __init__(self, address: Address, size: int, clock: Clock) -> None:
+    def __init__(
+        self, address: Address, size: int, clock: Clock, *, connect_s: float = CONNECT_TIMEOUT_S
+    ) -> None:
         self.address = address
+        self._connect_s = connect_s
         self._clock = clock
         self._free = asyncio.Semaphore(size)
         self._idle: deque[tuple[float, AsyncConnection]] = deque()
@@ -145,7 +148,7 @@ class AsyncConnectionPool:
             raise TableClosedError("this client is closed", hint="connect again")
         address = self.address
         try:
-            async with asyncio.timeout(min(CONNECT_TIMEOUT_S, self._left_s(deadline))):
+            async with asyncio.timeout(min(self._connect_s, self._left_s(deadline))):
                 reader, writer = await asyncio.open_connection(
                     address.host, address.port, ssl=address.tls, limit=READ_BYTES
                 )

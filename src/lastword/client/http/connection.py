@@ -11,6 +11,8 @@ from lastword.client.http.failures import AnswerLostError, NotSentError
 from lastword.client.http.response_reader import ResponseReader
 
 CONNECT_TIMEOUT_S = 5.0
+OWNER_CONNECT_TIMEOUT_S = 1.0
+"""The same for an owner: the service that the client was given can be asked instead."""
 READ_BYTES = 256 << 10
 
 
@@ -20,9 +22,7 @@ class BlockingConnection:
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._origin = address.origin
         try:
-            self._socket = socket.create_connection(
-                (address.host, address.port), min(CONNECT_TIMEOUT_S, timeout_s)
-            )
+            self._socket = socket.create_connection((address.host, address.port), timeout_s)
         except OSError as error:
             raise not_reachable(address.origin, error) from error
         try:

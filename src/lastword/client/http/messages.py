@@ -19,13 +19,17 @@ class Repeat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request; ``target`` is the escaped path with its query."""
+    """One request; ``target`` is the escaped path with its query.
+
+    ``key`` is the raw key that it is about, if it is about one: its owner may be asked directly.
+    """
 
     method: str
     target: str
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     repeat: Repeat = Repeat.FREELY
+    key: bytes | None = None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 
 from lastword.client.http.address import Address
-from lastword.client.http.connection import BlockingConnection
+from lastword.client.http.connection import CONNECT_TIMEOUT_S, BlockingConnection
 from lastword.client.http.failures import NotSentError
 from lastword.client.http.messages import HttpRequest, HttpResponse, rendered
 from lastword.client.http.response_reader import ResponseReader
@@ -22,8 +22,11 @@ IDLE_S = 5.0
 class ConnectionPool:
     """Sends requests over at most ``size`` connections. Safe to use from any thread."""
 
-    def __init__(self, address: Address, size: int, clock: Clock) -> None:
+    def __init__(
+        self, address: Address, size: int, clock: Clock, *, connect_s: float = CONNECT_TIMEOUT_S
+    ) -> None:
         self.address = address
+        self._connect_s = connect_s
         self._clock = clock
         self._free = threading.Semaphore(size)
         self._idle: deque[tuple[float, BlockingConnection]] = deque()
@@ -99,7 +102,8 @@ class ConnectionPool:
     def _connected(self, deadline: float) -> BlockingConnection:
         if self._closed:
             raise TableClosedError("this client is closed", hint="connect again")
-        return BlockingConnection(self.address, self._left_s(deadline))
+        timeout_s = min(self._connect_s, self._left_s(deadline))
+        return BlockingConnection(self.address, timeout_s)
 
     def _left_s(self, deadline: float) -> float:
         return max(0.001, deadline - self._clock.monotonic())

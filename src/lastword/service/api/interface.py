@@ -16,7 +16,7 @@ from lastword.service.api import (
 )
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
-from lastword.service.cluster.interface_cluster import CLUSTER
+from lastword.service.cluster.interface_cluster import CLUSTER, OWNERS
 from lastword.service.http.auth import Access
 from lastword.service.observe.interface_schema import SCHEMA_OPERATIONS
 from lastword.service.watch.interface_watch import WATCH
@@ -37,6 +37,7 @@ _VALUE = Content(
         "Lastword-Expires-At",
         "Lastword-Staleness",
         "Lastword-Answered-By",
+        "Lastword-Plan",
     ),
 )
 _NOT_MODIFIED = Content("the caller has this version already", headers=("ETag",))
@@ -279,6 +280,7 @@ _ABOUT_TABLES = (
         answer=Content("compaction with its contents", shapes_status.Compaction),
         problems=(404, 503),
     ),
+    OWNERS,
     *SCHEMA_OPERATIONS,
 )
 

@@ -47,6 +47,11 @@ _HEADERS: dict[str, Document] = {
         "description": "of a partitioned table: the instances that answered, separated by commas",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._,-]+$"},
     },
+    "Lastword-Plan": {
+        "description": "of a partitioned table: the number of the last plan; another number than "
+        "before means that GET /tables/{table}/owners may have changed",
+        "schema": {"type": "string", "pattern": "^[0-9]+$"},
+    },
     "Lastword-Timestamp": {
         "description": "the record's time, in milliseconds since 1970",
         "schema": {"type": "string", "pattern": "^-?[0-9]+$"},

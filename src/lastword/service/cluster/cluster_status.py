@@ -15,6 +15,7 @@ from lastword.service.cluster.shapes_cluster import (
     OwnerChange,
     SharedPartition,
     SharedTable,
+    TableOwners,
 )
 
 Reports = Mapping[str, Report]
@@ -41,11 +42,21 @@ def cluster_status(cluster: Cluster, tables: Sequence[ServedTable]) -> ClusterSt
     )
 
 
+def table_owners(served: ServedTable) -> TableOwners:
+    """Where to find the owners of the partitions, as the last plan has it."""
+    cluster = served.table.cluster
+    plan = None if cluster is None else cluster.plan
+    if plan is None:
+        return TableOwners(None, [])
+    return TableOwners(plan.number, [url or None for url in plan.services(served.table.topic)])
+
+
 def _member(plan: Plan, name: str, here: str, reports: Reports) -> ClusterMember:
     member = plan.members[name]
     return ClusterMember(
         instance=name,
         address=member.address,
+        service=member.service or None,
         rack=member.rack,
         weight=member.weight,
         state=member.state,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lastword.service.api.operations import RequestCall
 from lastword.service.api.served import ServedTable
-from lastword.service.cluster.cluster_status import cluster_status
+from lastword.service.cluster.cluster_status import cluster_status, table_owners
 from lastword.service.cluster.shapes_cluster import Clusters
 from lastword.service.http.answers import HttpAnswer, document
 from lastword.service.http.auth import Access
@@ -18,6 +18,11 @@ async def get_cluster(call: RequestCall) -> HttpAnswer:
         if call.caller.access_to(name) >= Access.READ
     ]
     return document(await call.context.reads.run(_clusters, readable))
+
+
+async def get_owners(call: RequestCall) -> HttpAnswer:
+    """Where the owners of a table's partitions are; known here, so nobody is asked."""
+    return document(table_owners(call.served))
 
 
 def _clusters(readable: list[ServedTable]) -> Clusters:

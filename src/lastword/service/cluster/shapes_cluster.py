@@ -17,6 +17,9 @@ class ClusterMember(Struct):
 
     instance: str
     address: Annotated[str, Meta(description="of its peer endpoint, not of its service")]
+    service: Annotated[
+        str | None, Meta(description="the URL of its service, if it serves tables over HTTP")
+    ]
     rack: str
     weight: int
     state: MemberState
@@ -70,6 +73,16 @@ class OwnerChange(Struct):
     cause: Annotated[
         Cause,
         Meta(description="what became of the old owner, or else what made the new one take it"),
+    ]
+
+
+class TableOwners(Struct):
+    """Where the owners of a table's partitions serve it."""
+
+    plan: Annotated[int | None, Meta(description="the number of the last plan; null before one")]
+    services: Annotated[
+        list[str | None],
+        Meta(description="by partition, the URL of the owner's service; null if it is not known"),
     ]
 
 

@@ -85,6 +85,8 @@ class _Path:
         except LastwordError as error:
             answer = problem_answer(error)
         self._count(operation, answer, started_ns)
+        if isinstance(answer, HttpAnswer):
+            self._add_plan(answer, scope)
         await answer(scope, receive, send)
 
     def _require_visible(self, caller: Caller) -> None:
@@ -107,6 +109,17 @@ class _Path:
         call = RequestCall(self._context, scope, receive, served)
         call.read_query(operation.query)
         return await operation.handler(call)
+
+    def _add_plan(self, answer: HttpAnswer, scope: Scope) -> None:
+        """Add the number of the plan, which tells a client that it knows an old one."""
+        served = self._mounted or self._context.tables.get(scope["path_params"].get("table", ""))
+        if served is None or not served.raw.routes:
+            return
+        if scope["lastword.caller"].access_to(served.name) < Access.READ:
+            return
+        cluster = served.table.cluster
+        if cluster is not None and (plan := cluster.plan) is not None:
+            answer.headers = (*answer.headers, (b"lastword-plan", b"%d" % plan.number))
 
     def _count(self, operation: Operation | None, answer: ASGIApp, started_ns: int) -> None:
         metrics = self._context.metrics

@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from lastword.errors import ServiceError
 from lastword.metrics import Metrics
 from lastword.service.api.context import Context
 from lastword.service.api.served import Mount, ServedTable, check_mounts
+from lastword.service.cluster.announcement import Announcement
 from lastword.service.http.app import build_app
 from lastword.service.http.auth import Access, Authenticator
 from lastword.service.http.listener import Listener, bind
@@ -67,6 +69,7 @@ class Service:
         self._tokens = TokenFile(config.tokens_file, clock)
         config.check(has_token=bool(self._tokens.tokens()))
         self._started: list[Mount] = []
+        self._announcement: Announcement | None = None
         self._context: Context | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._bound: socket.socket | None = None
@@ -87,14 +90,17 @@ class Service:
                     self._started.append(mount)
                     mount.table.start()
             tables = {mount.table.name: ServedTable(mount) for mount in self._mounts}
-            self._context = Context(
-                self._config, tables, self._clock, self._local_brokers, self._metrics
-            )
+            announcement = Announcement(self._config, [mount.table for mount in self._mounts])
+            reached_as = (*self._config.allowed_hosts, *announcement.hosts)
+            config = replace(self._config, allowed_hosts=reached_as)
+            self._context = Context(config, tables, self._clock, self._local_brokers, self._metrics)
             self._thread = threading.Thread(
                 target=self._run, args=(self._context, self._bound), name="service", daemon=True
             )
             self._thread.start()
             self._await_listening()
+            self._announcement = announcement
+            announcement.begin()
         except BaseException:
             self.stop()
             raise
@@ -102,6 +108,8 @@ class Service:
 
     def stop(self) -> None:
         """End the watchers, finish open requests, close the tables; idempotent."""
+        if self._announcement is not None:
+            self._announcement.end()
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive() and self._loop is not None:
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)

@@ -60,8 +60,12 @@ class ServiceConfig:
     @property
     def url(self) -> str:
         """Where to find it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+        return self.url_at(self.host)
+
+    def url_at(self, host: str) -> str:
+        """Where to find it under another name of this machine."""
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.tls else 'http'}://{shown}:{self.port}"
 
     def check(self, *, has_token: bool) -> None:
         """Refuse other addresses than loopback without a token and TLS."""
