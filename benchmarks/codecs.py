@@ -1,5 +1,10 @@
 """How many values a second the codecs of a registry decode, beside Confluent's and plain fastavro.
 
+get                      one value at a time
+restore with quarantine  a restore that validates every value before it is stored
+to Arrow                 the typed column of a snapshot
+fold                     a task of a pipeline that keeps a sum per key, without Spark around it
+
 python benchmarks/codecs.py --registry http://localhost:8081    (lastword up --registry runs one)
 
 Confluent's deserializers need more packages than Lastword has:
@@ -14,16 +19,16 @@ import importlib.util
 import io
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import fastavro
 from arena import report
+from arena.codec_uses import TOPIC, Foreign, Use, uses_of
 
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
 
-TOPIC = "benchmark-codecs"
 NAMES = ("id", "name", "email", "age", "score", "active", "city", "country", "visits", "since")
 AVRO = {
     "type": "record",
@@ -80,36 +85,45 @@ def main() -> None:
     arguments = _arguments()
     registry = Registry(arguments.registry, auto_register=True)
     values = [profile(number) for number in range(arguments.values)]
-    rates: dict[str, dict[str, float]] = {}
+    rates: dict[str, dict[str, dict[str, float]]] = {}
     for kind, schema in (("avro", AVRO), ("json_schema", JSON), ("protobuf", PROTO)):
-        codec: Any = getattr(registry, kind)(schema).bound(Context(f"{TOPIC}-{kind}", "value"))
-        data = [codec.encode(value) for value in values]
-        if [codec.decode(each) for each in data] != values:
-            raise SystemExit(f"{kind} does not give the values back")
-        rates[kind] = {"Lastword": rate(codec.decode, data)}
-        if kind == "avro":
-            rates[kind]["fastavro alone"] = rate(_plain_fastavro(), [each[5:] for each in data])
-        confluent = _confluent(kind, arguments.registry, schema)
-        if confluent is not None:
-            rates[kind]["Confluent"] = rate(confluent, data)
+        context = Context(f"{TOPIC}-{kind}", "value")
+        coder: Any = getattr(registry, kind)(schema).bound(context)
+        data = [coder.encode(value) for value in values]
+        column = coder.typed_column()
+        rates[kind] = {}
+        for who, each in _contestants(kind, coder, arguments.registry, schema).items():
+            if [each.decode(one) for one in data] != values:
+                raise SystemExit(f"{who} does not give the {kind} values back")
+            uses = uses_of(each, data, column)
+            rates[kind][who] = {name: rate(use, len(data)) for name, use in uses.items()}
     _print(rates)
     report.save("codecs", {"values": arguments.values, "values_per_s": rates})
 
 
-def rate(decode: Callable[[bytes], Any], data: Sequence[bytes]) -> float:
+def _contestants(kind: str, coder: Any, url: str, schema: Any) -> dict[str, Any]:
+    found = {"Lastword": coder}
+    if kind == "avro":
+        found["fastavro alone"] = Foreign(_plain_fastavro())
+    confluent = _confluent(kind, url, schema)
+    if confluent is not None:
+        found["Confluent"] = Foreign(confluent)
+    return found
+
+
+def rate(use: Use, values: int) -> float:
     """Values a second of CPU, the best of five rounds."""
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
-        for each in data:
-            decode(each)
+        use()
         best = min(best, time.process_time() - started)
-    return len(data) / best
+    return values / best
 
 
 def _plain_fastavro() -> Callable[[bytes], Any]:
     parsed = fastavro.parse_schema(AVRO)
-    return lambda document: fastavro.schemaless_reader(io.BytesIO(document), parsed, None)
+    return lambda data: fastavro.schemaless_reader(io.BytesIO(data[5:]), parsed, None)
 
 
 def _confluent(kind: str, url: str, schema: Any) -> Callable[[bytes], Any] | None:
@@ -131,16 +145,17 @@ def _confluent(kind: str, url: str, schema: Any) -> Callable[[bytes], Any] | Non
     return lambda data: read(data, context)
 
 
-def _print(rates: dict[str, dict[str, float]]) -> None:
+def _print(rates: dict[str, dict[str, dict[str, float]]]) -> None:
     who = ("Lastword", "fastavro alone", "Confluent")
     rows = []
     for kind, found in rates.items():
-        times = f"{found['Lastword'] / found['Confluent']:.1f}" if "Confluent" in found else "-"
-        shown = [f"{found[each] / 1000:.0f}" if each in found else "-" for each in who]
-        rows.append([kind, *shown, times])
+        for use, own in found["Lastword"].items():
+            theirs = found.get("Confluent")
+            shown = [f"{found[each][use] / 1000:.0f}" if each in found else "-" for each in who]
+            rows.append([kind, use, *shown, f"{own / theirs[use]:.1f}" if theirs else "-"])
     report.print_table(
-        "Thousands of values decoded per second of CPU, ten fields each",
-        ["", *who, "times Confluent"],
+        "Thousands of values per second of CPU, ten fields each",
+        ["", "", *who, "times Confluent"],
         rows,
     )
 

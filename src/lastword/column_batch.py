@@ -129,17 +129,15 @@ class ColumnBatch(Batch):
     ) -> Iterator[RowChange]:
         """Every change that belongs to a table, as a row."""
         outside = self._outside(rules)
+        refused = {} if validate is None else self._problems(range(len(self)), validate)
         places = zip(self.offsets.tolist(), self.timestamps.tolist(), strict=True)
         for i, (offset, timestamp_ms) in enumerate(places):
             since_ms = max(since_ms, timestamp_ms)  # also of dropped records
-            if i in outside:
+            if i in outside or i in refused:
                 continue
             key, value, row = self.keys[i] or b"", self.values[i], None
             if value is not None:
-                headers = self.headers[i] or NO_HEADERS
-                if validate is not None and validate(key, value, headers) is not None:
-                    continue
-                headers = _unmarked(headers, rules.sole_writer)
+                headers = _unmarked(self.headers[i] or NO_HEADERS, rules.sole_writer)
                 row = encode_row(offset, timestamp_ms, headers, value)
             yield RowChange(key, offset, since_ms, row)
 
@@ -271,12 +269,8 @@ class ColumnBatch(Batch):
     def _drop_refused(self, last: dict[bytes | None, int], validate: Validate) -> list[Refused]:
         """Drop values that cannot be read; the last good record of the key counts instead."""
 
-        def problem(key: bytes | None, i: int) -> str | None:
-            value = self.values[i]
-            headers = self.headers[i] or NO_HEADERS
-            return None if value is None else validate(key or b"", value, headers)
-
-        suspects = {key for key, i in last.items() if problem(key, i) is not None}
+        found = self._problems(list(last.values()), validate)
+        suspects = {self.keys[i] for i in found}
         indexes: dict[bytes | None, list[int]] = {key: [] for key in suspects}
         for i, key in enumerate(self.keys if suspects else ()):
             if key in suspects:
@@ -285,12 +279,22 @@ class ColumnBatch(Batch):
         for key, of_key in indexes.items():
             del last[key]
             for i in reversed(of_key):
-                reason = problem(key, i)
+                reason = self._problems([i], validate).get(i)
                 if reason is None:
                     last[key] = i
                     break
                 refused.append(Refused(int(self.offsets[i]), key or b"", reason))
         return refused
+
+    def _problems(self, indexes: Sequence[int], validate: Validate) -> dict[int, str]:
+        """Why some of the records at ``indexes`` are bad; a tombstone never is."""
+        puts = [i for i in indexes if self.values[i] is not None]
+        found = validate(
+            [self.keys[i] or b"" for i in puts],
+            [self.values[i] for i in puts],  # type: ignore[misc]
+            [self.headers[i] or NO_HEADERS for i in puts],
+        )
+        return {puts[i]: reason for i, reason in found.items()}
 
 
 def _unmarked(headers: Headers, mark: Header | None) -> Headers:

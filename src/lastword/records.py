@@ -217,8 +217,8 @@ class Batch(ABC):
         """How many records, fence records apart, have no request id: no owner wrote them."""
 
 
-Validate = Callable[[bytes, bytes, Headers], str | None]
-"""(key, value, headers) -> why the record is bad, or None."""
+Validate = Callable[[Sequence[bytes], Sequence[bytes], Sequence[Headers]], Mapping[int, str]]
+"""(keys, values, headers) of some records -> why some of them are bad, by index."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
+from lastword.codecs.batches import decode_singly
 from lastword.codecs.columns.class_columns import class_columns
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
@@ -107,7 +109,7 @@ class TypedCodec(DocumentCodec, Generic[S]):
 
     def typed_column(self) -> TypedColumn:
         """A column by the fields of the class."""
-        return TypedColumn(class_columns(self.type), self.decode)
+        return TypedColumn(class_columns(self.type), partial(decode_singly, self.decode))
 
     def _written(self, value: S) -> bytes:
         version = self.evolution.version

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.batches import decode_batch
 from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.metrics import Counter
 from lastword.records import Headers, Record, Validate, Version
@@ -144,14 +145,17 @@ class Decoder:
         """The check that a follower makes before it applies a record, if the policy needs one."""
         return self._why_bad if self.policy == "quarantine" else None
 
-    def _why_bad(self, raw_key: bytes, raw_value: bytes, headers: Headers) -> str | None:
-        try:
-            self._read(raw_key, raw_value, headers)
-        except DecodeError as error:
-            return str(error)
-        except RegistryError:
-            return None  # unknown for now; the row is decoded and checked when it is read
-        return None
+    def _why_bad(
+        self, keys: Sequence[bytes], values: Sequence[bytes], headers: Sequence[Headers]
+    ) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for codec, data in ((self.value, values), (self.key, keys)):
+            joined = [
+                codec.joined(each, its) if its else each
+                for each, its in zip(data, headers, strict=True)
+            ]
+            found.update((i, str(error)) for i, error in _bad_of(codec, joined).items())
+        return found
 
     def handle_bad(self, error: DecodeError, partition: int, offset: int) -> None:
         """Raise the error with the record's offset, or count it, as the policy says."""
@@ -165,3 +169,21 @@ class Decoder:
                 "on_bad='skip' or on_bad='quarantine'",
             ) from error
         self._skipped.add()
+
+
+def _bad_of(codec: Codec[Any], data: Sequence[bytes]) -> Mapping[int, DecodeError]:
+    """Why some of the data is bad. What needs a registry that does not answer is not: it is
+    decoded and checked when it is read."""
+    try:
+        return decode_batch(codec, data).bad
+    except RegistryError:
+        pass  # one by one: the registry is needed for some of the data only
+    found: dict[int, DecodeError] = {}
+    for i, each in enumerate(data):
+        try:
+            codec.decode(each)
+        except DecodeError as error:
+            found[i] = error
+        except RegistryError:
+            continue
+    return found

@@ -59,9 +59,9 @@ class WrittenBatch(NamedTuple):
     unreadable_headers: list[int]
 
 
-def why_bad(_key: bytes, value: bytes, _headers: Headers) -> str | None:
+def why_bad(_keys: object, values: Sequence[bytes], _headers: object) -> dict[int, str]:
     """A validator: values that begin with an exclamation mark cannot be read."""
-    return f"{value!r} is bad" if value.startswith(b"!") else None
+    return {i: f"{each!r} is bad" for i, each in enumerate(values) if each.startswith(b"!")}
 
 
 @st.composite
@@ -194,4 +194,4 @@ def row_changes(
 def _why_refused(record: Record, validate: Validate | None) -> str | None:
     if record.value is None or validate is None:
         return None
-    return validate(record.key or b"", record.value, record.headers)
+    return validate([record.key or b""], [record.value], [record.headers]).get(0)

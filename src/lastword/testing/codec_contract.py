@@ -25,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.codecs.base import Codec, Context, KeyCodec
+from lastword.codecs.batches import decode_batch, decode_singly
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -142,6 +143,21 @@ class CodecContract(ABC):
         subject = self.bound_codec()
         if subject.column is not None:
             assert list(subject.column_values([b"\xff\xfe\xff"])) == [None]
+
+    def test_a_batch_is_decoded_as_its_records_are_singly(self) -> None:
+        subject = self.bound_codec()
+        good = [subject.encode(value) for value in self.values]
+        odd = [None, b"", b"\xff\xfe\xff", good[0] + good[-1], *(each[:-1] for each in good)]
+
+        @given(st.lists(st.sampled_from(good + odd), max_size=12))
+        @settings(max_examples=25, deadline=None, database=None)
+        def check(data: list[bytes | None]) -> None:
+            found, singly = decode_batch(subject, data), decode_singly(subject.decode, data)
+            assert found.values == singly.values
+            assert [*map(str, found.bad.values())] == [*map(str, singly.bad.values())]
+            assert list(found.bad) == list(singly.bad)
+
+        check()
 
     def test_it_travels_as_a_small_description(self) -> None:
         subject = self.bound_codec()

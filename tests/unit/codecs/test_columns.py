@@ -15,7 +15,7 @@ import pydantic
 import pytest
 
 from lastword.codecs import TypedCodec
-from lastword.codecs.columns.avro_columns import avro_columns
+from lastword.codecs.columns.avro_columns import avro_column
 from lastword.codecs.columns.class_columns import class_columns
 from lastword.codecs.columns.fitting import UNFIT, fit_for
 from lastword.codecs.columns.json_columns import json_columns
@@ -140,7 +140,7 @@ def test_avro_types_become_columns() -> None:
         {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 4}},
     ]
     schema = {"type": "record", "name": "Event", "fields": fields}
-    assert avro_columns(fastavro.parse_schema(schema)) == StructType(
+    assert avro_column(fastavro.parse_schema(schema)).type == StructType(
         (
             ("at", "timestamp"),
             ("local", "timestamp_ntz"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from lastword.codecs.columns.type_tree import (
     JSON,
     ColumnType,
+    DecimalType,
     ListType,
     MapType,
     PartLimits,
@@ -38,20 +39,43 @@ _LOGICAL: dict[str, ColumnType] = {
 }
 
 
-def avro_columns(parsed: Any) -> ColumnType:
-    """The type of a column of such values; JSON text for a union of several types."""
+# What fastavro decodes to the objects that Arrow takes for the column.
+_EXACT_LOGICAL = {
+    ("long", "timestamp-millis"),
+    ("long", "timestamp-micros"),
+    ("long", "local-timestamp-millis"),
+    ("long", "local-timestamp-micros"),
+    ("int", "date"),
+}
+
+
+class AvroColumn(NamedTuple):
+    """The type of a column, and whether Arrow takes the decoded values for it as they are."""
+
+    type: ColumnType
+    exact: bool
+
+
+def avro_column(parsed: Any) -> AvroColumn:
+    """The column of such values; JSON text for a union of several types."""
     named = parsed.get("__named_schemas", {}) if isinstance(parsed, dict) else {}
-    return _AvroColumns(dict(named)).of(parsed)
+    columns = _AvroColumns(dict(named))
+    kind = columns.of(parsed)
+    return AvroColumn(kind, columns.exact)
 
 
 class _AvroColumns:
     def __init__(self, named: dict[str, Any]) -> None:
+        self.exact = True
         self._named = named
         self._limits = PartLimits()
         self._open: set[str] = set()
 
     def of(self, schema: Any) -> ColumnType:
-        return self._limits.part(lambda: self._made(schema))
+        found = self._limits.part(lambda: self._made(schema))
+        if found == JSON or isinstance(found, MapType):
+            self.exact = False
+        return found
 
     def _made(self, schema: Any) -> ColumnType:
         if isinstance(schema, list):
@@ -74,8 +98,11 @@ class _AvroColumns:
     def _simple(self, schema: Any, kind: Any) -> ColumnType:
         logical = schema.get("logicalType")
         if logical == "decimal":
-            return decimal_of(schema["precision"], schema.get("scale", 0))
+            found = decimal_of(schema["precision"], schema.get("scale", 0))
+            self.exact &= isinstance(found, DecimalType) and kind in ("bytes", "fixed")
+            return found
         if logical in _LOGICAL:
+            self.exact &= (kind, logical) in _EXACT_LOGICAL
             return _LOGICAL[logical]
         return _SCALARS.get(kind, JSON) if isinstance(kind, str) else self.of(kind)
 

@@ -1,4 +1,4 @@
-"""A column whose type comes from a schema: read record by record, and fixed for a whole job."""
+"""A column whose type comes from a schema, fixed for a whole job."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from lastword.codecs.batches import DecodedBatch
 from lastword.codecs.columns.fitting import UNFIT, fit_for
 from lastword.codecs.columns.type_tree import ColumnType
-from lastword.errors import DecodeError
 
 
 class ColumnValues(NamedTuple):
@@ -22,25 +22,29 @@ class ColumnValues(NamedTuple):
 class TypedColumn:
     """Values of one schema as a column of ``type``.
 
-    Pickled, it is a description, so that all executors of a job make the same column.
+    Pickled, it is a description, so that all executors of a job make the same column. The values
+    of an ``exact`` one are of the types that Arrow takes for ``type``: it checks them itself.
     """
 
     type: ColumnType
-    decode: Callable[[bytes], Any]
+    decode: Callable[[Sequence[bytes | None]], DecodedBatch]
+    exact: bool = False
 
     def read(self, data: Sequence[bytes | None]) -> ColumnValues:
         """A batch. Bytes that cannot be decoded, and values that the type cannot hold, are unfit.
 
         Raises RegistryError if the registry does not answer: such a record may be a good one.
         """
-        fit, decode = fit_for(self.type), self.decode
+        found = self.decode(data)
+        if self.exact:
+            return ColumnValues(found.values, len(found.bad))
+        fit = fit_for(self.type)
         values: list[Any] = []
-        unfit = 0
-        for each in data:
+        unfit = len(found.bad)
+        for value in found.values:
             try:
-                value = None if each is None else decode(each)
                 values.append(None if value is None else fit(value))
-            except (DecodeError, *UNFIT):
+            except UNFIT:
                 values.append(None)
                 unfit += 1
         return ColumnValues(values, unfit)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from lastword.codecs.columns.avro_columns import avro_columns
-from lastword.codecs.columns.type_tree import ColumnType
+from lastword.codecs.batches import NONE_BAD, DecodedBatch, decode_singly
+from lastword.codecs.columns.avro_columns import avro_column
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.registry.avro_json import to_avro
-from lastword.codecs.registry.avro_schema import AvroSchema, examined
+from lastword.codecs.registry.avro_schema import AvroSchema, refers_to_itself
 from lastword.codecs.registry.client import Schema
 from lastword.codecs.registry.depth import refuse_deep
 from lastword.codecs.registry.registry_codec import RegistryCodec, json_of
-from lastword.codecs.registry.wire_format import document_start
+from lastword.codecs.registry.wire_format import NUMBER_BYTES, document_start
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
 try:
     import fastavro
     from fastavro._read_py import schemaless_reader as python_reader
     from fastavro.schema import SchemaParseException
+
+    from lastword.codecs.registry.avro_batch import CHUNK, UNREADABLE, array_of, decode_together
 except ImportError as missing:  # pragma: no cover - the tests install the extra
     raise ConfigError(
         "Avro needs fastavro, which is not installed", hint="pip install 'lastword[schemas]'"
@@ -28,11 +32,6 @@ NATIVE_DEPTH_BYTES = 500
 """How long a record of a schema that refers to itself may be for native code: each level takes at
 least one byte, and some thousand levels overflow the stack."""
 
-# What fastavro raises for invalid bytes: it checks little and fails in many ways.
-_UNREADABLE = (
-    EOFError, ValueError, TypeError, IndexError, KeyError, OverflowError, RecursionError,
-    MemoryError, ArithmeticError, StopIteration,
-)  # fmt: skip
 _UNWRITABLE = (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError,
                RecursionError, ArithmeticError)  # fmt: skip
 
@@ -42,6 +41,7 @@ class ReadingSchema(NamedTuple):
 
     schema: AvroSchema
     reader: Any
+    array_reader: Any
 
 
 class AvroCodec(RegistryCodec):
@@ -56,12 +56,12 @@ class AvroCodec(RegistryCodec):
 
     def encode(self, value: Any) -> bytes:
         """The record; raises EncodeError for a value that does not fit the schema."""
-        schema, recursive = self.writing().parsed
-        if recursive:
+        schema = self.writing().parsed
+        if schema.recursive:
             refuse_deep(value)
         out = BytesIO()
         try:
-            fastavro.schemaless_writer(out, schema, value, strict_allow_default=True)
+            fastavro.schemaless_writer(out, schema.parsed, value, strict_allow_default=True)
         except _UNWRITABLE as error:
             raise EncodeError(
                 f"the value does not fit the schema of {self.subject}: {_said(error)}",
@@ -79,7 +79,7 @@ class AvroCodec(RegistryCodec):
         read = python_reader if deep else fastavro.schemaless_reader
         try:
             value = read(rest, writer.schema.parsed, writer.reader)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise DecodeError(
                 f"the bytes do not fit their schema: {_said(error)}",
                 hint="the record is truncated, or was written with another schema",
@@ -91,25 +91,60 @@ class AvroCodec(RegistryCodec):
             )
         return value
 
+    def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
+        """The values of a batch, those of one schema together."""
+        values: list[Any] = [None] * len(data)
+        bad: dict[int, DecodeError] = {}
+        for id_bytes, indexes in _by_id(data).items():
+            numbered = len(id_bytes) == NUMBER_BYTES and not id_bytes[0]
+            for start in range(0, len(indexes), CHUNK):
+                chosen = indexes[start : start + CHUNK]
+                chunk = [data[i] for i in chosen]
+                found = self._together(chunk) if numbered else None
+                if found is None:
+                    found, errors = decode_singly(self.decode, chunk)
+                    bad.update((chosen[i], error) for i, error in errors.items())
+                for i, value in zip(chosen, found, strict=True):
+                    values[i] = value
+        return DecodedBatch(values, bad or NONE_BAD)
+
+    def _together(self, data: Sequence[Any]) -> list[Any] | None:
+        """The values of data with the same number in front; None if one of them is bad."""
+        try:
+            writer = self._writer(data[0])
+        except DecodeError:
+            return None
+        if writer.schema.array is None or (writer.reader and writer.array_reader is None):
+            return None
+        documents = [each[NUMBER_BYTES:] for each in data]
+        return decode_together(documents, writer.schema.array, writer.array_reader)
+
     def _reading(self, writer: AvroSchema) -> ReadingSchema:
         """The schema of its own, unless it is the same: fastavro would compare them each time."""
-        own = None if self._schema is None else self._own_parsed().parsed
-        return ReadingSchema(writer, None if own == writer.parsed else own)
+        own = None if self._schema is None else self._own_parsed()
+        if own is None or own.parsed == writer.parsed:
+            return ReadingSchema(writer, None, None)
+        return ReadingSchema(writer, own.parsed, own.array)
 
     def from_json(self, document: bytes) -> bytes:
         """Encode a JSON document: bytes are in base64, times in ISO 8601."""
         return self.encode(to_avro(self.writing().parsed.parsed, document))
 
-    def _column_type(self) -> ColumnType:
-        return avro_columns(self._own_parsed().parsed)
+    def _own_column(self) -> TypedColumn:
+        column = avro_column(self._own_parsed().parsed)
+        return TypedColumn(column.type, self.decode_batch, column.exact)
 
     def _parsed(self, schema: Schema, references: dict[str, Schema]) -> AvroSchema:
-        named: dict[str, Any] = {}
+        described = json_of(schema.schema)
         try:
-            for each in references.values():
-                fastavro.parse_schema(json_of(each.schema), named_schemas=named)
-            parsed = fastavro.parse_schema(json_of(schema.schema), named_schemas=named)
-            return examined(parsed, named)
+            named = _named_types(references)
+            parsed = fastavro.parse_schema(described, named_schemas=named)
+            recursive = refers_to_itself(parsed, named)
+            if recursive:  # read together, documents might be nested without end
+                return AvroSchema(parsed, recursive, None)
+            named = _named_types(references)
+            array = fastavro.parse_schema(array_of(described), named_schemas=named)
+            return AvroSchema(parsed, recursive, array)
         except (SchemaParseException, TypeError, KeyError, RecursionError, AttributeError) as error:
             raise ValueError(_said(error)) from error
 
@@ -121,6 +156,22 @@ class AvroCodec(RegistryCodec):
             "an Avro schema without a name has no subject",
             hint="use the subject strategy topic, or a record",
         )
+
+
+def _named_types(references: dict[str, Schema]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for each in references.values():
+        fastavro.parse_schema(json_of(each.schema), named_schemas=named)
+    return named
+
+
+def _by_id(data: Sequence[bytes | None]) -> dict[bytes, list[int]]:
+    """The indexes of the data by their first bytes."""
+    found: dict[bytes, list[int]] = {}
+    for i, each in enumerate(data):
+        if each is not None:
+            found.setdefault(each[:NUMBER_BYTES], []).append(i)
+    return found
 
 
 def _said(error: BaseException) -> str:

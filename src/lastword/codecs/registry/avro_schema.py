@@ -15,20 +15,24 @@ _SIZED = 1
 
 
 class AvroSchema(NamedTuple):
-    """A schema as fastavro parsed it, and whether it refers to itself."""
+    """A schema as fastavro parsed it, and whether it refers to itself.
+
+    ``array`` is the schema for reading many documents at once; None if it refers to itself.
+    """
 
     parsed: Any
     recursive: bool
+    array: Any
 
 
-def examined(parsed: Any, named: dict[str, Any]) -> AvroSchema:
-    """The schema with what is dangerous about it; raises ValueError for one that must not be read.
+def refers_to_itself(parsed: Any, named: dict[str, Any]) -> bool:
+    """Whether the schema does; raises ValueError for one that must not be read.
 
     ``named`` are the types that it and its references define.
     """
     walk = _Walk(named)
     walk.least_bytes(parsed)
-    return AvroSchema(parsed, walk.recursive)
+    return walk.recursive
 
 
 class _Walk:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
+from lastword.codecs.batches import decode_singly
 from lastword.codecs.columns.class_columns import class_columns
 from lastword.codecs.columns.json_columns import json_columns
-from lastword.codecs.columns.type_tree import ColumnType
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
@@ -112,10 +114,12 @@ class JsonSchemaCodec(RegistryCodec):
             raise EncodeError(f"the value is not a {self._type.type.__name__}: {error}") from error
         return self.encode(value)
 
-    def _column_type(self) -> ColumnType:
+    def _own_column(self) -> TypedColumn:
         if self._type is not None:
-            return class_columns(self._type.type)
-        return json_columns(self._own_parsed().described)
+            kind = class_columns(self._type.type)
+        else:
+            kind = json_columns(self._own_parsed().described)
+        return TypedColumn(kind, partial(decode_singly, self.decode))
 
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lastword.codecs.base import Context
-from lastword.codecs.columns.type_tree import ColumnType
+from lastword.codecs.batches import decode_singly
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.depth import refuse_deep
 from lastword.codecs.registry.proto_path import read_path
@@ -98,8 +100,9 @@ class ProtobufCodec(RegistryCodec):
         bound._by_message = {}
         return bound
 
-    def _column_type(self) -> ColumnType:
-        return proto_columns(self._reader().type.DESCRIPTOR)
+    def _own_column(self) -> TypedColumn:
+        kind = proto_columns(self._reader().type.DESCRIPTOR)
+        return TypedColumn(kind, partial(decode_singly, self._decode_for_column))
 
     def _decode_for_column(self, data: bytes) -> Any:
         """The value, if it is the message that the column has: a topic may hold several."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from lastword.codecs.base import Column, Context
-from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, WholeKey
 from lastword.codecs.registry.client import RegistrySettings, Schema
@@ -154,12 +153,6 @@ class RegistryCodec(WholeKey):
             log.warning("%s values have no columns: %s", self.name, error)
             return None
 
-    def _own_column(self) -> TypedColumn:
-        return TypedColumn(self._column_type(), self._decode_for_column)
-
-    def _decode_for_column(self, data: bytes) -> Any:
-        return self.decode(data)
-
     def _of_newest(self: R) -> R | None:
         """The codec whose schema is the newest of the subject; None for a subject without one."""
         found = self._known.client.version(self.subject)
@@ -293,8 +286,8 @@ class RegistryCodec(WholeKey):
         """The parsed schema; raises ValueError if it is invalid."""
 
     @abstractmethod
-    def _column_type(self) -> ColumnType:
-        """The column type of the schema given; raises DecodeError if it cannot be used."""
+    def _own_column(self) -> TypedColumn:
+        """The column of the schema given; raises DecodeError if it cannot be used."""
 
     @abstractmethod
     def _record_name(self, schema: Schema) -> str:

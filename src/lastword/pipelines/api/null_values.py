@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lastword.codecs.base import Context
+from lastword.codecs.batches import decode_batch
 from lastword.codecs.null import NULL
 from lastword.codecs.resolve import CodecSpec, codec
 
@@ -22,6 +23,7 @@ class Values:
         if topic is not None:
             coder = coder.bound(Context(topic, "value"))
         self.id_header = coder.id_header
+        self._coder = coder
         self._decode: Callable[[bytes], Any] = coder.decode
         self._encode: Callable[[Any], bytes] = coder.encode
 
@@ -29,6 +31,14 @@ class Values:
         """The value, never None; raises DecodeError."""
         value = self._decode(data)
         return NULL if value is None else value
+
+    def decode_batch(self, data: Sequence[bytes | None]) -> list[Any]:
+        """The values of many records, None where there is no value; raises DecodeError."""
+        found = decode_batch(self._coder, data)
+        for error in found.bad.values():
+            raise error
+        pairs = zip(data, found.values, strict=True)
+        return [NULL if value is None and one is not None else value for one, value in pairs]
 
     def encode(self, value: Any) -> bytes:
         """Its bytes; raises EncodeError. Never called for None, which is no value."""

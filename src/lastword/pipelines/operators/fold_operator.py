@@ -129,10 +129,10 @@ class _Folding:
         self, keys: list[Any], olds: list[Kept], given: list[list[Any]]
     ) -> list[Folded] | None:
         """The new value of each group; None if the user's function fails, or a key is invalid."""
-        apply, encode, decode = self.fold.apply, self.values.encode, self.values.decode
+        apply, encode = self.fold.apply, self.values.encode
         if any(key is _UNREADABLE for key in keys):
             return None
-        befores = [None if old is None else decode(old) for old, _ in olds]
+        befores = self.values.decode_batch([old for old, _ in olds])
         try:
             if self.fold.keeps_first:
                 given = self._with_own_first(befores, given)

@@ -146,10 +146,9 @@ def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchCo
     Fence records, which are not rows of a table, are skipped.
     """
     coder = Values(source.value, source.topic)
-    read = coder.decode
     raw = records.since(floor).without_fences().with_ids(coder.id_header)
     try:
-        values = [None if value is None else read(value) for value in raw.values]
+        values = coder.decode_batch(raw.values)
         timestamps = _event_times(source.timestamp, values, raw.timestamps)
     except Exception:  # noqa: BLE001 - the user's codec and timestamp function: find out which
         return _decode_one_by_one(source, raw, context)
