@@ -65,7 +65,7 @@ def uses_of(coder: Any, data: Sequence[bytes], column: TypedColumn) -> dict[str,
 
 def _restore(coder: Any, batches: Sequence[Sequence[bytes]]) -> None:
     """What the follower of a partition does with a batch before it writes to the store."""
-    decoder = Decoder(TOPIC, codec("string"), coder, "quarantine", Counter("skipped", ""))
+    decoder = Decoder(TOPIC, codec("string"), coder, "quarantine", Counter())
     rules = TableRules(Keyspace(1))
     for values in batches:
         found = _batch(values).table_rows(rules, decoder.validator())
