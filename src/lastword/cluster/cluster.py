@@ -220,8 +220,9 @@ class Cluster:
     def announce_restart(self, within_ms: int) -> bool:
         """Say that this instance leaves and comes back within that time; whether the plan says so.
 
-        Until then its partitions wait for it: none of them moves, and nothing that is withdrawn
-        from now on changes the plan. Waits for the plan that says so, a few seconds at most.
+        Until then its partitions wait for it, or are lent to their standbys (see Traits). Nothing
+        that is withdrawn from now on changes the plan. Waits for the plan that says so, a few
+        seconds at most.
         """
         if not self.plan or self.instance_id not in self.plan.members:
             return False

@@ -124,6 +124,7 @@ class Report(msgspec.Struct, frozen=True):
     standbys: dict[str, int] = {}
     rack: str = ""
     weight: int = 1
+    lends: bool = False
     draining: bool = False
     away_for_ms: int = 0
     unheard: frozenset[str] = frozenset()
@@ -138,6 +139,7 @@ class Report(msgspec.Struct, frozen=True):
             standbys=self.standbys,
             rack=self.rack,
             weight=self.weight,
+            lends=self.lends,
             draining=self.draining,
             service=self.service,
         )

@@ -12,7 +12,15 @@ KEPT_MAX = 200
 
 
 Cause = Literal[
-    "left", "restart overdue", "drained", "withdrew", "warmed up", "joined", "rebalanced"
+    "left",
+    "restart overdue",
+    "restarting",
+    "returned",
+    "drained",
+    "withdrew",
+    "warmed up",
+    "joined",
+    "rebalanced",
 ]
 
 
@@ -37,6 +45,15 @@ def cause_of(move: Move, previous: Plan, plan: Plan) -> Cause:
         return "drained"
     if move.topic not in after.offers:
         return "withdrew"
+    return _cause_between_members(move, previous, plan)
+
+
+def _cause_between_members(move: Move, previous: Plan, plan: Plan) -> Cause:
+    """Why a partition moved whose old owner may keep partitions of the topic."""
+    if plan.lender(move.topic, move.partition) == move.source:
+        return "restarting"
+    if previous.lender(move.topic, move.partition) == move.target:
+        return "returned"
     if previous.next_owner(move.topic, move.partition) == move.target:
         return "warmed up"
     target = previous.members.get(move.target)

@@ -31,6 +31,7 @@ class Traits(NamedTuple):
     guest: bool = False
     rack: str = ""
     weight: int = 1
+    lends: bool = False
 
 
 PLAIN = Traits()

@@ -27,7 +27,8 @@ class PlanMember(msgspec.Struct, frozen=True):
     of one of weight 1. A ``draining`` member gets no partitions and gives away those it has.
 
     A member that announced a restart is away until ``away_until_ms`` (Unix time). Until then it
-    keeps its partitions and gets no others. 0 means that it is present.
+    keeps its partitions and gets no others. 0 means that it is present. If it ``lends``, its
+    standbys decide writes until it is back; otherwise writes wait for it.
 
     ``service`` is the URL at which the member serves its tables over HTTP; empty if it does not.
     """
@@ -40,6 +41,7 @@ class PlanMember(msgspec.Struct, frozen=True):
     weight: int = 1
     draining: bool = False
     away_until_ms: int = 0
+    lends: bool = False
     service: str = ""
 
     @property
@@ -59,8 +61,9 @@ class Plan(msgspec.Struct, frozen=True):
     owner of each partition, in order of partitions. ``standbys`` lists, in the same order, the
     members that keep a copy beside the owner. ``moves`` has the topics of which partitions are
     about to move, and lists the next owner of each partition, which is warming up; NO_OWNER for
-    those that stay. Unknown fields of later versions are ignored, so a member of an earlier version
-    still reads the owners.
+    those that stay. ``lent`` has the topics of which partitions are lent, and lists the restarting
+    member that gets each partition back; NO_OWNER for the others. Unknown fields of later versions
+    are ignored, so a member of an earlier version still reads the owners.
     """
 
     number: int
@@ -69,6 +72,7 @@ class Plan(msgspec.Struct, frozen=True):
     owners: dict[str, list[str]] = {}
     standbys: dict[str, list[list[str]]] = {}
     moves: dict[str, list[str]] = {}
+    lent: dict[str, list[str]] = {}
     format: int = FORMAT
 
     def owner(self, topic: str, partition: int) -> Owner | None:
@@ -94,6 +98,11 @@ class Plan(msgspec.Struct, frozen=True):
     def next_owner(self, topic: str, partition: int) -> str:
         """The member that warms up to own the partition; NO_OWNER if it is not about to move."""
         named = self.moves.get(topic, ())
+        return named[partition] if 0 <= partition < len(named) else NO_OWNER
+
+    def lender(self, topic: str, partition: int) -> str:
+        """The restarting member that gets the partition back; NO_OWNER if it is not lent."""
+        named = self.lent.get(topic, ())
         return named[partition] if 0 <= partition < len(named) else NO_OWNER
 
     def copies(self, topic: str, partition: int) -> list[Owner]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from lastword.cluster.copies import Copies, PlanLimits
+from lastword.cluster.lending import Lending, returned
 from lastword.cluster.plan import NO_OWNER, Lags, Plan, PlanMember
 from lastword.cluster.shares import Place, Shares
 from lastword.cluster.standbys import StandbyPlanner
@@ -34,6 +35,7 @@ def make_plan(
     of its state. If nobody has any, it goes to the least loaded member that offers its topic; among
     equals, to the one with the smallest lag.
     """
+    written, previous = previous, returned(previous, members)
     copies = Copies(members, previous, lags or {}, limits)
     shares = Shares(members)
     _share_out(shares, copies)
@@ -42,7 +44,7 @@ def make_plan(
     owners = {place: steps.owner(place, aim) for place, aim in steps.by_age(aims)}
     standbys = StandbyPlanner(members, copies, shares.takers, owners).choose()
     kept = {place: steps.standbys(place, owners[place], standbys[place]) for place in standbys}
-    return Plan(
+    plan = Plan(
         number=1 if previous is None else previous.number + 1,
         leader=leader,
         members={name: members[name] for name in sorted(members)},
@@ -50,6 +52,7 @@ def make_plan(
         standbys=_by_topic({t: shares.partitions[t] for t in copies.wanted}, kept),
         moves=dict(sorted(steps.moves.items())),
     )
+    return Lending(written, copies).lend(plan)
 
 
 def _share_out(shares: Shares, copies: Copies) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.cluster.cluster import Cluster
 from lastword.cluster.copies import PlanLimits
+from lastword.cluster.lending import RestartWrites
 from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.codecs.resolve import CodecSpec, codecs_for
@@ -101,6 +102,7 @@ class Table(TableWrites):
         weight: int = 1,
         plan_limits: PlanLimits = DEFAULT_LIMITS,
         restart_within: Duration | None = None,
+        restart_writes: RestartWrites = "wait",
         instance_id: str | None = None,
         peer: PeerSettings | None = None,
         guest: bool = False,
@@ -111,7 +113,7 @@ class Table(TableWrites):
         self.metrics = Metrics(table=self.name)
         root = default_state_dir() if state_dir is None else Path(state_dir)
         skipped = self.metrics.counter("skipped_records_total")
-        traits = (rack, weight, plan_limits, restart_within)
+        traits = (rack, weight, plan_limits, restart_within, restart_writes)
         instance = InstanceConfig(instance_id, peer, guest, *traits)
         config = TableConfig(
             topic=topic,

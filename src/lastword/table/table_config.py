@@ -8,6 +8,7 @@ from typing import get_args
 
 from lastword.clock import Clock
 from lastword.cluster.copies import PlanLimits
+from lastword.cluster.lending import RestartWrites
 from lastword.cluster.peers.peer_settings import PeerSettings
 from lastword.cluster.planning import DEFAULT_LIMITS
 from lastword.durations import Duration, milliseconds
@@ -51,12 +52,19 @@ class InstanceConfig:
     limits: PlanLimits = DEFAULT_LIMITS
     restart_within: Duration | None = None
     """At its end, announces its return within this time; its partitions wait for it."""
+    restart_writes: RestartWrites = "wait"
+    """Whether writes wait for it until then, or fail over to the standbys of its partitions."""
 
     def __post_init__(self) -> None:
         if self.restart_within_ms is not None and self.instance_id is None:
             raise ConfigError(
                 "restart_within needs a named instance",
                 hint="give instance_id together with restart_within",
+            )
+        if self.restart_writes not in get_args(RestartWrites):
+            raise ConfigError(
+                f"restart_writes={self.restart_writes!r} is not a choice",
+                hint=f"use one of {', '.join(get_args(RestartWrites))}",
             )
         if not 1 <= self.weight <= WEIGHT_MAX:
             raise ConfigError(

@@ -27,6 +27,7 @@ def instance_settings(app: AppContext, *, guest: bool) -> InstanceConfig:
         rack=str(given["rack"]),
         weight=int(str(given["weight"])),
         restart_within=None if guest else _text(given["restart_within"]),
+        restart_writes="fail-over" if given["restart_writes"] == "fail-over" else "wait",
         limits=PlanLimits(int(str(given["acceptable_lag"])), int(str(given["max_warmups"]))),
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from lastword.cluster.copies import PlanLimits
+from lastword.cluster.lending import RestartWrites
 from lastword.kafka.connection import SaslMechanism, SecurityProtocol
 from lastword.table.partitioned.routing import Layout
 from lastword.writer.write_mode import WriteMode
@@ -166,6 +167,13 @@ SETTINGS: tuple[Setting, ...] = (
         None,
         "how long the partitions of this instance wait for its restart: 60s, 2m, ...; needs "
         "cluster.instance_id; default: not at all",
+    ),
+    Setting(
+        "cluster.restart_writes",
+        str,
+        "wait",
+        "what writes to its partitions do meanwhile: wait, or fail-over to their standbys",
+        choices=get_args(RestartWrites),
     ),
     Setting("cluster.rack", str, "", "where this instance runs; copies go to different racks"),
     Setting("cluster.weight", int, 1, "the share of this instance; 2 gets twice as much as 1"),

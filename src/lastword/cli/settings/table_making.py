@@ -45,4 +45,5 @@ def make_table(
         weight=instance.weight,
         plan_limits=instance.limits,
         restart_within=instance.restart_within,
+        restart_writes=instance.restart_writes,
     )

@@ -93,13 +93,16 @@ def _key(config: TableConfig) -> _Key:
 
 
 def _started(config: TableConfig) -> Cluster:
+    instance = config.instance
     cluster = Cluster(
         config.connection,
         config.application_id,
-        instance_id=config.instance.instance_id,
-        peer=config.instance.peer,
-        traits=Traits(config.instance.guest, config.instance.rack, config.instance.weight),
-        limits=config.instance.limits,
+        instance_id=instance.instance_id,
+        peer=instance.peer,
+        traits=Traits(
+            instance.guest, instance.rack, instance.weight, instance.restart_writes == "fail-over"
+        ),
+        limits=instance.limits,
         clock=config.clock,
         metrics=Metrics(application=config.application_id),
     )
