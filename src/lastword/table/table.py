@@ -114,7 +114,6 @@ class Table(TableWrites):
         root = default_state_dir() if state_dir is None else Path(state_dir)
         skipped = self.metrics.counter("skipped_records_total")
         traits = (rack, weight, plan_limits, restart_within, restart_writes)
-        instance = InstanceConfig(instance_id, peer, guest, *traits)
         config = TableConfig(
             topic=topic,
             name=self.name,
@@ -132,7 +131,7 @@ class Table(TableWrites):
             layout=layout,
             standbys=standbys,
             routing=make_routing(max_stale=max_stale),
-            instance=instance,
+            instance=InstanceConfig(instance_id, peer, guest, *traits),
         )
         self._lifecycle = Lifecycle(config, self.metrics, on_state, restore_listener)
         self._table_locks = Locks(config)
