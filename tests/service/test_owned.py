@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from lastword.kafka.connection import Connection
+from lastword.service.http.limits import Limits
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.real_topic import RealTopic
@@ -50,6 +51,23 @@ def test_a_write_replaces_the_version_that_it_names_and_no_other(http: httpx.Cli
     gone = http.put("/table/a", json=4, headers={"If-Match": late.headers["etag"]})
     assert gone.status_code == 412
     assert "etag" not in gone.headers, "the key is absent"
+
+
+def test_a_read_waits_until_it_reflects_what_was_written_here(serve: Serve, topic: str) -> None:
+    options = {"writes": "owned", "application_id": topic}
+    serving = serve(table_options=options, limits=Limits(at_least_s=0.2))
+    with serving.client() as http:
+        http.put("/table/a", json=1)
+        assert http.get("/table/a").json() == 1
+        with serving.table._lifecycle.parts.replicas.one_moment():  # the copy here is held back
+            assert http.put("/table/a", json=2).status_code == 200
+            for path in ("/table/a", "/table", "/table/count"):
+                late = http.get(path)
+                assert (late.status_code, late.json()["name"]) == (503, "NotUpToPositionError")
+            stale = http.get("/table/a", params={"stale": "true"})
+            assert (stale.json(), stale.headers["lastword-stale"]) == (1, "true")
+        assert http.get("/table/a").json() == 2
+        assert http.get("/table/count").json()["count"] == 1
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from lastword.stores.versioned import VersionedStore
 from lastword.table.raw import RawTable
 from lastword.table.serving import Serving
 from lastword.table.version_reads import VersionReads
+from lastword.table.writing.unread_writes import UnreadWrites
 from lastword.testing.fake_clock import FakeClock
 from lastword.writer.default_ttl import DefaultTtl
 from lastword.writer.outcome import Acknowledged, Outcome
@@ -105,7 +106,8 @@ class OfflineTable:
 
     def _core(self, ttl_ms: int | None) -> RawTable:
         admin = SimpleNamespace(connection=NOWHERE, stable_offsets=self._stable_offsets)
-        serving = Serving("table", self.replicas, self.keyspace, self._ensure_open)
+        unread = UnreadWrites(self.replicas, self.clock)
+        serving = Serving("table", self.replicas, self.keyspace, self._ensure_open, unread=unread)
         past = None
         if self._keep is not None:
             past = VersionReads(self.replicas, self.keyspace, admin, serving, self.clock)  # type: ignore[arg-type]

@@ -223,7 +223,12 @@ class Lifecycle:
         config, keyspace = self._config, parts.record_filter.keyspace
         shared = parts.shared
         serving = Serving(
-            config.name, parts.replicas, keyspace, self.ensure_open, routes=shared is not None
+            config.name,
+            parts.replicas,
+            keyspace,
+            self.ensure_open,
+            unread=parts.writers.unread,
+            routes=shared is not None,
         )
         past = None
         if config.keep is not None:
@@ -232,12 +237,11 @@ class Lifecycle:
         if parts.writers.owned is not None:
             owned = OwnedWrites(
                 parts.writers.owned,
-                config.topic,
                 keyspace,
                 operations=ValueOperations(config.decoder.value),
                 ttl_ms=config.ttl_ms,
                 decides_all=config.writes == "owned",
-                wait_for=parts.replicas.wait_for if shared is None else shared.written.note,
+                note=parts.writers.note,
                 clock=config.clock,
             )
         core = RawTable if shared is None else shared.routed(serving, self._on_placed)

@@ -21,7 +21,7 @@ from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.rows import HAS_EXPIRY, is_due, live_rows, offset_of
 from lastword.table.entry import Answer, PartitionRows, RawEntry, raw_entry
-from lastword.table.partitioned.routing import LocalTable
+from lastword.table.local_table import LocalTable
 from lastword.table.raw_watch import ChangeSource, RawWatch
 from lastword.table.scan import Scan, Shape
 from lastword.table.serving import Serving
@@ -46,6 +46,9 @@ class RawTable(LocalTable):
     reached. The three reads that take a ``shape`` return what it makes of each row instead of a
     RawEntry.
 
+    A read waits until it reflects the writes that were acknowledged to this table before, except
+    with ``allow_stale``.
+
     A row whose time to live is over by ``clock`` when a read begins is hidden. Only ``count``
     includes the row, until its tombstone comes: it is the number that the stores keep.
 
@@ -68,15 +71,13 @@ class RawTable(LocalTable):
         past: VersionReads | None = None,
         owned: OwnedWrites | None = None,
     ) -> None:
-        self.topic = replicas.topic
-        self.keyspace = record_filter.keyspace
+        super().__init__(replicas.topic, record_filter.keyspace, serving)
         self.admin = admin
         self.log_source = log_source
         self.past = past
         self.owned = owned
         self._replicas = replicas
         self._filter = record_filter
-        self._serving = serving
         # What each get calls, looked up once.
         self._ensure_open = serving.ensure_open
         self._replica_at = replicas.at
@@ -104,6 +105,8 @@ class RawTable(LocalTable):
         replica = self._replica_at(partition)
         if not replica.ready:
             replica.ensure_ready()
+        if self._unread_marks:
+            self._unread.wait((partition,), AT_LEAST_TIMEOUT_S)
         try:
             row = replica.store.get(key)
         except StoreError as error:
@@ -282,7 +285,7 @@ class RawTable(LocalTable):
         ttl_ms: int | None = None,
         if_version: Version | Absent | None = None,
     ) -> Version:
-        """Write a value, or a tombstone for None; readable here when it returns.
+        """Write a value, or a tombstone for None; later reads of this table reflect it.
 
         With ``if_version`` only if the key has that version, or does not exist for ABSENT; else
         raises ConflictError with the current entry.
@@ -306,6 +309,7 @@ class RawTable(LocalTable):
         Every partition held must be ready.
         """
         self._serving.ensure_ready()
+        self._unread.wait(self._replicas.held.keys(), AT_LEAST_TIMEOUT_S)
         watch = RawWatch(self._replicas, self.missed(start or Position()))
         try:
             # A watcher that joins just after a rebuild cut everybody off would miss its changes.

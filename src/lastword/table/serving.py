@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterable
+from typing import Self
 
 from lastword.errors import (
     ConfigError,
@@ -15,6 +17,7 @@ from lastword.records import Position
 from lastword.replicas.progress import still_to_do
 from lastword.replicas.replica import WAIT_OR_STALE
 from lastword.replicas.replica_set import ReplicaSet
+from lastword.table.writing.unread_writes import UnreadWrites
 
 
 class Serving:
@@ -22,6 +25,7 @@ class Serving:
 
     ``ensure_open`` raises unless the table is started, and neither closed nor failed. With
     ``routes`` a write is admitted wherever its partition is, because reads of it are routed.
+    ``unread`` has the writes that reads must wait for.
     """
 
     def __init__(
@@ -31,14 +35,22 @@ class Serving:
         keyspace: Keyspace,
         ensure_open: Callable[[], None],
         *,
+        unread: UnreadWrites,
         routes: bool = False,
     ) -> None:
         self.ensure_open = ensure_open
+        self.unread = unread
         self._routes = routes
         self._name = name
         self._replicas = replicas
         self._keyspace = keyspace
         self._everything = range(keyspace.partitions)
+
+    def at_once(self) -> Self:
+        """The same, but reads do not wait for writes."""
+        other = copy.copy(self)
+        other.unread = UnreadWrites(self._replicas, self.unread.clock)
+        return other
 
     def covered(self, partitions: Collection[int] | None) -> Collection[int]:
         """The partitions that a read is about: those named, or every one of the topic."""
@@ -46,15 +58,16 @@ class Serving:
 
     def admit_read(
         self,
-        partitions: Iterable[int],
+        partitions: Collection[int],
         at_least: Position | None,
         timeout_s: float,
         allow_stale: bool,
     ) -> bool:
         """Raise unless the read may be answered; return whether a partition is not ready.
 
-        Waits for ``at_least``. Raises PartitionNotHereError for a partition that is not here, also
-        with ``allow_stale``: there is nothing to read.
+        Waits for ``at_least``, and for the writes of this process unless ``allow_stale``. Raises
+        NotUpToPositionError after ``timeout_s``, and PartitionNotHereError for a partition that is
+        not here, also with ``allow_stale``: there is nothing to read.
         """
         unready = False
         try:
@@ -66,6 +79,11 @@ class Serving:
         if at_least is not None:
             self.require_own_position(at_least)
             self._replicas.wait_for(at_least, timeout_s)
+        if not self.unread.marks:
+            return unready
+        if allow_stale:
+            return unready or bool(self.unread.behind(partitions))
+        self.unread.wait(partitions, timeout_s)
         return unready
 
     def admit_write(self, keys: Iterable[bytes]) -> None:

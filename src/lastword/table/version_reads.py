@@ -96,7 +96,7 @@ class VersionReads:
 
     def _replica(self, key: bytes) -> Replica:
         partition = self._keyspace.partition_of(key)
-        self._serving.ensure_ready_at((partition,))
+        self._serving.admit_read((partition,), None, _WAIT_S, allow_stale=False)
         return self._replicas.at(partition)
 
     def _cut(self, moment: Moment, replica: Replica) -> VersionCut:

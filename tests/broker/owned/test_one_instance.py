@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from lastword.errors import ConfigError, ConflictError, InvalidRecordError
+from lastword.errors import (
+    ConfigError,
+    ConflictError,
+    InvalidRecordError,
+    NotUpToPositionError,
+)
 from lastword.records import ABSENT, Position, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
@@ -62,6 +67,24 @@ def test_a_put_for_an_absent_key_loses_to_an_existing_one(owned: Table) -> None:
         owned.delete("a", if_version=version)
     assert gone.value.current is None
     assert "a" not in owned
+
+
+def test_a_write_is_answered_before_it_is_applied_and_the_next_read_waits_for_it(
+    owned: Table,
+) -> None:
+    owned.put("a", 1)
+    assert owned.get("a") == 1
+    with owned._lifecycle.parts.replicas.one_moment():  # the copy here is held back
+        owned.put("a", 2)
+        assert owned.increment("n").value == 1
+        for key in ("a", "n"):
+            with pytest.raises(NotUpToPositionError):
+                owned.query.get(key, timeout_s=0.05)
+        stale = owned.query.get("a", allow_stale=True)
+        assert stale.value is not None
+        assert (stale.value.value, stale.stale) == (1, True)
+    assert owned.get("a") == 2
+    assert dict(owned.items()) == {"a": 2, "n": 1}
 
 
 def test_many_puts_are_decided_each_for_itself(owned: Table) -> None:

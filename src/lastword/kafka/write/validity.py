@@ -32,7 +32,7 @@ def why_invalid(record: Write) -> InvalidRecordError | None:
             f"a record cannot have the timestamp {record.timestamp_ms}",
             hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
         )
-    if not all(map(_is_header, record.headers)):
+    if record.headers and not all(map(_is_header, record.headers)):
         return InvalidRecordError(
             f"{record.headers!r} are not headers of a record",
             hint="give pairs of a name and bytes or None: headers=(('trace', b'42'),)",
@@ -41,6 +41,9 @@ def why_invalid(record: Write) -> InvalidRecordError | None:
 
 
 def _is_header(header: Any) -> bool:
+    if type(header) is tuple and len(header) == 2:  # almost always
+        name, value = header
+        return isinstance(name, str) and (value is None or isinstance(value, bytes))
     match header:
         case (str(), bytes() | None):
             return True

@@ -44,8 +44,13 @@ class ReadOptions:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def of(self, raw: RawTable) -> RawTable:
-        """The table that is read like this; raises ConfigError if it is not partitioned."""
-        return raw if self.routing is None else raw.within(self.routing)
+        """The table that is read like this; raises ConfigError if it is not partitioned.
+
+        A request has waited for earlier writes before it reads, without a thread.
+        """
+        if self.routing is not None:
+            return raw.within(self.routing)
+        return raw if self.arguments.get("allow_stale") else raw.at_once
 
 
 PLAIN_READ = ReadOptions()

@@ -8,9 +8,7 @@ from __future__ import annotations
 from lastword.errors import ConflictError, LastwordError
 from lastword.records import Position, Version
 from lastword.rows import offset_of
-from lastword.service.api.position_wait import wait_for_position
 from lastword.service.api.served import ServedTable
-from lastword.service.http.limits import Limits
 from lastword.service.http.problems import RefusedError
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.table.writing.loop_answers import LoopAnswers
@@ -63,10 +61,10 @@ def owners_of(served: ServedTable) -> OwnedWrites:
     return served.raw.owned
 
 
-async def written_entry(
-    served: ServedTable, key: bytes, answer: Result, limits: Limits
+def written_entry(
+    served: ServedTable, key: bytes, answer: Result
 ) -> tuple[Version | None, RawEntry | None]:
-    """The version and the entry of a write, once it is readable here.
+    """The version and the entry of a write, which later reads here reflect.
 
     The version is None where a request left the key as it was. Raises ConflictError.
     """
@@ -74,9 +72,6 @@ async def written_entry(
     match answer:
         case Applied(version=version, row=row):
             served.raw.reflect(Position.after(version))
-            await wait_for_position(
-                served, Position.after(version), limits.at_least_s, served.raw.clock
-            )
             return version, None if row is None else raw_entry(partition, key, row)
         case Current(row=row):
             return None, None if row is None else raw_entry(partition, key, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from lastword.clock import Clock
 from lastword.errors import NotUpToPositionError
@@ -22,6 +23,15 @@ async def wait_for_versions(
     await wait_for_position(
         served, Position({p: offset + 1 for p, offset in named.offsets.items()}), limit_s, clock
     )
+
+
+async def wait_for_writes(
+    served: ServedTable, partitions: Collection[int] | None, limit_s: float, clock: Clock
+) -> None:
+    """Wait until reads of these partitions, all by default, reflect the writes to this instance."""
+    wanted = served.raw.unread(partitions)
+    if wanted.offsets:
+        await wait_for_position(served, wanted, limit_s, clock)
 
 
 async def wait_for_position(

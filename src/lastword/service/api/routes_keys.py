@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
@@ -26,7 +27,7 @@ from lastword.service.api.key_reads import (
     read_options,
 )
 from lastword.service.api.operations import RequestCall, read_document
-from lastword.service.api.position_wait import wait_for_versions
+from lastword.service.api.position_wait import wait_for_versions, wait_for_writes
 from lastword.service.api.routes_owned import get_from_owner, write_by_owner
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import (
@@ -137,19 +138,23 @@ async def past_state(call: RequestCall, query: KeyQuery) -> PastTable | None:
 
 async def current_entry(call: RequestCall, query: ReadQuery, key: bytes) -> HttpAnswer:
     """The value of one key as it is now."""
-    options = await settle(call, query)
+    options = await settle(call, query, (call.served.raw.keyspace.partition_of(key),))
     if call.served.raw.routes:  # it may have to wait for another instance
         return await call.context.reads.run(read_key, call.served, key, call.headers, options)
     return read_key(call.served, key, call.headers, options)
 
 
-async def settle(call: RequestCall, query: ReadQuery) -> ReadOptions:
-    """Wait for what the read asks to be visible; how to read it then."""
+async def settle(
+    call: RequestCall, query: ReadQuery, partitions: Collection[int] | None = None
+) -> ReadOptions:
+    """Wait for what a read of these partitions, all by default, must reflect; how to read it."""
     context = call.context
     if query.at_least is not UNSET:
         await wait_for_versions(
             call.served, query.at_least, context.limits.at_least_s, context.clock
         )
+    if query.stale != "true":
+        await wait_for_writes(call.served, partitions, context.limits.at_least_s, context.clock)
     return read_options(query, call.served.raw, context.limits.at_least_s)
 
 

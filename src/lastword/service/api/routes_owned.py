@@ -55,7 +55,7 @@ async def write_by_owner(
     owned = owners_of(served)
     request = owned.put_request(key, value, ttl_ms, expected)
     answer = await context.owned_requests.ask(owned, request)
-    version, _ = await written_entry(served, key, answer, context.limits)
+    version, _ = written_entry(served, key, answer)
     return document(WriteAnswer(str(version)), (b"etag", f'"{version}"'.encode()))
 
 
@@ -88,7 +88,7 @@ async def _operate(call: RequestCall, operation: str, argument: Any) -> HttpAnsw
     served.require_readable(key)
     owned = owners_of(served)
     answer = await context.owned_requests.ask(owned, owned.request(key, operation, argument))
-    _, entry = await written_entry(served, key, answer, context.limits)
+    _, entry = written_entry(served, key, answer)
     if entry is None:
         raise RuntimeError(f"{operation} deletes no key")
     return _operated(call, entry)
@@ -116,7 +116,7 @@ async def transact(call: RequestCall) -> HttpAnswer:
     if len(writes) != len(asked.records):
         raise RefusedError(400, "BadTransaction", "a key is written twice", hint="name it once")
     answer = await context.owned_requests.ask(owned, owned.transaction(writes, expected))
-    await written_entry(served, next(iter(writes)), answer, context.limits)
+    written_entry(served, next(iter(writes)), answer)
     if not isinstance(answer, Applied):
         raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
     return document(TransactionAnswer([str(version) for version in answer.versions]))

@@ -121,6 +121,8 @@ class Admission:
         if caller.everywhere < Access.READ and caller.access_to(served.name) < Access.READ:
             return None  # the route knows how to refuse it
         key = served.raw_key(unquote_to_bytes(text) if b"%" in text else text)
+        if served.raw.waits_for_writes(key):
+            return None  # the route waits for what was written
         return read_key(served, key, headers)
 
     def _count(self, operation: str, status: int, started_ns: int) -> None:

@@ -11,7 +11,11 @@ from lastword.errors import WatchLostError
 from lastword.records import Position
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.service.api.operations import RequestCall, parse_position
-from lastword.service.api.position_wait import require_partitions, wait_for_position
+from lastword.service.api.position_wait import (
+    require_partitions,
+    wait_for_position,
+    wait_for_writes,
+)
 from lastword.service.api.served import ServedTable
 from lastword.service.watch.change_events import Chunk, EventEncoder
 from lastword.service.watch.shapes_watch import WatchQuery
@@ -32,6 +36,7 @@ async def watch(call: RequestCall) -> ASGIApp:
     require_partitions(served, since)
     missed = served.raw.missed(since)
     await wait_for_position(served, since, context.limits.at_least_s, context.clock)
+    await wait_for_writes(served, None, context.limits.at_least_s, context.clock)
     fanout, watcher = context.fanout(served), context.begin_watch()
     try:
         joined = await fanout.join(watcher, since)

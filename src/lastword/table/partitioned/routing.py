@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Literal, get_args
 
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
-from lastword.records import Position
 
 Layout = Literal["replicated", "partitioned"]
 """Whether every instance holds every partition, or the instances share them."""
@@ -50,21 +49,3 @@ def make_routing(
         raise ConfigError(f"max_lag={max_lag} is negative", hint="use 0 or more offsets")
     max_stale_s = MAX_STALE_S if max_stale is None else milliseconds(max_stale) / 1000
     return Routing(route, max_stale_s, max_lag)
-
-
-class LocalTable:
-    """A table whose reads are all answered by this instance, which has all of it."""
-
-    topic: str
-    routes = False
-    """Whether reads are answered wherever their partitions are, and may have to wait for that."""
-
-    def reflect(self, position: Position) -> None:
-        """Have later reads reflect a write; here they do once it is applied."""
-
-    def within(self, routing: Routing) -> Self:
-        """The same table, whose reads are routed like this; only of a partitioned table."""
-        raise ConfigError(
-            f"{self.topic} is read here: every instance has all of it",
-            hint="route, max_stale and max_lag are for tables with layout='partitioned'",
-        )

@@ -1,7 +1,7 @@
 """Writes that depend on the current row, in bytes: conditions, operations, functions, leases.
 
-The owner of a key's partition decides them. What is written is readable here when a call returns,
-as with every write of a table.
+The owner of a key's partition decides them. A call returns after the acknowledgement; later reads
+of the table reflect it, as with every write of a table.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from lastword.errors import (
     ConflictError,
     LastwordError,
     NotOwnerError,
-    NotUpToPositionError,
-    PartitionNotHereError,
 )
 from lastword.keyspace import Keyspace
 from lastword.records import ABSENT, NO_HEADERS, Absent, Position, Version
@@ -39,7 +37,6 @@ from lastword.writer.owned.requests import (
 )
 from lastword.writer.owned.tickets import Sink, Ticket
 from lastword.writer.owned.value_operations import ValueOperations
-from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, WaitFor, unread, unread_here
 
 RawFunction = Callable[[bytes | None], bytes | None]
 """A key's raw value, None if it is absent -> its next one, None to delete it."""
@@ -71,21 +68,19 @@ class OwnedWrites:
     def __init__(
         self,
         path: OwnedPath,
-        topic: str,
         keyspace: Keyspace,
         *,
         operations: ValueOperations,
-        wait_for: WaitFor,
+        note: Callable[[Position], None],
         clock: Clock,
         ttl_ms: int | None = None,
         decides_all: bool = False,
     ) -> None:
         self.decides_all = decides_all
         self._path = path
-        self._topic = topic
         self._keyspace = keyspace
         self._operations = operations
-        self._wait_for = wait_for
+        self._note = note
         self._clock = clock
         self._ttl_ms = ttl_ms
 
@@ -200,10 +195,10 @@ class OwnedWrites:
         return answer
 
     def _written(self, answer: Result) -> bytes | None:
-        """The row of an answer, once it is readable here; raises what went wrong."""
+        """The row of an answer, which later reads here reflect; raises what went wrong."""
         match answer:
             case Applied(version=version, row=row):
-                self._wait_until_readable(version)
+                self._note(Position.after(version))
                 return row
             case Current(row=row):
                 return row
@@ -212,14 +207,6 @@ class OwnedWrites:
             case LastwordError():
                 raise answer
         raise RuntimeError(f"a write cannot be answered with {answer!r}")
-
-    def _wait_until_readable(self, version: Version) -> None:
-        try:
-            self._wait_for(Position.after(version), APPLY_TIMEOUT_S)
-        except PartitionNotHereError as error:
-            raise unread_here(self._topic, version) from error
-        except NotUpToPositionError as error:
-            raise unread(self._topic, version, Position(error.reached)) from error
 
     def _conflict(self, key: bytes, row: bytes | None) -> ConflictError:
         error = conflict_error(row, self._keyspace.partition_of(key))

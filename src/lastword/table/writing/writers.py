@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lastword.errors import ConfigError
 from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
-from lastword.records import Header
+from lastword.records import Header, Position
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.table.partitioned.shared_partitions import SharedPartitions
 from lastword.table.table_config import TableConfig
 from lastword.table.writing.owned_topic import owned_topic
 from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
+from lastword.table.writing.unread_writes import UnreadWrites
 from lastword.writer.default_ttl import DefaultTtl
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
 from lastword.writer.instance_fence import InstanceFence
@@ -22,19 +24,25 @@ from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
 from lastword.writer.sole_writer import SoleWriter
 from lastword.writer.write_path import WritePath
 
+Note = Callable[[Position], None]
+"""(position) -> later reads of the table reflect it."""
+
 
 @dataclass(frozen=True)
 class Writers:
     """The write paths of one table.
 
     ``path`` is the one that its writes use. ``sole_writer`` is set for a table that evicts keys,
-    ``owned`` for a table whose writes are decided by owners.
+    ``owned`` for a table whose writes are decided by owners. ``note`` has later reads reflect a
+    write; ``unread`` has those that reads of the copy here wait for.
     """
 
     config: TableConfig
     path: WritePath
     sole_writer: SoleWriter | None
     owned: OwnedPath | None
+    note: Note
+    unread: UnreadWrites
 
     def open(self) -> None:
         """Offer to own partitions, if owners decide the writes."""
@@ -79,7 +87,10 @@ def make_writers(
         topic = owned_topic(config, replicas, keyspace, source, batch_bytes)
         owned = OwnedPath(topic, SHARED_CLUSTERS.join(config) if shared is None else shared.members)
         below = owned if config.writes == "owned" else SplitPath(direct, owned)
-    wait_for = replicas.wait_for if shared is None else shared.written.note
+    unread = UnreadWrites(replicas, config.clock)
+    note = unread.note if shared is None else shared.written.note
+    # Without owners, a write itself waits until the copy here has applied it.
+    wait_for = replicas.wait_for if owned is None and shared is None else note
     path: WritePath = ReadYourWrites(below, config.topic, wait_for, timeout_s=APPLY_TIMEOUT_S)
     sole_writer = None
     if mark is not None:
@@ -87,7 +98,7 @@ def make_writers(
         path = sole_writer = SoleWriter(path, direct, mark, fence)
     if config.ttl_ms is not None:
         path = DefaultTtl(path, config.ttl_ms)
-    return Writers(config, path, sole_writer, owned)
+    return Writers(config, path, sole_writer, owned, note, unread)
 
 
 def _refuse_eviction(config: TableConfig, mark: Header | None) -> None:

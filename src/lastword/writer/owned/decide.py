@@ -13,7 +13,7 @@ from typing import Any
 
 from lastword.errors import InvalidRecordError, LastwordError, WriteFailedError
 from lastword.kafka.write.validity import why_invalid
-from lastword.records import Version, Write
+from lastword.records import FENCE_KEY, Version, Write
 from lastword.writer.owned.draft import Cell, Draft, Settle, row_of
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.requests import (
@@ -72,10 +72,9 @@ def decide(
 def refuse_invalid(request: AnyRequest) -> None:
     """Raise InvalidRecordError if the request is invalid for any value of the key."""
     match request:
-        case Put():
-            _refuse_invalid(
-                Write(request.key, request.value, request.headers, request.timestamp_ms)
-            )
+        case Put(key=key, headers=headers, timestamp_ms=at_ms):
+            if not key or key == FENCE_KEY or headers or at_ms is not None:
+                _refuse_invalid(Write(key, request.value, headers, at_ms))
         case Transact():
             for key, value in request.writes:
                 _refuse_invalid(Write(key, value))
@@ -120,7 +119,7 @@ def _put(request: Put, draft: Draft) -> Settle:
         timestamp_ms=request.timestamp_ms,
         ttl_ms=request.ttl_ms,
     )
-    return _applied([index], draft.cell(request.key), draft.partition)
+    return _applied_one(index, draft.cell(request.key), draft.partition)
 
 
 def _current_value(cell: Cell, operations: Operations) -> bytes | None:
@@ -143,7 +142,7 @@ def _update(request: Update, draft: Draft, operations: Operations) -> Settle:
 def _replace(request: Operate | Update, value: bytes | None, draft: Draft) -> Settle:
     _refuse_invalid(Write(request.key, value))
     index = draft.write(request.key, value, request.request_id, ttl_ms=request.ttl_ms)
-    return _applied([index], draft.cell(request.key), draft.partition)
+    return _applied_one(index, draft.cell(request.key), draft.partition)
 
 
 def _transact(request: Transact, draft: Draft) -> Settle:
@@ -157,6 +156,10 @@ def _transact(request: Transact, draft: Draft) -> Settle:
     ]
     last = draft.cell(request.writes[-1][0])
     return _applied(indexes, last, draft.partition)
+
+
+def _applied_one(index: int, cell: Cell, partition: int) -> Settle:
+    return lambda offsets: Applied((Version(partition, offsets[index]),), row_of(cell, offsets))
 
 
 def _applied(indexes: Sequence[int], last: Cell, partition: int) -> Settle:

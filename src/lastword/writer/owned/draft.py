@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from lastword.expiry import with_expiry
-from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Version, Write
+from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Write
 from lastword.rows import encode_row, headers_and_value_of, is_due, offset_of, value_of
 from lastword.writer.owned.requests import AnyAnswer, Expected, new_request_id
 
@@ -90,7 +90,7 @@ class Draft:
             return cell.value is None
         if isinstance(cell, Pending) or cell.row is None:
             return False
-        return expected == Version(self.partition, offset_of(cell.row))
+        return expected.partition == self.partition and expected.offset == offset_of(cell.row)
 
     def write(
         self,

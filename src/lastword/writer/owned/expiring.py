@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from lastword.errors import LastwordError
-from lastword.rows import expires_at_of, offset_of
+from lastword.rows import HAS_EXPIRY, expires_at_of, offset_of
 from lastword.writer.due_keys import DueKey, DueKeys
 
 Rows = Iterable[tuple[bytes, bytes]]
@@ -45,8 +45,12 @@ class ExpiringKeys:
 
     def note(self, rows: Mapping[bytes, tuple[int, bytes | None]]) -> None:
         """Take in acknowledged rows with their offsets; a row of None is a tombstone."""
+        due = self._due
         for key, (offset, row) in rows.items():
-            self._due.note(key, offset, None if row is None else expires_at_of(row))
+            if row is not None and row[0] & HAS_EXPIRY:
+                due.note(key, offset, expires_at_of(row))
+            elif len(due):  # without keys that expire there is none to forget
+                due.note(key, offset, None)
 
     def take(self, now_ms: int) -> list[DueKey]:
         """Remove due keys, as many as fit into a batch; ``give_back`` them if writing fails."""

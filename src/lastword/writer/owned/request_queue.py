@@ -18,6 +18,7 @@ GATHER_S = 0.002
 REQUESTS_MAX = 10_000
 BYTES_MAX = 64 << 20
 _OVERHEAD_BYTES = 100  # per record in the log: lengths, request id
+_NEVER = REQUESTS_MAX + 1
 
 
 class RequestQueue:
@@ -39,8 +40,8 @@ class RequestQueue:
         self._bytes = 0
         self._last_batch = 1
         self._closed = False
-        self._wanted = 1
-        self._changed = threading.Condition()
+        self._wanted = _NEVER
+        self._changed = threading.Condition(threading.Lock())
 
     def put(self, ticket: Ticket) -> bool:
         """Add a ticket; False if the queue is closed. Raises OverloadedError when it is full."""
@@ -56,18 +57,19 @@ class RequestQueue:
             self._tickets.append(ticket)
             self._bytes += size
             if len(self._tickets) >= self._wanted:
+                self._wanted = _NEVER  # the owner wakes up once per batch
                 self._changed.notify()
         return True
 
     def take(self, timeout_s: float) -> list[Ticket]:
         """The next batch; empty if nothing arrives within ``timeout_s``."""
         with self._changed:
-            self._wanted = 1
             if not self._tickets and not self._closed:
+                self._wanted = 1
                 self._changed.wait(timeout_s)
-            if not self._tickets:
-                return []
-            self._gather()
+            if self._tickets:
+                self._gather()
+            self._wanted = _NEVER
             return self._cut()
 
     def drain(self) -> list[Ticket]:
@@ -90,14 +92,20 @@ class RequestQueue:
 
     def _gather(self) -> None:
         deadline = self._clock.monotonic() + GATHER_S
-        self._wanted = self._last_batch
-        while len(self._tickets) < self._wanted and not self._closed:
+        while len(self._tickets) < self._last_batch and not self._closed:
+            self._wanted = self._last_batch
             left_s = deadline - self._clock.monotonic()
             if left_s <= 0 or not self._changed.wait(left_s):
                 break
 
     def _cut(self) -> list[Ticket]:
         """As many tickets as one append takes, at least one."""
+        if self._bytes <= self._batch_bytes:
+            everything = list(self._tickets)
+            self._tickets.clear()
+            self._bytes = 0
+            self._last_batch = len(everything)
+            return everything
         batch: list[Ticket] = []
         size = 0
         while self._tickets:

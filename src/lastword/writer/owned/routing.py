@@ -9,16 +9,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections.abc import Sequence
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError, NotOwnerError
-from lastword.writer.owned.decide import Result
 from lastword.writer.owned.forwarding import Forwarder
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.owners import Owners
 from lastword.writer.owned.requests import Update
-from lastword.writer.owned.tickets import Ticket, deliver
+from lastword.writer.owned.tickets import Ticket, deliver_error
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.5
@@ -37,70 +35,51 @@ class Router:
         self._forwarder = forwarder
         self._clock = clock
         self._numbers = itertools.count()
-        self._under_way: dict[int, tuple[Ticket, int, int]] = {}
-        self._again: list[tuple[float, int]] = []
+        self._again: list[tuple[float, int, Ticket]] = []
         self._wake = threading.Condition()
         self._closed = False
         self._thread: threading.Thread | None = None
 
     def route(self, ticket: Ticket, partition: int) -> None:
         """Send the request to its owner; the ticket's sink gets the answer."""
-        number = next(self._numbers)
-        self._under_way[number] = ticket, partition, 0
-        self._send(number)
-
-    def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
-        """Pass answers on; a request that reached the wrong instance is routed again."""
-        tickets: list[Ticket] = []
-        results: list[Result] = []
-        for number, result in answers:
-            if self._tries_again(number, result):
-                continue
-            ticket, _, _ = self._under_way.pop(number)
-            tickets.append(ticket)
-            results.append(result)
-        deliver(tickets, results)
+        ticket.partition, ticket.reroute = partition, self._reroute
+        self._send(ticket)
 
     def close(self) -> None:
         """Answer the requests that wait for a retry; idempotent."""
         with self._wake:
             self._closed = True
-            waiting, self._again = [number for _, number in self._again], []
+            waiting, self._again = [ticket for _, _, ticket in self._again], []
             self._wake.notify()
-        for number in waiting:
-            self._fail(number, self._nobody())
+        deliver_error(waiting, self._nobody())
 
-    def _send(self, number: int) -> None:
-        ticket, partition, _ = self._under_way[number]
-        routed = ticket.readdressed(self, number)
+    def _send(self, ticket: Ticket) -> None:
         try:
-            owner = self._owners.here.get(partition)
+            owner = self._owners.here.get(ticket.partition)
             if owner is not None:
-                owner.submit(routed)
+                owner.submit(ticket)
                 return
-            named = self._members.owner(self._topic, partition)
+            named = self._members.owner(self._topic, ticket.partition)
             if named is None or named.here:
                 raise self._nobody()
             if isinstance(ticket.request, Update):
                 raise NotOwnerError("a function cannot be sent to a peer", owner=named.instance_id)
-            self._forwarder.forward(routed, partition, named.instance_id)
+            self._forwarder.forward(ticket, ticket.partition, named.instance_id)
         except LastwordError as error:
-            self.deliver([(number, error)])
+            deliver_error([ticket], error)
 
-    def _tries_again(self, number: int, result: Result) -> bool:
-        if not isinstance(result, NotOwnerError) or result.owner is not None:
-            return False
-        ticket, partition, tries = self._under_way[number]
-        pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * _GROWTH**tries)
+    def _reroute(self, ticket: Ticket) -> bool:
+        """Send the ticket again after a pause; False if its deadline is earlier."""
+        pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * _GROWTH**ticket.tries)
         due = self._clock.monotonic() + pause_s
         if due >= ticket.deadline:
             return False
         ticket.unclaim()
-        self._under_way[number] = ticket, partition, tries + 1
+        ticket.tries += 1
         with self._wake:
             if self._closed:
                 return False
-            heapq.heappush(self._again, (due, number))
+            heapq.heappush(self._again, (due, next(self._numbers), ticket))
             self._wake.notify()
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -118,12 +97,8 @@ class Router:
                 if not self._again or self._again[0][0] > now:
                     self._wake.wait(self._again[0][0] - now if self._again else None)
                     continue
-                _, number = heapq.heappop(self._again)
-            self._send(number)
-
-    def _fail(self, number: int, error: LastwordError) -> None:
-        ticket, _, _ = self._under_way.pop(number)
-        deliver([ticket], [error])
+                _, _, ticket = heapq.heappop(self._again)
+            self._send(ticket)
 
     def _nobody(self) -> NotOwnerError:
         return NotOwnerError(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,11 +31,17 @@ class Sink(Protocol):
         """Receive (number of the ticket, answer) for each of them."""
 
 
+Reroute = Callable[["Ticket"], bool]
+"""(ticket) -> whether it is routed again. It reached an instance that does not own its partition;
+False means that no time is left, so the error is the answer."""
+
+
 @dataclass(slots=True, eq=False)
 class Ticket:
     """A request, and where its answer goes; ``number`` is the sink's own id for it.
 
     ``position`` is how far the peer that forwarded it had read the log; None if it comes from here.
+    Then a router sets ``partition`` and ``reroute``, and counts the ``tries``.
 
     Either the owner claims it before ``deadline`` (monotonic), or the caller takes it back. A
     request that was never claimed is certainly not written.
@@ -47,11 +52,10 @@ class Ticket:
     number: int
     deadline: float
     position: int | None = None
+    partition: int = -1
+    reroute: Reroute | None = None
+    tries: int = 0
     _unclaimed: list[None] = field(default_factory=lambda: [None])
-
-    def readdressed(self, sink: Sink, number: int) -> Ticket:
-        """The same request for another sink; whoever claims one of the two claims both."""
-        return Ticket(self.request, sink, number, self.deadline, self.position, self._unclaimed)
 
     def claim(self) -> bool:
         """Claim the ticket; exactly one of several callers gets True."""
@@ -74,18 +78,30 @@ def claimed(tickets: Sequence[Ticket], now: float) -> list[Ticket]:
 
 def in_time(tickets: Sequence[Ticket], now: float) -> list[Ticket]:
     """The tickets before their deadline; the others are answered: nothing was written."""
-    deliver_error([ticket for ticket in tickets if ticket.deadline <= now], never_sent())
-    return [ticket for ticket in tickets if ticket.deadline > now]
+    early = [ticket for ticket in tickets if ticket.deadline > now]
+    if len(early) < len(tickets):
+        deliver_error([ticket for ticket in tickets if ticket.deadline <= now], never_sent())
+    return early
 
 
 def deliver(tickets: Sequence[Ticket], results: Iterable[Result]) -> None:
-    """Give every sink its answers, in one call each."""
-    by_sink: dict[int, list[tuple[int, Result]]] = defaultdict(list)
+    """Give every sink its answers, in one call each; tickets of a partition that moved go on."""
+    by_sink: dict[int, tuple[Sink, list[tuple[int, Result]]]] = {}
     for ticket, result in zip(tickets, results, strict=True):
-        by_sink[id(ticket.sink)].append((ticket.number, result))
-    sinks = {id(ticket.sink): ticket.sink for ticket in tickets}
-    for identity, answers in by_sink.items():
-        sinks[identity].deliver(answers)
+        if isinstance(result, NotOwnerError) and _goes_on(ticket, result):
+            continue
+        sink = ticket.sink
+        known = by_sink.get(id(sink))
+        if known is None:
+            by_sink[id(sink)] = sink, [(ticket.number, result)]
+        else:
+            known[1].append((ticket.number, result))
+    for sink, answers in by_sink.values():
+        sink.deliver(answers)
+
+
+def _goes_on(ticket: Ticket, error: NotOwnerError) -> bool:
+    return error.owner is None and ticket.reroute is not None and ticket.reroute(ticket)
 
 
 def deliver_error(tickets: Sequence[Ticket], error: LastwordError) -> None:
@@ -132,7 +148,9 @@ class Waiting:
         self._answers: list[Result | None] = [None] * len(requests)
         self._missing = len(requests)
         self._lock = threading.Lock()
-        self._done = threading.Event()
+        # Held until the last answer is here. An Event costs several times as much.
+        self._done = threading.Lock()
+        self._done.acquire()
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
         """Receive some of the answers."""
@@ -140,15 +158,14 @@ class Waiting:
             for number, answer in answers:
                 self._missing -= self._answers[number] is None
                 self._answers[number] = answer
-            done = self._missing <= 0
-        if done:
-            self._done.set()
+            if self._missing <= 0 and self._done.locked():
+                self._done.release()
 
     def wait(self, clock: Clock) -> list[Result]:
         """The answers in the order of the requests; waits until shortly after the deadline."""
         if self._missing and self.tickets:
             deadline = self.tickets[0].deadline
-            self._done.wait(max(0.0, deadline + GRACE_S - clock.monotonic()))
+            self._done.acquire(timeout=max(0.0, deadline + GRACE_S - clock.monotonic()))
         return [
             given_up(ticket) if answer is None else answer
             for ticket, answer in zip(self.tickets, self._answers, strict=True)
