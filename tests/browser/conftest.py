@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.codecs.windowed import WindowedKey, windowed
 from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
@@ -93,13 +94,19 @@ def serve(
     """Starts services; ``local`` says whether they may look at the broker's own files."""
     with ExitStack() as running:
 
-        def start(tables: list[Table], *, local: bool = True, **settings: Any) -> Dashboard:
+        def start(
+            tables: list[Table],
+            *,
+            local: bool = True,
+            captures: Sequence[CaptureMonitor] = (),
+            **settings: Any,
+        ) -> Dashboard:
             tokens = tmp_path_factory.mktemp("tokens") / "tokens.json"
             settings = {"port": free_ports(1)[0]} | settings
             config = ServiceConfig(tokens_file=tokens, **settings)
             nodes = broker.info.running_nodes() if local else ()
             mounts = [Mount(each, f"/{each.name}-at") for each in tables]
-            service = Service(config, mounts, local_brokers=lambda _: nodes)
+            service = Service(config, mounts, local_brokers=lambda _: nodes, captures=captures)
             running.enter_context(service)
             named = {each.name: each for each in tables}
             return Dashboard(service, TokenFile(tokens), named, broker.bootstrap_servers)

@@ -16,6 +16,7 @@ PAGES = {
     "key": ("#/tables/user-profiles/keys?key=eu%3Auser-000", ".history li"),
     "changes": ("#/tables/user-profiles/changes", ".changes .pill"),
     "cluster": ("#/cluster", ".lesson h2"),
+    "captures": ("#/captures", ".lesson h2"),
 }
 
 # Every visible text with less contrast than WCAG asks of it (4.5, or 3 when it is large).

@@ -32,6 +32,10 @@ TABLES: dict[str, dict[str, str]] = {
     "visits": {"window": "60000", "mount": "/visits"},
     "sessions": {"window": "session"},
 }
+# Of a database that nobody reaches.
+CAPTURES = {
+    "mirror": {"url": "postgresql://shop:sesame@127.0.0.1:1/shop", "table": "public.orders"},
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -70,7 +74,8 @@ def server(
         topic = f"service-{name}"
         create_topic(admin, topic, partitions=3)
         tables[name] = {"topic": topic, **settings}
-    process = ServiceProcess(tmp_path_factory.mktemp("service"), broker.bootstrap_servers, tables)
+    directory = tmp_path_factory.mktemp("service")
+    process = ServiceProcess(directory, broker.bootstrap_servers, tables, captures=CAPTURES)
     try:
         process.start()
         yield process

@@ -16,6 +16,7 @@ from psycopg import Connection as PostgresConnection
 from psycopg.rows import dict_row
 from pyspark.sql import SparkSession
 
+from lastword.catalog.catalog import read_catalog
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
@@ -26,6 +27,7 @@ from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import CaptureError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines import Pipeline
 from lastword.pipelines.api.changes import ChangeStream
 from lastword.testing.waiting import wait_until
@@ -277,6 +279,7 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
         database.execute("UPDATE sales SET status = 'draft' WHERE id = 2")
         database.execute("UPDATE sales SET status = 'sent', total = 7 WHERE id = 9")
         _wait_for_sales(lab, database)
+        _wait_for_version(lab, 1)
 
     lines = cdc.until(changed, *wanted, *shape)
     copying = [each for each in lines if each.get("phase") == "snapshot"]
@@ -285,10 +288,19 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     assert lines[-1]["slot"] == "lastword_paid_sales"
     assert cdc(*wanted).exit_code == 2, "a table with a filter cannot become one without"
     _paused_and_resumed(cdc)
+    database.execute("ALTER TABLE sales RENAME COLUMN x TO remark")
+    (status,) = cdc.json("status", "paid-sales")
+    (renamed,) = status["schema_changes"]
+    assert (status["schema_version"], renamed["changes"]) == (2, ["renamed x to remark"])
     cdc.json("pause", "paid-sales")
     database.execute("DELETE FROM sales WHERE id = 3")  # an event that the new snapshot replaces
     cdc.json("resync", "paid-sales")
-    cdc.until(lambda: _wait_for_sales(lab, database), *wanted, *shape)
+
+    def read_again() -> None:
+        _wait_for_sales(lab, database)
+        _wait_for_version(lab, 2)
+
+    cdc.until(read_again, *wanted, *shape)
     _removed(cdc, lab, database)
     assert WORD not in cdc.printed
     assert WORD.split(maxsplit=1)[0] not in cdc.printed
@@ -307,6 +319,17 @@ def _wait_for_sales(lab: Lab, database: PostgresConnection[Any]) -> None:
         f"the table has {sorted(rows)}",
         timeout=WAIT_S,
     )
+
+
+def _wait_for_version(lab: Lab, version: int) -> None:
+    """The catalog has this version of the columns."""
+
+    def recorded() -> bool:
+        with Admin(lab.connection) as admin:
+            schema = read_catalog(admin, KafkaLog(lab.connection))["paid-sales"].row_schema
+        return schema is not None and schema.version == version
+
+    wait_until(recorded, f"version {version} of the columns is recorded", timeout=WAIT_S)
 
 
 def _paused_and_resumed(cdc: CdcCommand) -> None:

@@ -16,21 +16,27 @@ from lastword.jvm.ports import free_ports
 from lastword.service.http.tokens import Scope, TokenFile
 from lastword.testing import wait_until
 
-TableSettings = Mapping[str, Mapping[str, str]]
+Sections = Mapping[str, Mapping[str, str]]
 
 
 class ServiceProcess:
     """One instance: started with settings in a file, as an operator would."""
 
     def __init__(
-        self, directory: Path, bootstrap_servers: str, tables: TableSettings, *, port: int = 0
+        self,
+        directory: Path,
+        bootstrap_servers: str,
+        tables: Sections,
+        *,
+        captures: Sections | None = None,
+        port: int = 0,
     ) -> None:
         self.port = port or free_ports(1)[0]
         self.home = directory / "home"
         self._directory = directory
         self._settings = directory / "lastword.toml"
         directory.mkdir(parents=True, exist_ok=True)
-        self._settings.write_text(_toml(bootstrap_servers, self.port, tables))
+        self._settings.write_text(_toml(bootstrap_servers, self.port, tables, captures or {}))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -92,10 +98,11 @@ class ServiceProcess:
         return self._process.wait(timeout=60)
 
 
-def _toml(bootstrap_servers: str, port: int, tables: TableSettings) -> str:
+def _toml(bootstrap_servers: str, port: int, tables: Sections, captures: Sections) -> str:
     lines = ["[connection]", f'bootstrap_servers = "{bootstrap_servers}"']
     lines += ["[service]", f"port = {port}"]
-    for name, settings in tables.items():
-        lines.append(f"[tables.{name}]")
-        lines += [f'{key} = "{value}"' for key, value in settings.items()]
+    for kind, sections in (("tables", tables), ("cdc", captures)):
+        for name, settings in sections.items():
+            lines.append(f"[{kind}.{name}]")
+            lines += [f'{key} = "{value}"' for key, value in settings.items()]
     return "\n".join(lines) + "\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from lastword.catalog.row_schema import RowSchema
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.windowed import SessionCodec, WindowedCodec
 
@@ -18,7 +19,8 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ``key`` and ``value`` name codecs. ``window`` is the length of the keys' windows in
     milliseconds, or ``session``. ``ttl`` is the time to live that writes get by default, such as
     ``30d``. ``written_by`` is text for people, such as
-    ``pipeline demo, store updates-per-user``. Fields that a newer version added are ignored.
+    ``pipeline demo, store updates-per-user``. ``row_schema`` has the columns of a captured table.
+    Fields that a newer version added are ignored.
     """
 
     key: str | None = None
@@ -28,6 +30,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ttl: str | None = None
     written_by: str | None = None
     description: str | None = None
+    row_schema: RowSchema | None = None
 
     def updated(self, newer: CatalogEntry) -> CatalogEntry:
         """This entry updated by ``newer``; a mount or description that ``newer`` lacks stays.
@@ -61,7 +64,7 @@ def decode_entry(value: bytes) -> CatalogEntry | None:
 
 
 def entry_of(
-    key: KeyCodec[Any] | None, value: Codec[Any] | None, **more: str | None
+    key: KeyCodec[Any] | None, value: Codec[Any] | None, *, written_by: str | None = None
 ) -> CatalogEntry:
     """The entry of a topic with these codecs; a codec without a public name is omitted."""
     window, inner = None, key
@@ -73,5 +76,5 @@ def entry_of(
         key=None if inner is None else inner.wire,
         value=None if value is None else value.wire,
         window=window,
-        **more,
+        written_by=written_by,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lastword.catalog.row_schema import SourceColumn, SourceColumns
 from lastword.cdc.postgres.connector import CLASS, connector_config
 from lastword.cdc.postgres.database import PostgresDatabase, Session, quoted
 from lastword.cdc.postgres.names import SourceTable
@@ -95,15 +96,12 @@ class Capture:
     def slot(self) -> SlotState | None:
         """The slot; None when there is none (yet)."""
         with self._database.connect() as session:
-            found = session.rows(
-                "SELECT active, "
-                "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint, "
-                "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint, "
-                "coalesce(wal_status = 'lost', false) "
-                "FROM pg_replication_slots WHERE slot_name = %s",
-                (self.table.slot,),
-            )
-        return SlotState(*found[0]) if found else None
+            return _slot(session, self.table)
+
+    def slot_and_columns(self) -> tuple[SlotState | None, SourceColumns | None]:
+        """The slot, and the columns that the table has now; None for what is not there."""
+        with self._database.connect() as session:
+            return _slot(session, self.table), _columns(session, self.table)
 
     def estimated_rows(self) -> int:
         """About how many rows the table has; exact where it was never analysed."""
@@ -211,3 +209,27 @@ class Capture:
             "WHERE slot_name = %s",
             (self.table.slot,),
         )
+
+
+def _slot(session: Session, table: SourceTable) -> SlotState | None:
+    found = session.rows(
+        "SELECT active, "
+        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint, "
+        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint, "
+        "coalesce(wal_status = 'lost', false) "
+        "FROM pg_replication_slots WHERE slot_name = %s",
+        (table.slot,),
+    )
+    return SlotState(*found[0]) if found else None
+
+
+def _columns(session: Session, table: SourceTable) -> SourceColumns | None:
+    """Without generated columns, which the database does not send."""
+    found = session.rows(
+        "SELECT attrelid::bigint, attname, format_type(atttypid, atttypmod), attnum "
+        "FROM pg_attribute WHERE attrelid = to_regclass(%s) "
+        "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
+        (table.sql,),
+    )
+    columns = tuple(SourceColumn(name, kind, number) for _, name, kind, number in found)
+    return SourceColumns(found[0][0], columns) if found else None

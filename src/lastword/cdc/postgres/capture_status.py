@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from lastword.catalog.row_schema import RowSchema, SourceColumns
 from lastword.cdc.postgres.capture import Capture, SlotState
+from lastword.cdc.postgres.recorded_schema import RecordedSchema
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
@@ -15,6 +18,8 @@ from lastword.kafka.groups import Groups
 from lastword.kafka.groups.names import pipeline_group
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.records import TopicPartition
+
+log = logging.getLogger(__name__)
 
 HELD_BYTES_MAX = 1 << 30
 """How much of its log a database may keep for a capture before that is worth an alert."""
@@ -39,6 +44,7 @@ class CaptureStatus:
     events_behind   about how many change events the table does not have yet
     lag_seconds     the age of the oldest of them; 0 when there is none
     last_event_ms   when the last change event was written
+    schema          the columns of the table, with the version that they have
     problems        who could not be asked, and why
     """
 
@@ -52,6 +58,7 @@ class CaptureStatus:
     events_behind: int | None = None
     lag_seconds: float | None = None
     last_event_ms: int | None = None
+    schema: RowSchema | None = None
     problems: tuple[str, ...] = field(default=())
 
     @property
@@ -70,9 +77,14 @@ class CaptureInspector:
     """Asks for the status of one capture as often as needed; one thread uses it."""
 
     def __init__(
-        self, capture: Capture, connection: Connection, clock: Clock = SYSTEM_CLOCK
+        self,
+        capture: Capture,
+        connection: Connection,
+        recorded: RecordedSchema | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._capture = capture
+        self._recorded = recorded or RecordedSchema(connection, capture.table.name)
         self._topic = capture.table.topic
         self._admin = Admin(connection)
         self._groups = Groups(connection)
@@ -108,7 +120,16 @@ class CaptureInspector:
         return {"connector": state, "failure": failure, "phase": self._phase()}
 
     def _of_database(self) -> dict[str, object]:
-        return {"slot": self._capture.slot()}
+        slot, columns = self._capture.slot_and_columns()
+        return {"slot": slot, "schema": None if columns is None else self._schema(columns)}
+
+    def _schema(self, columns: SourceColumns) -> RowSchema | None:
+        """The catalog is optional: without it, the version is not known, and all else goes on."""
+        try:
+            return self._recorded.follow(columns)
+        except LastwordError as error:
+            log.debug("the columns of %s have no version: %s", self._topic, error)
+            return None
 
     def _of_kafka(self) -> dict[str, object]:
         place = TopicPartition(self._topic, 0)

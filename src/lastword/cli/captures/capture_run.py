@@ -6,10 +6,10 @@ from contextlib import ExitStack, closing
 
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.capture_spec import CaptureSpec
-from lastword.cdc.postgres.capture_status import CaptureInspector
 from lastword.cli.captures.capture_mirror import mirror_of, mirror_store
 from lastword.cli.captures.capture_progress import CaptureProgress, ProgressThread
 from lastword.cli.captures.capture_start import ensure_worker, start_capture
+from lastword.cli.captures.capture_watch import inspector_of
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.pipeline_target import mode_of, stopped_by_signals
 from lastword.cli.support.progress_bar import progress_bar
@@ -39,7 +39,7 @@ def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
     with Admin(app.connection) as admin:
         resumed = admin.end_offsets(spec.name, [0])[0] > 0
     progress = CaptureProgress(mirror_store(spec), capture.estimated_rows(), resumed=resumed)
-    inspector = CaptureInspector(capture, app.connection)
+    inspector = inspector_of(app, spec, records=True)
     with ExitStack() as running:
         running.enter_context(closing(inspector))
         running.enter_context(ProgressThread(app, progress, inspector.status))

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cdc.postgres.capture_spec import CaptureSpec
-from lastword.cdc.postgres.capture_status import CaptureInspector
 from lastword.cli.captures.capture_start import check_database, ensure_worker, start_capture
+from lastword.cli.captures.capture_watch import monitor_of
 from lastword.cli.support.app_context import AppContext
 
 
@@ -20,10 +20,8 @@ def start_captures(
     for spec in specs:
         check_database(app, spec)
         ensure_worker(app, spec, running)
-        capture = start_capture(app, spec)
-        inspector = CaptureInspector(capture, app.connection)
-        monitors.append(CaptureMonitor(inspector, spec.name, str(spec.source)))
-        running.enter_context(monitors[-1])
+        start_capture(app, spec)
+        monitors.append(running.enter_context(monitor_of(app, spec, records=True)))
         app.output.line(
             f"capturing {spec.source} at {spec.database.place} as {spec.name}",
             {"capture": spec.name, "source": spec.database.place, "table": str(spec.source)},

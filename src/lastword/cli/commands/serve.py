@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from lastword.cli.captures.capture_watch import watch_captures
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.table_options import table_spec
 from lastword.errors import ConfigError
@@ -37,6 +39,9 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
 
     Every table is found under /tables/TABLE, and at its `mount` if it has one. On the loopback
     address reads need no token. The first start makes a token for writes and shows it.
+
+    The captures of lastword.toml, and those of these tables that were started on this machine, are
+    monitored: see /captures and the dashboard.
     """
     # Loads Starlette and Granian, which no other command needs.
     from lastword.cli.settings.service_settings import (
@@ -55,11 +60,13 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
             hint="name one: lastword serve user-profiles; or list them in lastword.toml",
         )
     specs = [table_spec(app, name) for name in names]
-    service = service_of(app, [mount_of(app, spec) for spec in specs])
-    show_first_token(app)
     # Blocked before any thread starts, so that no signal is lost before the wait.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    with service:
+    with ExitStack() as running:
+        captures = watch_captures(app, names, running)
+        service = service_of(app, [mount_of(app, spec) for spec in specs], captures=captures)
+        show_first_token(app)
+        running.enter_context(service)
         for spec in specs:
             path = spec.mount or f"/tables/{spec.name}/keys"
             app.output.line(

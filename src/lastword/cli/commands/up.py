@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import click
 
 from lastword.catalog.catalog_entry import CatalogEntry
+from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cli.captures.capture_mirror import mirror_of
 from lastword.cli.captures.capture_settings import captures_of_settings
 from lastword.cli.captures.up_captures import start_captures
@@ -80,8 +81,8 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
-            others = [*(each.metrics for each in pipelines), *(each.metrics for each in monitors)]
-            _serve(app, specs, tables, others, running)
+            metrics = [each.metrics for each in pipelines]
+            _serve(app, specs, tables, running, metrics=metrics, captures=monitors)
             _say_what_to_try(app, specs)
             running.callback(runner.stop)
             runner.start()
@@ -164,15 +165,17 @@ def _serve(
     app: AppContext,
     specs: list[TableSpec],
     tables: list[Table],
-    others: Sequence[Metrics],
     running: ExitStack,
+    *,
+    metrics: Sequence[Metrics],
+    captures: Sequence[CaptureMonitor],
 ) -> None:
     """Put the tables, which are open already, and the dashboard on the service's port."""
     # Loads Starlette and Granian, which few commands need.
     from lastword.cli.settings.service_settings import mounted, service_of, show_first_token
 
     mounts = [mounted(table, spec) for spec, table in zip(specs, tables, strict=True)]
-    service = service_of(app, mounts, others)
+    service = service_of(app, mounts, metrics, captures)
     show_first_token(app)
     running.enter_context(service)
     app.output.line(f"dashboard at {service.url}", {"url": service.url})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lastword.broker.info import NodeInfo, find_running
+from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cli.settings.table_making import make_table
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.table_options import TableSpec
@@ -26,7 +27,10 @@ def token_file(app: AppContext) -> TokenFile:
 
 
 def service_of(
-    app: AppContext, mounts: Sequence[Mount], metrics: Sequence[Metrics] = ()
+    app: AppContext,
+    mounts: Sequence[Mount],
+    metrics: Sequence[Metrics] = (),
+    captures: Sequence[CaptureMonitor] = (),
 ) -> Service:
     """A service for these tables as the settings say; not started yet."""
     return Service(
@@ -34,6 +38,7 @@ def service_of(
         mounts,
         local_brokers=lambda cluster: _local_brokers(app, cluster),
         metrics=metrics,
+        captures=captures,
     )
 
 

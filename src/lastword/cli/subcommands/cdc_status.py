@@ -6,10 +6,14 @@ import sys
 from contextlib import closing
 
 import click
+import msgspec
 
+from lastword.catalog.row_schema import SchemaChange
+from lastword.cdc.postgres.capture_document import document_of
 from lastword.cdc.postgres.capture_spec import CaptureSpec
-from lastword.cdc.postgres.capture_status import CaptureInspector, CaptureStatus
-from lastword.cli.captures.capture_settings import capture_named, capture_of, every_capture
+from lastword.cdc.postgres.capture_status import CaptureStatus
+from lastword.cli.captures.capture_settings import capture_named, every_capture
+from lastword.cli.captures.capture_watch import inspector_of
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.cli.support.output import as_time
@@ -30,7 +34,7 @@ def status(app: AppContext, name: str | None) -> None:
     specs = every_capture(app) if name is None else [capture_named(app, name)]
     found = [_status(app, spec) for spec in specs]
     if app.json_lines:
-        app.output.rows((), map(as_values, found))
+        app.output.rows((), map(msgspec.to_builtins, map(document_of, found)))
     elif name is None:
         app.output.rows(_COLUMNS, map(_row, found))
     else:
@@ -42,29 +46,8 @@ def status(app: AppContext, name: str | None) -> None:
         sys.exit(UNREACHABLE_OR_TIMEOUT)
 
 
-def as_values(status: CaptureStatus) -> dict[str, object]:
-    """The status as the fields of a JSON object."""
-    slot = status.slot
-    return {
-        "capture": status.name,
-        "source": status.place,
-        "table": status.table,
-        "connector": status.connector,
-        "failure": status.failure,
-        "phase": status.phase.value,
-        "lag_bytes": None if slot is None else slot.lag_bytes,
-        "lag_seconds": status.lag_seconds,
-        "events_behind": status.events_behind,
-        "last_event": status.last_event_ms,
-        "slot_bytes": None if slot is None else slot.held_bytes,
-        "slot_active": None if slot is None else slot.active,
-        "slot_lost": None if slot is None else slot.lost,
-        "problems": list(status.problems),
-    }
-
-
 def _status(app: AppContext, spec: CaptureSpec) -> CaptureStatus:
-    with closing(CaptureInspector(capture_of(app, spec), app.connection)) as inspector:
+    with closing(inspector_of(app, spec)) as inspector:
         return inspector.status()
 
 
@@ -87,12 +70,21 @@ def _row(status: CaptureStatus) -> dict[str, object]:
 
 
 def _more(status: CaptureStatus) -> dict[str, object]:
-    slot = status.slot
+    slot, schema = status.slot, status.schema
+    columns = () if schema is None else schema.columns
+    changes = () if schema is None else schema.history
     return {
         "events behind": status.events_behind,
         "slot": "none" if slot is None else "lost" if slot.lost else _connected(slot.active),
         "failure": status.failure,
+        "columns": ", ".join(f"{each.name} {each.type}" for each in columns),
+        "columns' version": None if schema is None else schema.version,
+        **{f"version {each.version}": _change(each) for each in reversed(changes)},
     }
+
+
+def _change(change: SchemaChange) -> str:
+    return f"{as_time(change.at)} UTC: {'; '.join(change.changes)}"
 
 
 def _connected(active: bool) -> str:

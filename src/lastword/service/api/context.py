@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 
+from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.clock import Clock
 from lastword.metrics import Metrics
 from lastword.service.api.owned_requests import OwnedRequests
@@ -44,13 +45,16 @@ class Context:
         tables: Mapping[str, ServedTable],
         clock: Clock,
         local_brokers: LocalBrokers,
+        *,
         others: Sequence[Metrics] = (),
+        captures: Sequence[CaptureMonitor] = (),
     ) -> None:
         self.config = config
         self.tables = tables
         self.clock = clock
         self.metrics = Metrics()
-        self.others = others
+        self.others = (*others, *(each.metrics for each in captures))
+        self.captures = captures
         self.instance_id = secrets.token_hex(4)
         self.started_ms = clock.now_ms()
         waiting = config.limits.waiting_calls

@@ -16,6 +16,7 @@ from lastword.service.api import (
 )
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
+from lastword.service.captures.interface_captures import CAPTURES
 from lastword.service.cluster.interface_cluster import CLUSTER, OWNERS
 from lastword.service.http.auth import Access
 from lastword.service.observe.interface_schema import SCHEMA_OPERATIONS
@@ -338,6 +339,7 @@ _ABOUT_THE_SERVICE = (
         answer=Content("the instances", shapes_status.Instances),
     ),
     CLUSTER,
+    CAPTURES,
 )
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -20,7 +20,10 @@ from lastword.table.entry import RawEntry
 from lastword.table.table import Table
 
 RESERVED = frozenset(
-    ("tables", "health", "ready", "metrics", "openapi.json", "instances", "cluster", "assets")
+    (
+        *("tables", "health", "ready", "metrics", "openapi.json", "instances"),
+        *("cluster", "captures", "assets"),
+    )
 )
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _WINDOW = re.compile(r"(?P<start>[0-9]{1,19})(?:-(?P<end>[0-9]{1,19}))?")

@@ -14,6 +14,7 @@ from typing import Self
 import uvloop
 
 from lastword.broker.info import NodeInfo
+from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import ServiceError
 from lastword.metrics import Metrics
@@ -45,7 +46,8 @@ class Service:
 
     Tables that were not started are started here, and closed again by ``stop``. The port answers
     when ``start`` returns; the tables may still be restoring (see ``/ready``). ``metrics`` are
-    further figures of this process for ``/metrics``.
+    further figures of this process for ``/metrics``; ``captures`` are shown, with their figures,
+    as long as their owner keeps them running.
 
     >>> with Service(config, [Mount(users, "/users")]) as service:  # doctest: +SKIP
     ...     print(service.url)
@@ -58,6 +60,7 @@ class Service:
         *,
         local_brokers: LocalBrokers = _no_brokers,
         metrics: Sequence[Metrics] = (),
+        captures: Sequence[CaptureMonitor] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         check_mounts(mounts)
@@ -65,6 +68,7 @@ class Service:
         self._mounts = mounts
         self._local_brokers = local_brokers
         self._metrics = metrics
+        self._captures = captures
         self._clock = clock
         self._tokens = TokenFile(config.tokens_file, clock)
         config.check(has_token=bool(self._tokens.tokens()))
@@ -93,7 +97,14 @@ class Service:
             announcement = Announcement(self._config, [mount.table for mount in self._mounts])
             reached_as = (*self._config.allowed_hosts, *announcement.hosts)
             config = replace(self._config, allowed_hosts=reached_as)
-            self._context = Context(config, tables, self._clock, self._local_brokers, self._metrics)
+            self._context = Context(
+                config,
+                tables,
+                self._clock,
+                self._local_brokers,
+                others=self._metrics,
+                captures=self._captures,
+            )
             self._thread = threading.Thread(
                 target=self._run, args=(self._context, self._bound), name="service", daemon=True
             )

@@ -1,6 +1,7 @@
 // The beginning: shows the page that the address names, and what every page has.
 
 import { setAttribute } from "./lib/dom.js";
+import { CapturesPage } from "./captures/capturespage.js";
 import { ClusterPage } from "./cluster/clusterpage.js";
 import { Overview } from "./overview/overview.js";
 import { parseRoute } from "./lib/route.js";
@@ -34,6 +35,7 @@ function show() {
 
 function open(route) {
   if (route.page === "table") return new TablePage(route.table);
+  if (route.page === "captures") return new CapturesPage();
   return route.page === "cluster" ? new ClusterPage() : new Overview();
 }
 

@@ -10,7 +10,7 @@ const NAME = /^(?!\.+$)[A-Za-z0-9._-]{1,249}$/;
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [page, table = "", tab] = path.split("/").map(decoded);
-  if (page === "wall" || page === "cluster") return { page };
+  if (["wall", "cluster", "captures"].includes(page)) return { page };
   if (page !== "tables" || !NAME.test(table)) return { page: "overview" };
   const parameters = new URLSearchParams(query);
   return {

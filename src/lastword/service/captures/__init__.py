@@ -1,0 +1,1 @@
+"""The captures of databases that feed tables, for operators."""
