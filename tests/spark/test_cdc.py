@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +18,19 @@ from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
-from lastword.codecs.row import RowCodec
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import CaptureError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.pipelines import Pipeline
-from lastword.pipelines.api.changes import ChangeStream
 from lastword.testing.waiting import wait_until
 from tests.support.cdc_command import CdcCommand
-from tests.support.cdc_lab import WORD, captured
+from tests.support.cdc_lab import WAIT_S, WORD
+from tests.support.mirror_lab import MirrorLab, Rows, has_topic, rows_of
 from tests.support.postgres import Postgres, running_postgres
-from tests.support.tables import read_raw
 
 pytestmark = pytest.mark.broker
-
-Rows = dict[str, dict[str, Any]]
-WAIT_S = 240.0
 
 
 @pytest.fixture(scope="module")
@@ -65,59 +56,6 @@ def database(postgres: Postgres) -> Iterator[PostgresConnection[Any]]:
         yield database
 
 
-@dataclass(frozen=True)
-class Lab:
-    """A database, a worker, a cluster and Spark."""
-
-    postgres: Postgres
-    worker: EmbeddedWorker
-    connection: Connection
-    spark: SparkSession
-    state_dir: Path
-
-    def captured(self, name: str) -> AbstractContextManager[Capture]:
-        """A capture of ``public.NAME``, removed in the end."""
-        return captured(self.postgres, self.worker, self.connection, name)
-
-    @contextmanager
-    def mirrored(
-        self,
-        capture: Capture,
-        mode: str = "micro-batch",
-        shape: Callable[[ChangeStream], ChangeStream] = lambda changes: changes,
-    ) -> Iterator[Callable[[], Rows]]:
-        """The pipeline of a capture; gives what a reader sees in the table's topic."""
-        app = Pipeline(
-            capture.table.connector,
-            connection=self.connection,
-            state_dir=self.state_dir,
-            commit_interval="50ms",
-        )
-        shape(app.changes(capture.table.topic)).to_table(capture.table.name)
-        app.create_topics()
-        failed: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                app.run(self.spark, mode=mode)  # type: ignore[arg-type]
-            except BaseException as error:  # noqa: BLE001 - shown by the test's own thread
-                failed.append(error)
-
-        def table() -> Rows:
-            assert not failed, failed
-            failure = capture.failure()
-            assert failure is None, failure
-            return rows_of(self.connection, capture.table.name)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield table
-        finally:
-            app.stop()
-            thread.join(WAIT_S)
-
-
 @pytest.fixture
 def lab(
     postgres: Postgres,
@@ -125,24 +63,8 @@ def lab(
     connection: Connection,
     spark: SparkSession,
     tmp_path: Path,
-) -> Lab:
-    return Lab(postgres, worker, connection, spark, tmp_path)
-
-
-def has_topic(connection: Connection, topic: str) -> bool:
-    with Admin(connection) as admin:
-        return topic in admin.topics()
-
-
-def rows_of(connection: Connection, topic: str) -> Rows:
-    decode, rows = RowCodec().decode, Rows()
-    for record in read_raw(connection, topic):
-        assert record.key is not None
-        if record.value is None:
-            rows.pop(record.key.decode(), None)
-        else:
-            rows[record.key.decode()] = decode(record.value)
-    return rows
+) -> MirrorLab:
+    return MirrorLab(postgres, worker, connection, spark, tmp_path)
 
 
 def selected(database: PostgresConnection[Any], name: str) -> Rows:
@@ -182,7 +104,7 @@ INSERT INTO every_type VALUES (
 
 
 def test_a_table_is_mirrored_row_by_row_and_type_by_type(
-    lab: Lab, database: PostgresConnection[Any]
+    lab: MirrorLab, database: PostgresConnection[Any]
 ) -> None:
     database.execute(TYPES)
     database.execute("ALTER TABLE every_type ALTER note SET STORAGE EXTERNAL")
@@ -260,7 +182,7 @@ def test_a_database_that_refuses_is_named_without_its_password(postgres: Postgre
 
 
 def test_one_command_mirrors_a_table_and_others_look_after_it(
-    lab: Lab, database: PostgresConnection[Any], spark: SparkSession
+    lab: MirrorLab, database: PostgresConnection[Any], spark: SparkSession
 ) -> None:
     database.execute("CREATE TABLE sales (id int PRIMARY KEY, status text, total numeric, x text)")
     database.execute("INSERT INTO sales SELECT i, 'paid', i + 0.50 FROM generate_series(1, 9) i")
@@ -306,7 +228,7 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     assert WORD.split(maxsplit=1)[0] not in cdc.printed
 
 
-def _wait_for_sales(lab: Lab, database: PostgresConnection[Any]) -> None:
+def _wait_for_sales(lab: MirrorLab, database: PostgresConnection[Any]) -> None:
     """The table has what the filter and the columns leave of the rows."""
     cursor = database.cursor(row_factory=dict_row)
     cursor.execute("SELECT id, status, total FROM sales WHERE status <> 'draft'")
@@ -321,7 +243,7 @@ def _wait_for_sales(lab: Lab, database: PostgresConnection[Any]) -> None:
     )
 
 
-def _wait_for_version(lab: Lab, version: int) -> None:
+def _wait_for_version(lab: MirrorLab, version: int) -> None:
     """The catalog has this version of the columns."""
 
     def recorded() -> bool:
@@ -347,7 +269,7 @@ def _paused_and_resumed(cdc: CdcCommand) -> None:
     cdc.json("resume", "paid-sales")
 
 
-def _removed(cdc: CdcCommand, lab: Lab, database: PostgresConnection[Any]) -> None:
+def _removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any]) -> None:
     assert cdc("remove", "paid-sales").exit_code == 2, "there is no terminal to ask on"
     (answer,) = cdc.json("remove", "paid-sales", "--yes")
     assert answer["topics"] == ["cdc-paid-sales.public.sales", "paid-sales"]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Raw
 
 from lastword.service.api import (
     routes_keys,
     routes_pages,
-    routes_service,
     routes_tables,
     shapes,
     shapes_status,
 )
 from lastword.service.api.interface_owned import OWNED_OPERATIONS
 from lastword.service.api.operations import Content, Operation
-from lastword.service.captures.interface_captures import CAPTURES
-from lastword.service.cluster.interface_cluster import CLUSTER, OWNERS
+from lastword.service.cluster.interface_cluster import OWNERS
 from lastword.service.http.auth import Access
 from lastword.service.observe.interface_schema import SCHEMA_OPERATIONS
+from lastword.service.observe.interface_service import SERVICE_OPERATIONS
 from lastword.service.watch.interface_watch import WATCH
 
 _KEYS = "/tables/{table}/keys"
@@ -285,68 +282,11 @@ _ABOUT_TABLES = (
     *SCHEMA_OPERATIONS,
 )
 
-_ABOUT_THE_SERVICE = (
-    Operation(
-        id="health",
-        method="GET",
-        path="/health",
-        serves="service",
-        summary="Whether the process is alive",
-        access=Access.NONE,
-        handler=routes_service.health,
-        answer=Content("it does", shapes_status.ServiceHealth),
-    ),
-    Operation(
-        id="ready",
-        method="GET",
-        path="/ready",
-        serves="service",
-        summary="Whether every table serves reads",
-        access=Access.NONE,
-        handler=routes_service.ready,
-        answer=Content("every table does", shapes_status.ServiceReadiness),
-        also={503: Content("not every table does yet", shapes_status.ServiceReadiness)},
-    ),
-    Operation(
-        id="metrics",
-        method="GET",
-        path="/metrics",
-        serves="service",
-        summary="Every figure, for Prometheus",
-        access=Access.READ,
-        handler=routes_service.metrics,
-        answer=Content("Prometheus' text format", str, "text/plain"),
-        problems=(503,),
-    ),
-    Operation(
-        id="openapi",
-        method="GET",
-        path="/openapi.json",
-        serves="service",
-        summary="This document",
-        access=Access.READ,
-        handler=routes_service.openapi,
-        answer=Content("the document", dict[str, Any]),
-    ),
-    Operation(
-        id="instances",
-        method="GET",
-        path="/instances",
-        serves="service",
-        summary="The instances that serve these tables, as far as this one knows",
-        access=Access.READ,
-        handler=routes_service.instances,
-        answer=Content("the instances", shapes_status.Instances),
-    ),
-    CLUSTER,
-    CAPTURES,
-)
-
 OPERATIONS: tuple[Operation, ...] = (
     *OWNED_OPERATIONS,
     *_ONE_KEY,
     *_MANY_KEYS,
     *_WINDOWED,
     *_ABOUT_TABLES,
-    *_ABOUT_THE_SERVICE,
+    *SERVICE_OPERATIONS,
 )
