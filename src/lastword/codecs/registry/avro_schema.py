@@ -15,14 +15,10 @@ _SIZED = 1
 
 
 class AvroSchema(NamedTuple):
-    """A schema as fastavro parsed it, and whether it refers to itself.
-
-    ``array`` is the schema for reading many documents at once; None if it refers to itself.
-    """
+    """A schema as fastavro parsed it, and whether it refers to itself."""
 
     parsed: Any
     recursive: bool
-    array: Any
 
 
 def refers_to_itself(parsed: Any, named: dict[str, Any]) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from lastword.codecs.batches import decode_singly
+from lastword.codecs.batches import NONE_BAD, DecodedBatch, decode_singly
 from lastword.codecs.columns.class_columns import class_columns
 from lastword.codecs.columns.json_columns import json_columns
 from lastword.codecs.columns.typed_column import TypedColumn
@@ -16,7 +16,7 @@ from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
-from lastword.codecs.registry.wire_format import document_start
+from lastword.codecs.registry.wire_format import NUMBER_BYTES, common_id, document_start
 from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -98,6 +98,18 @@ class JsonSchemaCodec(RegistryCodec):
             )
         return value if self._type is None else self._typed(value, writer.version)
 
+    def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
+        """The values of a batch; if one schema wrote all of them, without looking at each id."""
+        if self._type is None and (first := common_id(data)) is not None:
+            try:
+                is_valid = self._writer(first).validator.is_valid
+                values = [_decode(each[NUMBER_BYTES:]) for each in data]  # type: ignore[index]
+                if all(map(is_valid, values)):
+                    return DecodedBatch(values, NONE_BAD)
+            except (DecodeError, *DECODING_FAILED):
+                pass  # find out which
+        return decode_singly(self.decode, data)
+
     def to_json(self, data: bytes) -> bytes:
         """The document; of a class, as its newest version writes it."""
         if self._type is None:
@@ -119,7 +131,7 @@ class JsonSchemaCodec(RegistryCodec):
             kind = class_columns(self._type.type)
         else:
             kind = json_columns(self._own_parsed().described)
-        return TypedColumn(kind, partial(decode_singly, self.decode))
+        return TypedColumn(kind, self.decode_batch)
 
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before

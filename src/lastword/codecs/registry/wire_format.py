@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lastword.codecs.base import Part
 from lastword.errors import DecodeError
@@ -34,6 +34,16 @@ def with_id(schema_id: int, document: bytes) -> bytes:
 def document_start(data: bytes) -> int:
     """Where the document begins in data that ``schema_id_of`` accepts."""
     return GUID_BYTES if data[0] else NUMBER_BYTES
+
+
+def common_id(data: Sequence[bytes | None]) -> bytes | None:
+    """The first of ``data`` if all of it begins with the same number; else None."""
+    first = data[0] if data else None
+    if first is None or len(first) < NUMBER_BYTES or first[0]:
+        return None
+    id_bytes = first[:NUMBER_BYTES]
+    same = all(each is not None and each.startswith(id_bytes) for each in data)
+    return first if same else None
 
 
 def schema_id_of(data: bytes) -> SchemaId:
