@@ -12,7 +12,7 @@ from typing import Any
 
 from fastavro.read import LOGICAL_READERS
 
-from lastword.codecs.registry.avro_resolution import Pair, Uncovered, pair_of
+from lastword.codecs.registry.avro_resolution import PairedType, UncoveredSchema, pair_of
 
 Read = Callable[[bytes, int], Any]
 """(data, start of the document) -> the value. Raises an error of ``UNREADABLE`` if the bytes do not
@@ -36,7 +36,7 @@ def made_reader(writer: Any, reader: Any) -> Read | None:
     try:
         value = source.value(pair_of(writer, reader), 1)
         code = compile(source.text(value), "<avro>", "exec")
-    except (Uncovered, SyntaxError, RecursionError, MemoryError):
+    except (UncoveredSchema, SyntaxError, RecursionError, MemoryError):
         return None  # Python limits how deeply blocks may be nested
     made: dict[str, Any] = dict(source.given)
     # Everything that comes from the schema is a constant in ``given``, never a part of the text.
@@ -64,11 +64,11 @@ class _Source:
         body = "\n".join(self._lines)
         return f"def read(data, p):\n    end = len(data)\n{body}\n{end}    return {value}\n"
 
-    def value(self, pair: Pair, depth: int) -> str:
+    def value(self, pair: PairedType, depth: int) -> str:
         """Add the lines that read one value; returns the expression of it."""
         self._parts += 1
         if self._parts > PARTS_MAX:
-            raise Uncovered
+            raise UncoveredSchema
         found: str = getattr(self, f"_{pair.kind}")(pair, depth)
         if pair.promoted:
             return f"float({found})"
@@ -80,32 +80,32 @@ class _Source:
         self._add(depth, f"{name} = {function}({found}, {schema}, None)")
         return name
 
-    def _null(self, _pair: Pair, _depth: int) -> str:
+    def _null(self, _pair: PairedType, _depth: int) -> str:
         return "None"
 
-    def _boolean(self, _pair: Pair, depth: int) -> str:
+    def _boolean(self, _pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._add(depth, f"{name} = data[p] != 0", "p += 1")
         return name
 
-    def _int(self, _pair: Pair, depth: int) -> str:
+    def _int(self, _pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._number(name, depth)
         return name
 
     _long = _int
 
-    def _float(self, _pair: Pair, depth: int) -> str:
+    def _float(self, _pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._add(depth, f"{name}, = float4(data, p)", "p += 4")
         return name
 
-    def _double(self, _pair: Pair, depth: int) -> str:
+    def _double(self, _pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._add(depth, f"{name}, = float8(data, p)", "p += 8")
         return name
 
-    def _bytes(self, _pair: Pair, depth: int) -> str:
+    def _bytes(self, _pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._number("n", depth)
         self._add(
@@ -113,19 +113,19 @@ class _Source:
         )
         return name
 
-    def _string(self, pair: Pair, depth: int) -> str:
+    def _string(self, pair: PairedType, depth: int) -> str:
         name = self._bytes(pair, depth)
         if not pair.skipped:
             self._add(depth, f"{name} = {name}.decode()")
         return name
 
-    def _fixed(self, pair: Pair, depth: int) -> str:
+    def _fixed(self, pair: PairedType, depth: int) -> str:
         name = self._variable()
         size = int(pair.writer["size"])
         self._add(depth, f"{name} = data[p:p + {size}]", f"p += {size}")
         return name
 
-    def _enum(self, pair: Pair, depth: int) -> str:
+    def _enum(self, pair: PairedType, depth: int) -> str:
         name = self._variable()
         symbols = tuple(pair.writer["symbols"])
         self._number("n", depth)
@@ -133,7 +133,7 @@ class _Source:
         self._add(depth, f"{name} = {self._constant(symbols)}[n]")
         return name
 
-    def _record(self, pair: Pair, depth: int) -> str:
+    def _record(self, pair: PairedType, depth: int) -> str:
         members = [(each.name, self.value(each.pair, depth)) for each in pair.fields]
         named = [(name, value) for name, value in members if name is not None]
         named += [(name, self._constant(default)) for name, default in pair.defaults]
@@ -144,7 +144,7 @@ class _Source:
 
     _error = _record
 
-    def _array(self, pair: Pair, depth: int) -> str:
+    def _array(self, pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._add(depth, f"{name} = []")
         inner = self._blocks(depth)
@@ -152,7 +152,7 @@ class _Source:
         self._add(inner, "if p > end:", "    raise EOFError(p)", f"{name}.append({item})")
         return name
 
-    def _map(self, pair: Pair, depth: int) -> str:
+    def _map(self, pair: PairedType, depth: int) -> str:
         name = self._variable()
         self._add(depth, f"{name} = {{}}")
         inner = self._blocks(depth)
@@ -161,7 +161,7 @@ class _Source:
         self._add(inner, "if p > end:", "    raise EOFError(p)", f"{name}[{key}] = {item}")
         return name
 
-    def _union(self, pair: Pair, depth: int) -> str:
+    def _union(self, pair: PairedType, depth: int) -> str:
         name, index = self._variable(), self._variable()
         self._number(index, depth)
         for i, branch in enumerate(pair.branches):

@@ -14,12 +14,12 @@ _FLOATS = ("float", "double")
 _DEFAULTS = {"null": type(None), "boolean": bool, "int": int, "long": int, "string": str}
 
 
-class Uncovered(Exception):  # noqa: N818 - not an error: fastavro reads such a schema
+class UncoveredSchema(Exception):  # noqa: N818 - not an error: fastavro reads such a schema
     """The pair of schemas needs rules that are not here."""
 
 
 @dataclass
-class Pair:
+class PairedType:
     """A type of the writer as the reader sees it.
 
     ``logical`` is fastavro's name for a logical type. A ``skipped`` value is read and dropped;
@@ -31,29 +31,29 @@ class Pair:
     logical: str | None = None
     skipped: bool = False
     promoted: bool = False
-    fields: list[FieldPair] = field(default_factory=list)
+    fields: list[PairedField] = field(default_factory=list)
     defaults: list[tuple[str, Any]] = field(default_factory=list)
-    branches: list[Pair] = field(default_factory=list)
-    items: list[Pair] = field(default_factory=list)
+    branches: list[PairedType] = field(default_factory=list)
+    items: list[PairedType] = field(default_factory=list)
 
     @property
-    def inner(self) -> Pair:
+    def inner(self) -> PairedType:
         """The type of the items of an array, or of the values of a map."""
         return self.items[0]
 
 
 @dataclass
-class FieldPair:
+class PairedField:
     """A field that was written; its name is None if the reader does not have it."""
 
     name: str | None
-    pair: Pair
+    pair: PairedType
 
 
-def pair_of(writer: Any, reader: Any) -> Pair:
+def pair_of(writer: Any, reader: Any) -> PairedType:
     """How documents of ``writer`` are read as ``reader``, or as they were written for None.
 
-    Raises Uncovered.
+    Raises UncoveredSchema.
     """
     return _Pairing(_named_in(writer), _named_in(reader)).of(writer, reader)
 
@@ -70,10 +70,10 @@ class _Pairing:
         self._readers = readers
         self._left = 2000
 
-    def of(self, writer: Any, reader: Any, *, skipped: bool = False) -> Pair:
+    def of(self, writer: Any, reader: Any, *, skipped: bool = False) -> PairedType:
         self._left -= 1
         if not self._left:
-            raise Uncovered
+            raise UncoveredSchema
         writer = self._writers.get(writer, writer) if isinstance(writer, str) else writer
         reader = self._readers.get(reader, reader) if isinstance(reader, str) else reader
         if isinstance(writer, list):
@@ -82,63 +82,63 @@ class _Pairing:
             return self._in_union(writer, reader)
         kind = writer if isinstance(writer, str) else writer["type"]
         if not isinstance(kind, str):
-            raise Uncovered  # a type in a type
+            raise UncoveredSchema  # a type in a type
         if kind in _PRIMITIVES or kind in ("fixed", "enum"):
             return _simple(kind, writer, reader, skipped=skipped)
         other = None if reader is None else _kind_of(reader)
         if other not in (None, kind):
-            raise Uncovered
+            raise UncoveredSchema
         if kind in ("record", "error"):
             return self._record(kind, writer, reader, skipped=skipped)
         if kind in ("array", "map"):
             member = "items" if kind == "array" else "values"
             inner = self.of(writer[member], reader and reader[member], skipped=skipped)
-            return Pair(kind, writer, skipped=skipped, items=[inner])
-        raise Uncovered
+            return PairedType(kind, writer, skipped=skipped, items=[inner])
+        raise UncoveredSchema
 
-    def _record(self, kind: str, writer: Any, reader: Any, *, skipped: bool) -> Pair:
-        found = Pair(kind, writer, skipped=skipped)
+    def _record(self, kind: str, writer: Any, reader: Any, *, skipped: bool) -> PairedType:
+        found = PairedType(kind, writer, skipped=skipped)
         if reader is None:
             found.fields = [
-                FieldPair(each["name"], self.of(each["type"], None, skipped=skipped))
+                PairedField(each["name"], self.of(each["type"], None, skipped=skipped))
                 for each in writer["fields"]
             ]
             return found
         if writer["name"] != reader["name"]:
-            raise Uncovered
+            raise UncoveredSchema
         wanted = {each["name"]: each for each in reader["fields"]}
         if any(each.get("aliases") for each in wanted.values()):
-            raise Uncovered
+            raise UncoveredSchema
         for each in writer["fields"]:
             other = wanted.pop(each["name"], None)
             if other is None:
-                found.fields.append(FieldPair(None, self.of(each["type"], None, skipped=True)))
+                found.fields.append(PairedField(None, self.of(each["type"], None, skipped=True)))
             else:
-                found.fields.append(FieldPair(each["name"], self.of(each["type"], other["type"])))
+                found.fields.append(PairedField(each["name"], self.of(each["type"], other["type"])))
         found.defaults = [(name, _default(each)) for name, each in wanted.items()]
         return found
 
-    def _union(self, writer: list[Any], reader: Any, *, skipped: bool) -> Pair:
+    def _union(self, writer: list[Any], reader: Any, *, skipped: bool) -> PairedType:
         others: Any = [None] * len(writer)
         if reader is not None:
             if not isinstance(reader, list) or [*map(_name_of, reader)] != [*map(_name_of, writer)]:
-                raise Uncovered
+                raise UncoveredSchema
             others = reader
         branches = [
             self.of(one, other, skipped=skipped) for one, other in zip(writer, others, strict=True)
         ]
-        return Pair("union", writer, skipped=skipped, branches=branches)
+        return PairedType("union", writer, skipped=skipped, branches=branches)
 
-    def _in_union(self, writer: Any, reader: list[Any]) -> Pair:
+    def _in_union(self, writer: Any, reader: list[Any]) -> PairedType:
         """A primitive type that the reader has in a union: it became optional."""
         if isinstance(writer, str) and writer in _PRIMITIVES and writer in map(_kind_of, reader):
             return _simple(writer, writer, writer, skipped=False)
-        raise Uncovered
+        raise UncoveredSchema
 
 
-def _simple(kind: str, writer: Any, reader: Any, *, skipped: bool) -> Pair:
+def _simple(kind: str, writer: Any, reader: Any, *, skipped: bool) -> PairedType:
     logical = writer.get("logicalType") if isinstance(writer, dict) else None
-    found = Pair(kind, writer, f"{kind}-{logical}" if logical else None, skipped=skipped)
+    found = PairedType(kind, writer, f"{kind}-{logical}" if logical else None, skipped=skipped)
     if reader is None or _plain(reader) == _plain(writer):
         return found
     if kind in ("int", "long") and not logical and reader in ("long", *_FLOATS):
@@ -146,7 +146,7 @@ def _simple(kind: str, writer: Any, reader: Any, *, skipped: bool) -> Pair:
         return found
     if (kind, reader) == ("float", "double"):
         return found
-    raise Uncovered
+    raise UncoveredSchema
 
 
 def _plain(schema: Any) -> Any:
@@ -174,9 +174,9 @@ def _default(field: Any) -> Any:
     """The default of a field that was not written, if it is a simple one."""
     kind = field["type"][0] if isinstance(field["type"], list) else field["type"]
     if "default" not in field or not isinstance(kind, str):
-        raise Uncovered
+        raise UncoveredSchema
     default = field["default"]
     expected = _DEFAULTS.get(kind)
     if expected is None or not isinstance(default, expected):
-        raise Uncovered
+        raise UncoveredSchema
     return default
