@@ -79,7 +79,6 @@ HELP: dict[str, str] = {
     "pipeline_lag_records": "Records of a source that are not processed yet.",
     "pipeline_store_rows": "Rows of a store.",
     "pipeline_store_bytes": "Bytes of a store, on disk and in write buffers.",
-    # the instances of an application
     # captures
     "cdc_running": "1 while the connector of a capture runs and has not failed.",
     "cdc_events_behind": "Change events that the table does not have yet.",
@@ -90,13 +89,17 @@ HELP: dict[str, str] = {
     "cdc_slot_active": "1 while the connector is connected to its replication slot.",
     "cdc_slot_alert": "1 when the database keeps more than 1 GiB of its log for the capture, or "
     "has invalidated the slot.",
+    # the instances of an application
     "cluster_members": "Members of the application, as this instance knows them.",
     "cluster_plan_number": "The number of the plan in force.",
     "cluster_leads": "1 for the instance that writes the plans.",
     "cluster_evictions_total": "Members that this instance evicted from the group.",
-    "cluster_moved_partitions_total": "Partitions that plans of this instance moved.",
+    "cluster_moved_partitions_total": "Partitions that plans of this instance moved, by cause.",
     "routed_reads_total": "Reads of a partitioned table that were sent to another instance.",
     "standby_reads_total": "Reads that were sent to the next instance because one did not answer.",
+    "routed_writes_total": "Batches of writes that were sent to the owner of their partition.",
+    "too_stale_reads_total": "Reads that this instance refused because its copy was too old.",
+    "copy_age_seconds": "The age of the oldest copy that is ready here; answers state it.",
     # the log
     "log_bytes": "Bytes of the partition's log on its leader.",
     "log_records": "Records in the log, superseded ones included.",

@@ -1,4 +1,4 @@
-"""The Grafana dashboard asks for figures that the service has."""
+"""The Grafana dashboard and the alert rules ask for figures that the service has."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
+from lastword.cluster.movements import CAUSES
 from lastword.metric_names import HELP, NAMESPACE, kind_of
 
-FILE = Path(__file__).parent.parent.parent / "deploy" / "grafana" / "lastword.json"
-DASHBOARD: dict[str, Any] = json.loads(FILE.read_text())
+DEPLOY = Path(__file__).parent.parent.parent / "deploy"
+DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "lastword.json").read_text())
+ALERTS = (DEPLOY / "alerts.yaml").read_text()
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 # What Prometheus itself adds to every sample that it scrapes.
 ADDED_LABELS = {"instance", "job"}
@@ -34,7 +36,9 @@ def metric_of(name: str) -> str:
     return base if base in HELP and kind_of(base) == "histogram" else name
 
 
-NAMED = {name for query in queries() for name in re.findall(rf"{NAMESPACE}(\w+)", query)}
+NAMED = {
+    name for query in (*queries(), ALERTS) for name in re.findall(rf"\b{NAMESPACE}(\w+)", query)
+}
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
@@ -49,6 +53,11 @@ def test_a_counter_is_shown_as_a_rate_and_a_gauge_as_it_is() -> None:
         for function, name in re.findall(rf"(\w+)\({NAMESPACE}(\w+)", query):
             is_counter = kind_of(metric_of(name)) in ("counter", "histogram")
             assert (function in ("rate", "increase")) == is_counter, query
+
+
+def test_an_alert_names_causes_that_are_counted() -> None:
+    (named,) = re.findall('cause=~"([^"]*)"', ALERTS)
+    assert set(named.split("|")) < set(CAUSES)
 
 
 def test_labels_that_are_asked_for_are_there(http: httpx.Client) -> None:

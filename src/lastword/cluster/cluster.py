@@ -10,10 +10,11 @@ import msgspec
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.cluster.control_topic import PARTITION, ControlTopic, ensure_control_topic
 from lastword.cluster.copies import PlanLimits
+from lastword.cluster.forecast import moves_between
 from lastword.cluster.leadership import Leadership, Report
 from lastword.cluster.lookout import Lookout
 from lastword.cluster.membership import Membership, checked_instance_id
-from lastword.cluster.movements import Movement
+from lastword.cluster.movements import CAUSES, Movement, cause_of
 from lastword.cluster.offers import PLAIN, LagsNow, Offers, OnPlan, Traits
 from lastword.cluster.peers.endpoint import Handler
 from lastword.cluster.peers.peer_settings import PeerSettings
@@ -83,7 +84,11 @@ class Cluster:
         self._steward: Steward | None = None
         self.metrics = metrics or Metrics()
         self._evictions = self.metrics.counter("cluster_evictions_total")
-        self._moves = self.metrics.counter("cluster_moved_partitions_total")
+        # All of them from the start: Prometheus sees no increase in a counter that was not there.
+        self._moves = {
+            cause: self.metrics.counter("cluster_moved_partitions_total", cause=cause)
+            for cause in CAUSES
+        }
         self.metrics.gauge("cluster_members", lambda: len(self.members))
         self.metrics.gauge("cluster_plan_number", lambda: self.plan.number if self.plan else 0)
         self.metrics.gauge("cluster_leads", lambda: float(self.leads))
@@ -320,7 +325,10 @@ class Cluster:
         return msgspec.structs.replace(self._offers.report(), unheard=self._lookout.unheard)
 
     def _count_moves(self, plan: Plan, before: Plan | None) -> None:
-        self._moves.add(plan.moved_since(before))
+        if before is None:
+            return
+        for move in moves_between(before, plan):
+            self._moves[cause_of(move, before, plan)].add()
 
     def _open_log(self) -> FencedLog:
         topic = control_topic(self.application_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from lastword.cluster.forecast import Move, moves_between
 from lastword.cluster.plan import Plan
@@ -22,6 +22,8 @@ Cause = Literal[
     "joined",
     "rebalanced",
 ]
+
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 
 class Movement(NamedTuple):

@@ -126,16 +126,6 @@ class Plan(msgspec.Struct, frozen=True):
             if owner == instance_id
         }
 
-    def moved_since(self, earlier: Plan | None) -> int:
-        """How many partitions changed their owner since ``earlier``; first owners do not count."""
-        if earlier is None:
-            return 0
-        return sum(
-            before not in (NO_OWNER, after)
-            for topic, named in self.owners.items()
-            for before, after in zip(earlier.owners.get(topic, ()), named, strict=False)
-        )
-
     def says_the_same_as(self, other: Plan | None) -> bool:
         """Whether the two plans are equal except for their number."""
         return other is not None and msgspec.structs.replace(self, number=other.number) == other

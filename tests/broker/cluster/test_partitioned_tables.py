@@ -140,9 +140,29 @@ def test_without_routing_a_partition_elsewhere_is_refused_with_its_address(table
     assert refused > 0
 
 
-def test_a_copy_that_is_too_stale_answers_nobody(table: Table) -> None:
+def figure(table: Table, name: str) -> float:
+    return sum(each.value for each in table.metrics.samples() if each.name == name)
+
+
+def test_hops_and_the_age_of_copies_are_counted(shared: PartitionedTables) -> None:
+    table = shared.instances["a"]
+    elsewhere = next(
+        key for key in ROWS if table.raw.keyspace.partition_of(key.encode()) not in held(table)
+    )
+    before = [figure(table, f"routed_{what}_total") for what in ("reads", "writes")]
+    answered = figure(table, "operation_seconds_count")
+    table.put(elsewhere, ROWS[elsewhere])
+    assert table.query.get(elsewhere).staleness_s is not None
+    after = [figure(table, f"routed_{what}_total") for what in ("reads", "writes")]
+    assert all(now > then for now, then in zip(after, before, strict=True))
+    assert figure(table, "operation_seconds_count") > answered
+    wait_until(lambda: 0 < figure(table, "copy_age_seconds") < 60, "an age of the copies here")
+
+
+def test_a_copy_that_is_too_stale_answers_nobody(shared: PartitionedTables, table: Table) -> None:
     with pytest.raises(TooStaleError):
         table.query.within(max_stale=0).get("key-001", timeout_s=0.5)
+    assert sum(figure(each, "too_stale_reads_total") for each in shared.instances.values()) > 0
 
 
 def test_an_answer_is_as_old_as_the_moment_at_which_its_rows_were_taken(

@@ -67,6 +67,12 @@ class FreshAsOf:
         age_s = max(0, self._clock.now_ms() - replica.at_end_ms) / 1000
         return self._clock.monotonic() - age_s
 
+    def oldest_age_s(self) -> float:
+        """The age of the oldest copy that is ready here."""
+        ready = [replica for replica in self._replicas.held.values() if replica.ready]
+        now = self._clock.monotonic()
+        return max((now - self.fresh_at(replica) for replica in ready), default=0.0)
+
     def lag(self, replica: Replica) -> int:
         """How many offsets the copy is behind the last end that was looked up."""
         end = self._ends.get(replica.partition, replica.position)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lastword.cluster.plan import Owner
+from lastword.metrics import Metrics
+from lastword.table.partitioned.messages import question_name
 from lastword.table.partitioned.placement import Placement
 
 
@@ -15,8 +17,10 @@ class PlacedMembers:
     The placement makes the offer, and a partition is owned here only once its copy is ready.
     """
 
-    def __init__(self, placement: Placement) -> None:
+    def __init__(self, placement: Placement, metrics: Metrics) -> None:
         self._placement = placement
+        self._routed_writes = metrics.counter("routed_writes_total")
+        self._reads = question_name(placement.topic)
         self._cluster = placement.cluster
 
     @property
@@ -51,4 +55,6 @@ class PlacedMembers:
 
     def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
         """Ask a peer, as ``Cluster.ask`` does."""
+        if name != self._reads:
+            self._routed_writes.add()
         return self._cluster.ask(instance_id, name, payload, timeout_s)

@@ -46,7 +46,8 @@ class Placement:
         self.on_plan: OnPlan | None = None
         self.on_placed: Callable[[], None] | None = None
         self.placed = False
-        self._topic, self._partitions, self._standbys = topic, partitions, standbys
+        self.topic = topic
+        self._partitions, self._standbys = partitions, standbys
         self._replicas, self._fresh, self._leave = replicas, fresh, leave
         self._assignments: Mapping[int, Assignment] = {}
         self._owned: frozenset[int] = frozenset()
@@ -60,7 +61,7 @@ class Placement:
         self._fresh.start()
         self._thread.start()
         self.cluster.offer(
-            self._topic, self._partitions, self._take_plan, self._lags, standbys=self._standbys
+            self.topic, self._partitions, self._take_plan, self._lags, standbys=self._standbys
         )
 
     def close(self) -> None:
@@ -68,7 +69,7 @@ class Placement:
         if self._closing:
             return
         self._closing = True
-        self.cluster.withdraw(self._topic)
+        self.cluster.withdraw(self.topic)
         self._news.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -77,7 +78,7 @@ class Placement:
 
     def assignment(self, partition: int) -> Assignment | None:
         """What the plan says about a partition; None if it names no owner."""
-        return self.cluster.assignment(self._topic, partition)
+        return self.cluster.assignment(self.topic, partition)
 
     def serves(self, partition: int) -> bool:
         """Whether the partition is here and ready."""
@@ -120,21 +121,21 @@ class Placement:
             try:
                 wait_s = self._step()
             except LastwordError as error:
-                log.warning("%s: a partition could not be placed: %s", self._topic, error)
+                log.warning("%s: a partition could not be placed: %s", self.topic, error)
                 wait_s = _RETRY_S
             except Exception:
-                log.exception("%s: a partition could not be placed", self._topic)
+                log.exception("%s: a partition could not be placed", self.topic)
                 wait_s = _RETRY_S
 
     def _step(self) -> float:
         """Lose what the plan takes away, gain what it gives; the seconds until the next look."""
-        if not self.cluster.is_planned(self._topic):
+        if not self.cluster.is_planned(self.topic):
             return _STEADY_POLL_S
         wanted = {p for p, each in self._assignments.items() if each.kept_here}
         for partition in sorted(self._replicas.held.keys() - wanted):
             self._lose(partition)
         for partition in sorted(wanted - self._replicas.held.keys()):
-            log.info("%s: partition %d comes here", self._topic, partition)
+            log.info("%s: partition %d comes here", self.topic, partition)
             self._replicas.gain(partition)
         held = self._replicas.held
         served = frozenset(p for p, replica in held.items() if replica.ready)
@@ -152,7 +153,7 @@ class Placement:
             self._replicas.lose(partition)
         except PartitionNotHereError:
             return
-        log.info("%s: partition %d has left", self._topic, partition)
+        log.info("%s: partition %d has left", self.topic, partition)
 
     def _lags(self) -> dict[int, int]:
         held, lags = self._replicas.held, self._replicas.lag()

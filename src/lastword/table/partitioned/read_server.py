@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.clock import Clock
 from lastword.errors import PartitionNotHereError, StoreError, TooStaleError
+from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.replicas.held import Replicas
 from lastword.replicas.partition_views import freshness_of, position_of
@@ -39,11 +40,14 @@ class ReadServer:
         replicas: ReplicaSet,
         serving: Serving,
         fresh: FreshAsOf,
+        *,
         clock: Clock,
+        metrics: Metrics,
     ) -> None:
         self.instance_id = instance_id
         self._replicas, self._serving = replicas, serving
         self._fresh, self._clock = fresh, clock
+        self._refused = metrics.counter("too_stale_reads_total")
 
     def answer_peer(self, payload: bytes) -> bytes:
         """The answer to the question of a peer, both as bytes."""
@@ -103,6 +107,7 @@ class ReadServer:
         lag = max((self._fresh.lag(replica) for replica in held.values()), default=0)
         too_far = question.max_lag is not None and lag > question.max_lag
         if age_s > question.max_stale_s or too_far:
+            self._refused.add()
             raise TooStaleError(
                 f"{self.instance_id} is {age_s:.1f} s and {lag} offsets behind with "
                 f"{self._replicas.topic}, which is more than the read allows",

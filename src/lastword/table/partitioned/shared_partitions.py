@@ -36,7 +36,8 @@ class SharedPartitions:
         metrics: Metrics,
     ) -> None:
         self._config, self._replicas, self._metrics = config, replicas, metrics
-        self._fresh = FreshAsOf(replicas, admin, config.clock)
+        self._fresh = fresh = FreshAsOf(replicas, admin, config.clock)
+        metrics.gauge("copy_age_seconds", fresh.oldest_age_s)
         self._placement = Placement(
             config.topic,
             partitions,
@@ -47,7 +48,7 @@ class SharedPartitions:
             leave=lambda: SHARED_CLUSTERS.leave(config),
         )
         self._router: ReadRouter | None = None
-        self.members = PlacedMembers(self._placement)
+        self.members = PlacedMembers(self._placement, metrics)
         self.written = OwnWrites(replicas)
 
     @property
@@ -59,7 +60,9 @@ class SharedPartitions:
         """Makes the core of the table; ``on_placed`` is as in Placement."""
         config, clock = self._config, self._config.clock
         instance_id = self._placement.cluster.instance_id
-        server = ReadServer(instance_id, self._replicas, serving, self._fresh, clock)
+        server = ReadServer(
+            instance_id, self._replicas, serving, self._fresh, clock=clock, metrics=self._metrics
+        )
         self.members.handle(question_name(config.topic), server.answer_peer)
         self._placement.on_placed = on_placed
         self._router = router = ReadRouter(
