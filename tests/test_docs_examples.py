@@ -33,6 +33,11 @@ PAGES = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     if BLOCK.search(page.read_text())
 ]
+# Run by a test in tests/spark, on the Spark session of the other tests there.
+ELSEWHERE = {"interactive_queries"}
+EXAMPLES = [
+    example for example in sorted((ROOT / "examples").glob("*.py")) if example.stem not in ELSEWHERE
+]
 
 pytestmark = pytest.mark.broker
 
@@ -90,7 +95,7 @@ def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, terminal
                 check_command(terminal, command, expected)
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda e: e.stem)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_an_example_runs_twice(example: Path, broker: EmbeddedBroker, terminal: Terminal) -> None:
     for _ in range(2):
         answer = terminal.run(sys.executable, str(example), broker.bootstrap_servers)
