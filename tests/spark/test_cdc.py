@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,22 +16,24 @@ from psycopg import Connection as PostgresConnection
 from psycopg.rows import dict_row
 from pyspark.sql import SparkSession
 
-from lastword.catalog.catalog import read_catalog
+from lastword.catalog.catalog import CATALOG_TOPIC, read_catalog
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.worker import EmbeddedWorker
-from lastword.errors import CaptureError
+from lastword.errors import CaptureError, TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
+from lastword.pipelines import Pipeline
 from lastword.testing.waiting import wait_until
 from tests.support.cdc_command import CdcCommand
 from tests.support.cdc_lab import WAIT_S, WORD
 from tests.support.mirror_lab import MirrorLab, Rows, has_topic, rows_of
 from tests.support.postgres import Postgres, running_postgres
+from tests.support.tables import read_raw
 
 pytestmark = pytest.mark.broker
 
@@ -279,3 +284,61 @@ def _removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any])
     assert database.execute(publications).fetchall() == []
     assert "cdc-paid-sales" not in lab.worker.client.connectors()
     assert cdc.json("status") == []
+
+
+def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(
+    lab: MirrorLab, database: PostgresConnection[Any]
+) -> None:
+    outbox = _example("outbox")
+    database.execute(outbox.TABLES)
+    outbox.place_order(database, 1, "alice")  # before the capture: its row is deleted already
+    with lab.captured("outbox") as capture, lab.running(outbox.app, capture) as check:
+        wait_until(lambda: capture.slot() is not None, "the slot", timeout=WAIT_S)
+        for order in (2, 3):
+            outbox.place_order(database, order, "bob")
+            outbox.pay_order(database, order)
+        with pytest.raises(RuntimeError), database.transaction():
+            outbox.publish(database, ("order", "4"), "OrderPlaced", {})
+            raise RuntimeError
+        outbox.place_order(database, 5, "carol")
+
+        def of_carol() -> bool:
+            check()
+            return "carol" in _events(lab, "customer")
+
+        wait_until(of_carol, "the last event", timeout=WAIT_S)
+    assert _events(lab, "order") == {
+        "2": [("OrderPlaced", {"customer": "bob"}), ("OrderPaid", {})],
+        "3": [("OrderPlaced", {"customer": "bob"}), ("OrderPaid", {})],
+        "5": [("OrderPlaced", {"customer": "carol"})],
+    }
+    assert _events(lab, "customer")["bob"] == [("OrderCounted", {"order": n}) for n in (2, 3)]
+    outbox.app.create_topics(lab.connection)  # what is there already is right
+    lossy = Pipeline("lossy")
+    lossy.stream(capture.table.topic).to_topic(CATALOG_TOPIC)
+    with pytest.raises(TopicUnfitError, match="is compacted"):
+        lossy.create_topics(lab.connection)
+
+
+def _example(name: str) -> ModuleType:
+    path = Path(__file__).parents[2] / "examples" / name / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _events(lab: MirrorLab, kind: str) -> dict[str, list[tuple[str, Any]]]:
+    """Type and payload by aggregate; no event is there twice."""
+    found: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    ids = set()
+    for record in read_raw(lab.connection, f"outbox.event.{kind}"):
+        assert record.key is not None
+        assert record.value is not None
+        event = json.loads(record.value)
+        assert event["id"] not in ids
+        ids.add(event["id"])
+        found[record.key.decode()].append((event["type"], event["payload"]))
+    return found

@@ -217,5 +217,23 @@ class Stream:
         self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))
         self.topology.catalog(topic, key=self.key, value=value)
 
+    def to_topic(
+        self,
+        topic: str,
+        *,
+        value: CodecSpec = "json",
+        settings: Settings = NO_SETTINGS,
+    ) -> None:
+        """Write every event to a topic that keeps all of them, in the partition of its key.
+
+        Events of one key stay in order. A missing topic is created with ``cleanup.policy=delete``.
+        An existing one keeps its partitions and must not be compacted; ``settings`` are applied to
+        it.
+        """
+        value = value_spec_for(topic, value)
+        encoded = self._with("encode_values", EncodeValues(value))
+        self.topology.add_sink(encoded.node, OwnTopic(topic, "events", as_settings(settings)))
+        self.topology.catalog(topic, key=self.key, value=value)
+
     def _with(self, kind: str, step: Step) -> Stream:
         return replace(self, node=self.topology.add_step(kind, self.node, step))

@@ -22,7 +22,7 @@ def ensure_topic(
     """Create the topic, or alter settings that differ; returns its number of partitions.
 
     The number of partitions cannot be changed, because it would split the history of keys. Only a
-    table may have another number than its source.
+    table and a topic of events may have another number than their source.
     """
     wanted = settings_of(topic)
     try:
@@ -31,13 +31,8 @@ def ensure_topic(
         admin.create(topic.name, partitions=partitions, replication=replication, settings=wanted)
         return partitions
     current = admin.settings(topic.name)
-    if topic.purpose == "table":
-        # It may belong to another program, and compaction would delete its records.
-        if "compact" not in current.get("cleanup.policy", ""):
-            raise TopicUnfitError(
-                f"{topic.name} exists and is not compacted",
-                hint="write to another topic, or set cleanup.policy=compact on this one",
-            )
+    if topic.purpose in ("table", "events"):
+        _check_policy(topic, is_compacted="compact" in current.get("cleanup.policy", ""))
         wanted = dict(topic.settings)
     elif found.partitions != partitions:
         raise PartitionCountError(
@@ -52,18 +47,32 @@ def ensure_topic(
     return found.partitions
 
 
+def _check_policy(topic: OwnTopic, *, is_compacted: bool) -> None:
+    """It may belong to another program, and another policy would delete its records."""
+    if topic.purpose == "table" and not is_compacted:
+        raise TopicUnfitError(
+            f"{topic.name} exists and is not compacted",
+            hint="write to another topic, or set cleanup.policy=compact on this one",
+        )
+    if topic.purpose == "events" and is_compacted:
+        raise TopicUnfitError(
+            f"{topic.name} exists and is compacted: it would keep only the last event of each key",
+            hint="write to another topic, or set cleanup.policy=delete on this one",
+        )
+
+
 def settings_of(topic: OwnTopic) -> dict[str, str]:
     """The settings for the topic's purpose, overridden by the user's own.
 
     Windows expire: their changelog deletes records a day after the retention of its store. Final
     windows are deleted only by tombstones: the broker would count the age of their events, and
     delete windows of old events before anybody has read them. From a repartition topic, only the
-    pipeline deletes records, after processing them. Quarantined records stay as long as the
-    broker's default retention.
+    pipeline deletes records, after processing them. Quarantined records and events stay as long as
+    the broker's default retention.
     """
     if topic.purpose == "repartition":
         policy = {"cleanup.policy": "delete", "retention.ms": "-1"}
-    elif topic.purpose == "quarantine":
+    elif topic.purpose in ("quarantine", "events"):
         policy = {"cleanup.policy": "delete"}
     elif topic.retention_ms is not None:
         kept_ms = topic.retention_ms + _A_DAY_MS

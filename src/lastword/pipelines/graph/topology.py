@@ -25,7 +25,7 @@ from lastword.pipelines.graph.node import (
 )
 from lastword.pipelines.graph.part import Part, is_end, parts_of, stores_of
 
-Purpose = Literal["changelog", "repartition", "table", "final", "control", "quarantine"]
+Purpose = Literal["changelog", "repartition", "table", "events", "final", "control", "quarantine"]
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
