@@ -149,16 +149,7 @@ def read_document(body: bytes, kind: type[Q], name: str) -> Q:
 def parse_query(query_string: bytes, kind: type[Q]) -> Q:
     """The parameters as ``kind``: unknown, repeated and malformed ones are refused."""
     try:
-        pairs = parse_qsl(
-            query_string.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=_PARAMETERS_MAX,
-        )
-        given = dict(pairs)
-        if len(given) != len(pairs):
-            raise ValueError("a parameter is given more than once")
-        return msgspec.convert(given, kind, strict=False)
+        return msgspec.convert(_pairs(query_string) if query_string else {}, kind, strict=False)
     except ValueError as error:
         accepted = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         raise RefusedError(
@@ -167,3 +158,16 @@ def parse_query(query_string: bytes, kind: type[Q]) -> Q:
             f"the query is not valid: {error}",
             hint=f"parameters here: {accepted}" if accepted else "there are no parameters here",
         ) from error
+
+
+def _pairs(query_string: bytes) -> dict[str, str]:
+    pairs = parse_qsl(
+        query_string.decode("ascii"),
+        keep_blank_values=True,
+        errors="strict",
+        max_num_fields=_PARAMETERS_MAX,
+    )
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise ValueError("a parameter is given more than once")
+    return given

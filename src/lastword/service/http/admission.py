@@ -2,12 +2,14 @@
 
 A read of one key, by far the most frequent request, is answered here as well, with the same
 checks and the same code as its route: finding that route would take as long as the read itself.
+Other requests for one key go straight to their route.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from time import perf_counter_ns
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,11 +30,25 @@ _SHORT_CUT = "get_key"
 _REFUSED = "refused"
 
 
+class KeyRoute(NamedTuple):
+    """The route of the keys of one table, and what else its path says."""
+
+    parameters: Mapping[str, str]
+    app: ASGIApp
+
+
 class Admission:
     """Checks path, host, origin and token; then the short cut, or the routes."""
 
-    def __init__(self, context: Context, auth: Authenticator, routes: ASGIApp) -> None:
+    def __init__(
+        self,
+        context: Context,
+        auth: Authenticator,
+        routes: ASGIApp,
+        key_routes: Mapping[bytes, KeyRoute],
+    ) -> None:
         self._routes = routes
+        self._key_routes = key_routes
         self._auth = auth
         self._origin_check = OriginCheck(context.config)
         self._cors = Cors(context.config)
@@ -92,7 +108,16 @@ class Admission:
         scope["lastword.auth"] = self._auth
         scope["lastword.caller"] = caller
         scope["lastword.headers"] = headers
-        await self._routes(scope, receive, send)
+        await self._route_of(scope)(scope, receive, send)
+
+    def _route_of(self, scope: Scope) -> ASGIApp:
+        path: bytes = scope["raw_path"]
+        head, _, text = path.rpartition(b"/")
+        found = self._key_routes.get(head)
+        if found is None or not text or path in self._not_keys:
+            return self._routes
+        scope["path_params"] = {**found.parameters, "key": text.decode("ascii")}
+        return found.app
 
     def _admit(
         self, scope: Scope, headers: Mapping[bytes, bytes], given: list[HttpHeader]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter_ns
 
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lastword.errors import LastwordError
+from lastword.metrics import Counter, Latency
 from lastword.service.api.context import Context
 from lastword.service.api.interface import OPERATIONS
 from lastword.service.api.openapi import openapi_document
 from lastword.service.api.operations import Operation, RequestCall
 from lastword.service.api.routes_dashboard import DASHBOARD
 from lastword.service.api.served import ServedTable
-from lastword.service.http.admission import Admission
+from lastword.service.http.admission import Admission, KeyRoute
 from lastword.service.http.answers import HttpAnswer, problem_answer
 from lastword.service.http.auth import Access, Authenticator, Caller, no_such_path
 from lastword.service.http.last_resort import LastResort
@@ -27,12 +28,14 @@ _LONGER_FIRST = 9  # more than a part of a path can count
 def build_app(context: Context, auth: Authenticator) -> ASGIApp:
     """The whole service as one ASGI application."""
     context.openapi = openapi_document(context, OPERATIONS)
-    router = Router(routes=_routes(context), redirect_slashes=False, default=_no_such_path)
-    return Admission(context, auth, LastResort(router))
+    paths = _paths(context)
+    # One route per path; one with fixed text goes before one with a key in the same place.
+    routes = [_route(path, paths[path]) for path in sorted(paths, key=_generality)]
+    router = Router(routes=routes, redirect_slashes=False, default=_no_such_path)
+    return Admission(context, auth, LastResort(router), _key_routes(context, paths))
 
 
-def _routes(context: Context) -> list[Route]:
-    """One route per path; one with fixed text goes before one with a key in the same place."""
+def _paths(context: Context) -> dict[str, _Path]:
     paths: dict[str, _Path] = {}
     for operation in (*OPERATIONS, *DASHBOARD):
         paths.setdefault(operation.path, _Path(context, None)).add(operation)
@@ -40,7 +43,21 @@ def _routes(context: Context) -> list[Route]:
             if served.path and operation.mounted is not None and operation.covers(served):
                 full = served.path + operation.mounted
                 paths.setdefault(full, _Path(context, served)).add(operation)
-    return [_route(path, paths[path]) for path in sorted(paths, key=_generality)]
+    return paths
+
+
+def _key_routes(context: Context, paths: Mapping[str, _Path]) -> dict[bytes, KeyRoute]:
+    """The routes of keys, by what comes before the key in the path."""
+    anywhere, mounted = "/tables/{table}/keys/{key:path}", "/{key:path}"
+    routes: dict[bytes, KeyRoute] = {}
+    for served in context.tables.values():
+        if served.windows is None:
+            head = f"/tables/{served.name}/keys".encode()
+            routes[head] = KeyRoute({"table": served.name}, LastResort(paths[anywhere]))
+            if served.path is not None:
+                route = LastResort(paths[served.path + mounted])
+                routes[served.path.encode()] = KeyRoute({}, route)
+    return routes
 
 
 def _route(path: str, handler: _Path) -> Route:
@@ -61,6 +78,7 @@ class _Path:
         self._context = context
         self._mounted = mounted
         self._operations: dict[str, Operation] = {}
+        self._figures: dict[tuple[str, int], tuple[Counter, Latency]] = {}
 
     @property
     def methods(self) -> list[str]:
@@ -122,11 +140,16 @@ class _Path:
             answer.headers = (*answer.headers, (b"lastword-plan", b"%d" % plan.number))
 
     def _count(self, operation: Operation | None, answer: ASGIApp, started_ns: int) -> None:
-        metrics = self._context.metrics
         name = "none" if operation is None else operation.id
         status = answer.status if isinstance(answer, HttpAnswer) else 200
-        metrics.counter("http_requests_total", operation=name, status=str(status)).add()
-        latency = metrics.latency(name, name="http_request_seconds")
+        figures = self._figures.get((name, status))
+        if figures is None:
+            metrics = self._context.metrics
+            counter = metrics.counter("http_requests_total", operation=name, status=str(status))
+            figures = counter, metrics.latency(name, name="http_request_seconds")
+            self._figures[name, status] = figures
+        counter, latency = figures
+        counter.add()
         latency.observe_ns(perf_counter_ns() - started_ns)
 
 
