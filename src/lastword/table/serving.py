@@ -92,8 +92,12 @@ class Serving:
         if self._routes:
             return
         held = self._replicas.held
-        if len(held) == self._keyspace.partitions and all(each.ready for each in held.values()):
-            return
+        if len(held) == self._keyspace.partitions:
+            for replica in held.values():
+                if not replica.ready:
+                    break
+            else:
+                return
         self.ensure_ready_at(sorted({self._keyspace.partition_of(key) for key in keys}))
 
     def ensure_ready_at(self, partitions: Iterable[int]) -> None:

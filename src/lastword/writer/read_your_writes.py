@@ -45,7 +45,8 @@ class ReadYourWrites:
         for outcome in outcomes:
             if (version := outcome.version) is not None:
                 partition, offset = version
-                ends[partition] = max(ends.get(partition, 0), offset + 1)
+                if ends.get(partition, 0) <= offset:
+                    ends[partition] = offset + 1
         while ends:
             try:
                 self._wait_for(Position(ends), self._timeout_s)

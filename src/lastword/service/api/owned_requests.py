@@ -61,23 +61,27 @@ def owners_of(served: ServedTable) -> OwnedWrites:
     return served.raw.owned
 
 
-def written_entry(
-    served: ServedTable, key: bytes, answer: Result
-) -> tuple[Version | None, RawEntry | None]:
-    """The version and the entry of a write, which later reads here reflect.
+def written_version(served: ServedTable, key: bytes, answer: Result) -> Version | None:
+    """The version of a write, which later reads here reflect; raises ConflictError.
 
-    The version is None where a request left the key as it was. Raises ConflictError.
+    None where a request left the key as it was.
     """
-    partition = served.raw.keyspace.partition_of(key)
     match answer:
-        case Applied(version=version, row=row):
+        case Applied(version=version):
             served.raw.reflect(Position.after(version))
-            return version, None if row is None else raw_entry(partition, key, row)
-        case Current(row=row):
-            return None, None if row is None else raw_entry(partition, key, row)
+            return version
+        case Current():
+            return None
         case Conflicted(key=other, row=row):
-            raise _conflict(served, partition, other, row)
+            raise _conflict(served, served.raw.keyspace.partition_of(key), other, row)
     raise RuntimeError(f"a write cannot be answered with {answer!r}")
+
+
+def written_entry(served: ServedTable, key: bytes, answer: Result) -> RawEntry | None:
+    """The entry that a write left, which later reads here reflect; raises ConflictError."""
+    written_version(served, key, answer)
+    row = answer.row if isinstance(answer, Applied | Current) else None
+    return None if row is None else raw_entry(served.raw.keyspace.partition_of(key), key, row)
 
 
 def _conflict(served: ServedTable, partition: int, key: bytes, row: bytes | None) -> ConflictError:

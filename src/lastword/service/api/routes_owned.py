@@ -12,7 +12,7 @@ from lastword.records import ABSENT, Absent, Version
 from lastword.service.api.conditions import condition_in
 from lastword.service.api.key_reads import entry_answer
 from lastword.service.api.operations import RequestCall, read_document
-from lastword.service.api.owned_requests import owners_of, written_entry
+from lastword.service.api.owned_requests import owners_of, written_entry, written_version
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import (
     DeleteRecord,
@@ -55,8 +55,8 @@ async def write_by_owner(
     owned = owners_of(served)
     request = owned.put_request(key, value, ttl_ms, expected)
     answer = await context.owned_requests.ask(owned, request)
-    version, _ = written_entry(served, key, answer)
-    return document(WriteAnswer(str(version)), (b"etag", f'"{version}"'.encode()))
+    version = str(written_version(served, key, answer))
+    return document(WriteAnswer(version), (b"etag", b'"%b"' % version.encode()))
 
 
 async def increment(call: RequestCall) -> HttpAnswer:
@@ -88,7 +88,7 @@ async def _operate(call: RequestCall, operation: str, argument: Any) -> HttpAnsw
     served.require_readable(key)
     owned = owners_of(served)
     answer = await context.owned_requests.ask(owned, owned.request(key, operation, argument))
-    _, entry = written_entry(served, key, answer)
+    entry = written_entry(served, key, answer)
     if entry is None:
         raise RuntimeError(f"{operation} deletes no key")
     return _operated(call, entry)
@@ -116,7 +116,7 @@ async def transact(call: RequestCall) -> HttpAnswer:
     if len(writes) != len(asked.records):
         raise RefusedError(400, "BadTransaction", "a key is written twice", hint="name it once")
     answer = await context.owned_requests.ask(owned, owned.transaction(writes, expected))
-    written_entry(served, next(iter(writes)), answer)
+    written_version(served, next(iter(writes)), answer)
     if not isinstance(answer, Applied):
         raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
     return document(TransactionAnswer([str(version) for version in answer.versions]))

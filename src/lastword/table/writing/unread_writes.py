@@ -44,12 +44,12 @@ class UnreadWrites:
 
     def note(self, position: Position, _timeout_s: float = 0.0) -> None:
         """Have later reads reflect ``position``; call it before the write is answered."""
-        now_ms, topic_id = self.clock.now_ms(), self._replicas.topic_state.topic_id
+        topic_id = self._replicas.topic_state.topic_id
         with self._lock:
             for partition, offset in position.offsets.items():
                 known = self.marks.get(partition)
-                if known is None or known.topic_id != topic_id or known.offset < offset:
-                    self.marks[partition] = Mark(offset, topic_id, now_ms)
+                if known is None or known.offset < offset or known.topic_id != topic_id:
+                    self.marks[partition] = Mark(offset, topic_id, self.clock.now_ms())
 
     def behind(self, partitions: Collection[int]) -> dict[int, int]:
         """The offsets that those of these partitions which are here have yet to reach."""

@@ -8,7 +8,7 @@ from typing import Any
 from lastword.durations import Duration
 from lastword.errors import ConflictError, LastwordError
 from lastword.expiry import ttl_ms_of
-from lastword.records import NO_HEADERS, Headers, Version, Write
+from lastword.records import Headers, Version, Write
 from lastword.table.decoder import Decoder
 from lastword.table.entry import Entry, RawEntry
 from lastword.table.raw import RawTable
@@ -36,14 +36,15 @@ class Writes:
         if_version: IfVersion = None,
     ) -> Version:
         """Write one value, or a tombstone for TOMBSTONE."""
-        record = self._record(key, value, headers, timestamp_ms)
+        ttl_ms = None if ttl is None else ttl_ms_of(ttl)
+        raw_value = None if value is TOMBSTONE else self._value.encode(value)
         try:
             return self._raw.put(
-                record.key,
-                record.value,
-                headers=record.headers,
-                timestamp_ms=record.timestamp_ms,
-                ttl_ms=None if ttl is None else ttl_ms_of(ttl),
+                self._key.encode(key),
+                raw_value,
+                headers=tuple(headers),
+                timestamp_ms=timestamp_ms,
+                ttl_ms=ttl_ms,
                 if_version=if_version,
             )
         except ConflictError as error:
@@ -78,13 +79,7 @@ class Writes:
     ) -> Write | LastwordError:
         expected = if_version.get(key) if isinstance(if_version, Mapping) else if_version
         try:
-            record = self._record(key, value, NO_HEADERS, None)
+            raw_value = None if value is TOMBSTONE else self._value.encode(value)
+            return Write(self._key.encode(key), raw_value, expected=expected, ttl_ms=ttl_ms)
         except LastwordError as error:
             return error
-        if ttl_ms is None and expected is None:
-            return record
-        return record._replace(ttl_ms=ttl_ms, expected=expected)
-
-    def _record(self, key: Any, value: Any, headers: Headers, timestamp_ms: int | None) -> Write:
-        raw_value = None if value is TOMBSTONE else self._value.encode(value)
-        return Write(self._key.encode(key), raw_value, tuple(headers), timestamp_ms)

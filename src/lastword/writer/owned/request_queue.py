@@ -1,8 +1,8 @@
 """The queue of requests for one partition's owner: bounded, and taken in batches.
 
 The owner appends one batch at a time; requests that arrive meanwhile form the next batch. Callers
-that just got an answer often ask again at once, so the queue waits up to two milliseconds until it
-holds as many requests as the last batch. A single caller never waits.
+that just got an answer often ask again at once, so the queue waits until it holds as many requests
+as the last batch: as long as that batch took, and from 2 to 5 ms. A single caller never waits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lastword.errors import OverloadedError
 from lastword.writer.owned.tickets import Ticket
 
 GATHER_S = 0.002
+GATHER_MAX_S = 0.005
 REQUESTS_MAX = 10_000
 BYTES_MAX = 64 << 20
 _OVERHEAD_BYTES = 100  # per record in the log: lengths, request id
@@ -39,6 +40,7 @@ class RequestQueue:
         self._tickets: deque[Ticket] = deque()
         self._bytes = 0
         self._last_batch = 1
+        self._cut_at = 0.0
         self._closed = False
         self._wanted = _NEVER
         self._changed = threading.Condition(threading.Lock())
@@ -63,13 +65,15 @@ class RequestQueue:
 
     def take(self, timeout_s: float) -> list[Ticket]:
         """The next batch; empty if nothing arrives within ``timeout_s``."""
+        took_s = self._clock.monotonic() - self._cut_at
         with self._changed:
             if not self._tickets and not self._closed:
                 self._wanted = 1
                 self._changed.wait(timeout_s)
-            if self._tickets:
-                self._gather()
+            if len(self._tickets) < self._last_batch:
+                self._gather(min(max(took_s, GATHER_S), GATHER_MAX_S))
             self._wanted = _NEVER
+            self._cut_at = self._clock.monotonic()
             return self._cut()
 
     def drain(self) -> list[Ticket]:
@@ -90,9 +94,9 @@ class RequestQueue:
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def _gather(self) -> None:
-        deadline = self._clock.monotonic() + GATHER_S
-        while len(self._tickets) < self._last_batch and not self._closed:
+    def _gather(self, longest_s: float) -> None:
+        deadline = self._clock.monotonic() + longest_s
+        while self._tickets and len(self._tickets) < self._last_batch and not self._closed:
             self._wanted = self._last_batch
             left_s = deadline - self._clock.monotonic()
             if left_s <= 0 or not self._changed.wait(left_s):
