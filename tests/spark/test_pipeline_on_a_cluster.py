@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,17 @@ import pytest
 
 from lastword.jvm.java import find_java
 from lastword.spark.session import SPARK_KAFKA_JARS, java_home_for_spark
+from lastword.testing.waiting import wait_until
 from tests.support.pipelines import Bench, Written, counts_of
 from tests.support.spark_cluster import SparkCluster
 
 PARTITIONS = 4
 # The state directory is relative: each executor has one of its own, as on machines of their own.
 FILE = """
-import dataclasses, json, sys
+import dataclasses, json, sys, threading
 from pathlib import Path
 from pyspark import TaskContext
+from pyspark.sql import SparkSession
 from lastword.pipelines import Pipeline
 from lastword.testing.waiting import wait_until
 
@@ -46,7 +49,10 @@ app = Pipeline(
     max_records_per_batch=400,
 )
 app.stream(source).map_values(slow_at_first).group_by_key().count("counts")
+threading.Thread(target=lambda: [app.stop() for _ in sys.stdin], daemon=True).start()
 app.run(on_batch=tell)
+spark = SparkSession.builder.config("spark.speculation", "false").getOrCreate()
+app.run(spark, mode="real-time", on_batch=tell)
 """
 
 # As soon as half of a batch's tasks are done, whoever is slower is tried a second time.
@@ -73,7 +79,7 @@ def events(count: int, first: int = 0) -> list[Written]:
     return [(f"u{i * 7 % 50}", {"n": i}, i) for i in range(first, first + count)]
 
 
-def test_speculative_attempts_and_a_killed_worker_lose_and_double_nothing(
+def test_speculative_attempts_killed_workers_and_executors_lose_and_double_nothing(
     bench: Bench, cluster: SparkCluster, home: Path, tmp_path: Path
 ) -> None:
     source = bench.add_source(f"{bench.source}-wide", PARTITIONS)
@@ -95,14 +101,38 @@ def test_speculative_attempts_and_a_killed_worker_lose_and_double_nothing(
         processed = _process(driver.stdout, 1_000)
         assert processed["restored"] > 0, "what moved must come from its changelog"
         assert _stores(cluster, 1) == {0, 1, 2, 3}
+
+        # From now on in real time. One core is left, so one task has all partitions.
+        stop(driver)
+        bench.write(events(1_000, 2_000), topic=source)
+        _process(driver.stdout, 1_000)
+        cluster.kill_executor(1)
+        bench.write(events(1_000, 3_000), topic=source)
+        wait_until(
+            lambda: _table(bench, app) == counts_of(events(4_000)),
+            what="the next executor to process the rest",
+            timeout=120,
+        )
+        stop(driver)
+        reports = driver.communicate(timeout=120)[0].splitlines()
+        assert sum(json.loads(line)["restored"] for line in reports) > 0, "it had no stores"
+        assert driver.returncode == 0
     finally:
         driver.kill()
         driver.communicate()
-    changelog = f"{app}-counts-changelog"
-    table = {
-        key.decode(): int.from_bytes(value, "big") for key, value in bench.rows(changelog).items()
-    }
-    assert table == counts_of(events(2_000))
+    assert _table(bench, app) == counts_of(events(4_000))
+
+
+def stop(driver: subprocess.Popen[str]) -> None:
+    """Make the script's ``run`` return."""
+    assert driver.stdin is not None
+    driver.stdin.write("stop\n")
+    driver.stdin.flush()
+
+
+def _table(bench: Bench, app: str) -> dict[str, int]:
+    rows = bench.rows(f"{app}-counts-changelog")
+    return {key.decode(): int.from_bytes(value, "big") for key, value in rows.items()}
 
 
 def _process(lines: Any, records: int) -> dict[str, int]:

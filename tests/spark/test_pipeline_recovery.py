@@ -7,6 +7,8 @@ import random
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,14 @@ def events(count: int, first: int = 0) -> list[Written]:
 def counting(bench: Bench) -> tuple[Pipeline, Result]:
     app = bench.pipeline()
     return app, app.stream(bench.source).group_by_key().count("counts")
+
+
+@contextmanager
+def killed_at_the_end(driver: DriverProcess) -> Iterator[DriverProcess]:
+    try:
+        yield driver
+    finally:
+        driver.kill()
 
 
 def test_lost_local_state_comes_back_from_the_changelogs(bench: Bench, spark: SparkSession) -> None:
@@ -74,20 +84,23 @@ def test_a_driver_killed_again_and_again_in_either_mode_loses_and_doubles_nothin
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
     total = 0
-    for number in range(KILLS):
-        bench.write(events(1_000, total))
-        total += 1_000
-        mode = MODES[number % len(MODES)]
-        driver = DriverProcess.start(bench, home, records_per_batch=200, mode=mode)
-        try:
-            driver.wait_for_batches(1)
+    # The next one starts Spark while Kafka waits for the last one's heartbeat.
+    spare = DriverProcess.start(bench, home, records_per_batch=200)
+    try:
+        for number in range(KILLS):
             bench.write(events(1_000, total))
             total += 1_000
-            with pytest.raises(subprocess.TimeoutExpired):
-                driver.process.wait(chance.uniform(0.0, 1.0))  # into a commit, at any point of it
-        finally:
-            driver.process.kill()
-            driver.process.communicate()
+            with killed_at_the_end(spare) as driver:
+                driver.run(MODES[number % len(MODES)])
+                driver.wait_for_batches(1)
+                bench.write(events(1_000, total))
+                total += 1_000
+                if number + 1 < KILLS:
+                    spare = DriverProcess.start(bench, home, records_per_batch=200)
+                with pytest.raises(subprocess.TimeoutExpired):
+                    driver.process.wait(chance.uniform(0.0, 1.0))  # into a commit, anywhere in it
+    finally:
+        spare.kill()
     app, counts = counting(bench)
     app.run(spark, once=True, mode=chance.choice(MODES))
     assert bench.table(counts) == counts_of(events(total)), f"with the seed {seed}"
@@ -118,8 +131,8 @@ def test_a_paused_driver_that_was_replaced_cannot_write_when_it_wakes_up(
     bench: Bench, spark: SparkSession, home: Path
 ) -> None:
     bench.write(events(500))
-    paused = DriverProcess.start(bench, home, records_per_batch=10_000)
-    try:
+    with killed_at_the_end(DriverProcess.start(bench, home, records_per_batch=10_000)) as paused:
+        paused.run()
         paused.wait_for_batches(1)
         paused.process.send_signal(signal.SIGSTOP)
         bench.write(events(500, 500))
@@ -129,9 +142,6 @@ def test_a_paused_driver_that_was_replaced_cannot_write_when_it_wakes_up(
         bench.write(events(500, 1_000))
         paused.process.send_signal(signal.SIGCONT)
         assert "FencedError" in paused.last_words()
-    finally:
-        paused.process.kill()
-        paused.process.communicate()
     assert bench.table(counts) == counts_of(events(1_000))
     app.run(spark, once=True)
     assert bench.table(counts) == counts_of(events(1_500))

@@ -1,6 +1,8 @@
 """A driver in a separate process, to be killed and paused: counts a topic, one line per batch.
 
-python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH MODE
+python pipeline_process.py SERVERS APPLICATION_ID SOURCE STATE_DIR HOME RECORDS_PER_BATCH
+
+It starts Spark, and then the pipeline in the mode that is written to its standard input.
 """
 
 from __future__ import annotations
@@ -29,20 +31,32 @@ class DriverProcess:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(
-        cls, bench: Bench, home: Path, records_per_batch: int, mode: str = "micro-batch"
-    ) -> DriverProcess:
+    def start(cls, bench: Bench, home: Path, records_per_batch: int) -> DriverProcess:
+        """Returns at once; Spark starts, and waits for ``run``."""
         path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
         command = [sys.executable, str(Path(__file__)), bench.connection.bootstrap_servers]
         command += [f"app-{bench.source}", bench.source, str(bench.directory / "state")]
-        command += [str(home), str(records_per_batch), mode]
+        command += [str(home), str(records_per_batch)]
         environ = os.environ | {"PYTHONPATH": path}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ
+        )
         # Whoever reads its lines waits without a limit; this is the limit.
         limit = threading.Timer(LIMIT_S, process.kill)
         limit.daemon = True
         limit.start()
         return cls(process)
+
+    def run(self, mode: str = "micro-batch") -> None:
+        """Start the pipeline, as soon as Spark is there."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{mode}\n")
+        self.process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it without a chance to clean up; idempotent."""
+        self.process.kill()
+        self.process.communicate()
 
     def wait_for_batches(self, count: int) -> None:
         """Each batch with records is a line on standard output."""
@@ -57,7 +71,7 @@ class DriverProcess:
 
 
 def main(arguments: list[str]) -> None:
-    servers, application_id, source, state_dir, home, records, mode = arguments
+    servers, application_id, source, state_dir, home, records = arguments
     app = Pipeline(
         application_id,
         bootstrap_servers=servers,
@@ -75,6 +89,9 @@ def main(arguments: list[str]) -> None:
             sys.stdout.write(f"batch of {report.tally.records}\n")
             sys.stdout.flush()
 
+    mode = sys.stdin.readline().strip()
+    if not mode:  # nobody needs it any more
+        return
     try:
         app.run(spark, mode=mode, on_batch=tell)  # type: ignore[arg-type]
     except LastwordError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -77,15 +78,27 @@ class SparkCluster:
         command += [str(script), *arguments]
         with self._file("driver").open("wb") as log:
             return subprocess.Popen(
-                command, env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True
+                command,
+                env=self._environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
 
     def kill_worker(self, number: int) -> None:
         """As if its machine were gone: worker, executors and their Python, all at once."""
-        mark = str(self.directory / f"worker-{number}").encode()
-        for path in Path("/proc").glob("[0-9]*"):
-            if _mentions(path, mark):
-                os.kill(int(path.name), 9)
+        for process in self._processes_of(number):
+            os.kill(process, signal.SIGKILL)
+
+    def kill_executor(self, number: int) -> None:
+        """The Java of a worker's executor, and nothing else; the worker starts another one."""
+        (executor,) = [
+            process
+            for process in self._processes_of(number)
+            if b"CoarseGrainedExecutorBackend" in _arguments_of(process)
+        ]
+        os.kill(executor, signal.SIGKILL)
 
     def executors_of(self, number: int) -> list[Path]:
         """The working directories of the executors that ran on a worker."""
@@ -96,6 +109,10 @@ class SparkCluster:
             process.terminate()
         for process in self._running:
             process.wait(_STOP_S)
+
+    def _processes_of(self, number: int) -> list[int]:
+        mark = str(self.directory / f"worker-{number}").encode()
+        return [int(path.name) for path in Path("/proc").glob("[0-9]*") if _mentions(path, mark)]
 
     def _start_worker(self, number: int, port: int) -> None:
         # An address each: a second attempt at a task is made on another host, or not at all.
@@ -132,3 +149,10 @@ def _mentions(process: Path, mark: bytes) -> bool:
         return mark in (process / "cmdline").read_bytes() or mark in where
     except OSError:
         return False  # ended meanwhile, or not ours
+
+
+def _arguments_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""  # ended meanwhile

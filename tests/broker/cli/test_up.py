@@ -30,6 +30,7 @@ def home(kafka_runtime: KafkaRuntime, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def up(home: Path) -> Iterator[Up]:
+    (home / "lastword.toml").write_text('[pipeline]\nmode = "real-time"\n')
     running = Up(home, "--port", str(ports.free_ports(1)[0]))
     yield running
     running.close()
@@ -53,7 +54,9 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     )
     assert httpx.get(f"{up.service}/users/user-1", timeout=60).json() == {"name": "Alice"}
     assert "<html" in httpx.get(up.service, timeout=60).text
-    assert up.next_with("state") == {"pipeline": "demo", "state": "RUNNING"}
+    runs = {"pipeline": "demo", "state": "RUNNING", "mode": "real-time"}
+    assert up.next_with("state") == runs
+    assert "(real-time) at 127.0.0.1" in up.run("pipeline", "status", "demo")
     # One after the other: what is compacted before Spark reads it is not counted.
     assert up.next_batch() == {"sources": ["user-profiles"], "records": 1, "updates": 1}
     up.run("put", "user-profiles", "user-1", '{"name": "Alice Smith"}')

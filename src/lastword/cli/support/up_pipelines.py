@@ -16,6 +16,7 @@ from lastword.cli.support.up_snapshots import ContinuousSnapshots
 from lastword.errors import LastwordError
 from lastword.pipelines import Pipeline, PipelineState
 from lastword.spark.installed import require_spark, spark_is_installed
+from lastword.spark.slots import slots_of
 
 
 def pipelines_of(app: AppContext) -> list[Pipeline]:
@@ -83,14 +84,19 @@ class SparkRunner:
 
     def _run_all(self) -> None:
         # Loads PySpark, which only pipelines need.
-        from lastword.spark.session import session_for
+        from lastword.spark.session import local_master, session_for
 
         report = announcement(self._app.output, "fetching Spark's Kafka jars (once)")
         delta_at = snapshot_root(self._app) if self._snapshots else None
+        users = len(self._pipelines) + len(self._snapshots)
+        master = local_master(users if mode_of(self._app) == "real-time" else 1)
         with session_for(
-            "lastword-up", home=self._app.home, delta_at=delta_at, progress=report
+            "lastword-up", home=self._app.home, master=master, delta_at=delta_at, progress=report
         ) as spark:
-            with ThreadPoolExecutor(len(self._pipelines) + len(self._snapshots), "spark") as pool:
+            with (
+                slots_of(spark).used_by(len(self._snapshots)),
+                ThreadPoolExecutor(users, "spark") as pool,
+            ):
                 runs = [pool.submit(self._run_one, spark, each) for each in self._pipelines]
                 runs += [pool.submit(each.run, spark) for each in self._snapshots]
             for run in runs:
@@ -114,7 +120,8 @@ class SparkRunner:
 
     def _tell(self, pipeline: Pipeline, state: PipelineState) -> None:
         if state in {PipelineState.RUNNING, PipelineState.ERROR}:
-            name = pipeline.application_id
+            name, mode = pipeline.application_id, mode_of(self._app)
             self._app.output.line(
-                f"pipeline {name} is {state}", {"pipeline": name, "state": state.value}
+                f"pipeline {name} is {state} in {mode} mode",
+                {"pipeline": name, "state": state.value, "mode": mode},
             )

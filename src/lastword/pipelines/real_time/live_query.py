@@ -15,11 +15,13 @@ from lastword.pipelines.graph.own_topics import partitions_of
 from lastword.pipelines.real_time.live_task import LiveOrder, run_live
 from lastword.pipelines.real_time.restarts import Restarts
 from lastword.pipelines.real_time.switchboard import Switchboard
+from lastword.pipelines.real_time.task_count import TaskCount
 from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.part_query import PartQuery, QueryInputs
 from lastword.pipelines.task.run_task import partitions_added
 from lastword.pipelines.task.task_report import TaskReport
 from lastword.records import TopicPartition
+from lastword.spark.slots import Slots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,13 +37,13 @@ _CANCEL_S = 30.0
 class LiveQuery(PartQuery):
     """Runs one part in real-time mode; a ``Query`` of the supervisor.
 
-    ``tasks`` is the number of Spark slots it may use. If there are fewer than partitions, a task
-    has several.
+    It uses its share of ``slots``. If there are fewer than partitions, a task has several.
     """
 
-    def __init__(self, inputs: QueryInputs, *, tasks: int) -> None:
+    def __init__(self, inputs: QueryInputs, *, slots: Slots) -> None:
         super().__init__(inputs)
-        self._tasks = min(tasks, inputs.plan.partitions)
+        self._tasks = TaskCount(slots, inputs.plan.partitions, self._clock)
+        self._resizing = threading.Event()
         self._failure: Exception | None = None
         self._lock = threading.Lock()
         self._board: Switchboard | None = None
@@ -69,10 +71,7 @@ class LiveQuery(PartQuery):
     def stop(self) -> None:
         """Make the tasks end after their current commit; idempotent."""
         self._stopping.set()
-        with self._lock:
-            board = self._board
-        if board is not None:
-            board.stop_tasks()
+        self._stop_tasks()
         if self._runner.ident is None:
             return
         self._runner.join(_STOP_S)
@@ -87,8 +86,9 @@ class LiveQuery(PartQuery):
         return f"lastword-{self._plan.application_id}-{self._plan.name}"
 
     def _run(self) -> None:
-        """Run a job until it ends by itself. Spark counts the failures of a task over its whole
-        life, so a failed job is restarted, a limited number of times.
+        """Run a job until it ends by itself, and another one with another number of tasks when
+        that has become outdated. Spark counts the failures of a task over its whole life, so a
+        failed job is restarted, a limited number of times.
         """
         restarts = Restarts(self._clock)
         while not self._stopping.is_set():
@@ -104,11 +104,14 @@ class LiveQuery(PartQuery):
                 log.warning("a job of %s failed and is restarted: %s", self._plan.name, error)
                 self._stopping.wait(pause_s)
             else:
-                return
+                if not self._resizing.is_set():
+                    return
 
     def _run_job(self) -> None:
         context = self._spark.sparkContext
-        with Switchboard(_driver_host(self._spark), self._group_metadata, self._heard) as board:
+        self._resizing.clear()
+        host, bind = _driver_hosts(self._spark)
+        with Switchboard(host, self._group_metadata, self._heard, bind=bind) as board:
             order = self._order(board)
             with self._lock:
                 self._board = board
@@ -137,11 +140,16 @@ class LiveQuery(PartQuery):
             for topic, offsets in starts.items()
             for partition, offset in offsets.items()
         }
-        groups = tuple(
-            tuple(range(first, self._plan.partitions, self._tasks)) for first in range(self._tasks)
-        )
+        tasks = self._tasks.choose()
+        groups = tuple(tuple(range(first, self._plan.partitions, tasks)) for first in range(tasks))
         interval_s = self._commit_interval_ms / 1000
         return LiveOrder(board.address, board.token, groups, places, interval_s, until)
+
+    def _stop_tasks(self) -> None:
+        with self._lock:
+            board = self._board
+        if board is not None:
+            board.stop_tasks()
 
     def _heard(self, reports: Sequence[TaskReport]) -> None:
         with self._lock:
@@ -153,11 +161,19 @@ class LiveQuery(PartQuery):
         while self.is_active and not self._stopping.wait(_REPORT_S):
             try:
                 self._tell()
+                self._resize()
                 if self._clock.monotonic() - looked_at >= _LOOK_S:
                     looked_at = self._clock.monotonic()
                     self._look_at_topics()
             except Exception as error:  # noqa: BLE001 - on_batch is the user's
                 self._failure = error
+
+    def _resize(self) -> None:
+        """Have another job started if the slots have changed; what is committed stays so."""
+        if self._tasks.is_outdated() and not self._resizing.is_set():
+            log.info("Spark's slots have changed: %s gets a new job", self._plan.name)
+            self._resizing.set()
+            self._stop_tasks()
 
     def _look_at_topics(self) -> None:
         try:
@@ -177,6 +193,8 @@ class LiveQuery(PartQuery):
             self._on_batch(self._totals.add_up(reports, _REPORT_S))
 
 
-def _driver_host(spark: SparkSession) -> str:
-    """The host under which executors reach this process: that of Spark's driver."""
-    return spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+def _driver_hosts(spark: SparkSession) -> tuple[str, str]:
+    """The host under which executors reach Spark's driver, and the one to which that binds."""
+    conf = spark.sparkContext.getConf()
+    host = conf.get("spark.driver.host") or "127.0.0.1"
+    return host, conf.get("spark.driver.bindAddress") or host

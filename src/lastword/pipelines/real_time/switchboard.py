@@ -30,8 +30,9 @@ _HELLO_S = 10.0
 
 
 class Switchboard:
-    """Listens on ``host``; a task proves with ``token`` that this driver started it.
+    """Tasks reach it at ``host``; a task proves with ``token`` that this driver started it.
 
+    It listens on ``bind``, which differs from ``host`` behind a network address translation.
     ``metadata`` returns the driver's current proof of membership. Reports go to ``on_reports``, on
     threads of the switchboard.
     """
@@ -41,13 +42,14 @@ class Switchboard:
         host: str,
         metadata: Callable[[], bytes],
         on_reports: Callable[[Sequence[TaskReport]], None],
+        *,
+        bind: str | None = None,
     ) -> None:
         self.token = secrets.token_hex(16)
         self._metadata = metadata
         self._on_reports = on_reports
-        self._listener = socket.create_server((host, 0))
-        host, port = self._listener.getsockname()[:2]
-        self.address: tuple[str, int] = (host, port)
+        self._listener = socket.create_server((bind or host, 0))
+        self.address: tuple[str, int] = (host, self._listener.getsockname()[1])
         self._lock = threading.Lock()
         self._lines: dict[int, socket.socket] = {}
         self._is_stopping = False

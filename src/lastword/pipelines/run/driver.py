@@ -7,8 +7,8 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -38,6 +38,7 @@ from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.run.part_query import QueryInputs
 from lastword.pipelines.run.query import PipelineQuery
 from lastword.pipelines.run.supervisor import Query, Supervisor
+from lastword.spark.slots import Slots, slots_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +97,7 @@ class Driver:
                 self._settings.connection,
                 pipeline_group(self._application_id),
                 self._control.name,
-                client_id=f"{self._application_id}@{socket.gethostname()}:{os.getpid()}",
+                client_id=self._client_id,
                 on_lost=self._lost.set,
             )
             driver_lock.join()
@@ -108,7 +109,11 @@ class Driver:
                 self._write_catalog()
                 meter = self._meter(plans)
                 held.callback(meter.close)
-                queries = self._queries(spark, plans, driver_lock, meter)
+                slots = None
+                if self._is_real_time:
+                    slots = held.enter_context(self._slots(spark, len(plans), stop))
+                # One for each part, upstream first.
+                queries = [self._query(spark, plan, driver_lock, meter, slots) for plan in plans]
                 scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="lastword-"))
                 supervisor = Supervisor(
                     self._application_id,
@@ -147,6 +152,12 @@ class Driver:
             self._ensure(admin, self._topology.own_topics[changelog], partitions)
         return plan
 
+    @property
+    def _client_id(self) -> str:
+        """Names this driver to whoever looks at the group, with its mode."""
+        where = f"{socket.gethostname()}:{os.getpid()}"
+        return f"{self._application_id}@{where} ({self._settings.mode})"
+
     def _write_catalog(self) -> None:
         connection = self._settings.connection
         try_write_entries(connection, KafkaLog(connection), self._topology.entries)
@@ -159,24 +170,13 @@ class Driver:
         replication = self._settings.replication
         return ensure_topic(admin, topic, partitions=partitions, replication=replication)
 
-    def _queries(
-        self,
-        spark: SparkSession,
-        plans: Sequence[TaskPlan],
-        driver_lock: DriverLock,
-        meter: LagMeter,
-    ) -> list[Query]:
-        """One query per part, upstream first."""
-        tasks = self._slots_per_part(spark, len(plans)) if self._is_real_time else 0
-        return [self._query(spark, plan, driver_lock, meter, tasks) for plan in plans]
-
     def _query(
         self,
         spark: SparkSession,
         plan: TaskPlan,
         driver_lock: DriverLock,
         meter: LagMeter,
-        tasks: int,
+        slots: Slots | None,
     ) -> Query:
         own = self._topology.own_topics.values()
         inputs = QueryInputs(
@@ -189,33 +189,27 @@ class Driver:
             group_metadata=lambda: driver_lock.metadata,
             on_batch=lambda report: self._observe(report, meter),
         )
-        if self._is_real_time:
-            return LiveQuery(inputs, tasks=tasks)
+        if slots is not None:
+            return LiveQuery(inputs, slots=slots)
         return PipelineQuery(inputs, max_records=self._settings.max_records_per_batch)
 
     @property
     def _is_real_time(self) -> bool:
         return self._settings.mode == "real-time"
 
-    def _slots_per_part(self, spark: SparkSession, parts: int) -> int:
-        """How many Spark slots the long tasks of a part may use; concurrent parts share them."""
-        context = spark.sparkContext
-        if context.getConf().get("spark.speculation") == "true":
+    @contextmanager
+    def _slots(self, spark: SparkSession, parts: int, stop: threading.Event) -> Iterator[Slots]:
+        """The Spark slots for long tasks, with a share for each of the concurrent parts."""
+        if spark.sparkContext.getConf().get("spark.speculation") == "true":
             raise ConfigError(
                 "real-time mode cannot run with spark.speculation=true: a second attempt of a long "
                 "task takes its partitions away from the first",
                 hint="set spark.speculation=false",
             )
-        slots = int(context.defaultParallelism)
-        if self._settings.once:
-            return slots
-        if slots < parts:
-            raise ConfigError(
-                f"the pipeline has {parts} parts, each of which needs a Spark slot in real-time "
-                f"mode, but there are only {slots}",
-                hint=f"--master local[{parts}], or more cores for the application",
-            )
-        return slots // parts
+        slots = slots_of(spark)
+        with slots.used_by(1 if self._settings.once else parts):
+            slots.require(stop)
+            yield slots
 
     def _refuse_transforms(self, parts: Sequence[Part]) -> None:
         """Raise ConfigError for transforms: DataFrames exist only in micro-batches."""
