@@ -78,12 +78,7 @@ class SparkCluster:
         command += [str(script), *arguments]
         with self._file("driver").open("wb") as log:
             return subprocess.Popen(
-                command,
-                env=self._environ,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
+                command, env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True
             )
 
     def kill_worker(self, number: int) -> None:
