@@ -47,11 +47,12 @@ def raised(line: str) -> RuntimeError:
     return RuntimeError(text)
 
 
-def test_the_same_error_of_a_users_function_is_not_tried_for_long() -> None:
+@pytest.mark.parametrize("line", ["ValueError: seven", "lastword.errors.DecodeError: not json"])
+def test_the_same_error_over_and_over_is_not_tried_for_long(line: str) -> None:
     restarts = Restarts(FakeClock())
     assert restarts.pause_after(raised("KeyError: 'name'")) == 0.5
-    assert restarts.pause_after(raised("ValueError: another")) == 1.0
-    assert restarts.pause_after(raised("ValueError: another")) is None
+    assert restarts.pause_after(raised(line)) == 1.0
+    assert restarts.pause_after(raised(line)) is None
 
 
 def test_a_cluster_that_does_not_answer_is_given_every_attempt() -> None:
