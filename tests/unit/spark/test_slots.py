@@ -48,7 +48,14 @@ def test_executors_may_appear_one_by_one() -> None:
 
 
 def test_a_stopped_pipeline_waits_for_no_executors() -> None:
-    given, stop = slots(0, appear_s=60.0), threading.Event()
+    looks: list[int] = []
+
+    def none_yet() -> int:
+        looks.append(0)
+        return 0
+
+    given, stop = Slots(none_yet, appear_s=60.0), threading.Event()
     stop.set()
     with given.used_by(1):
         given.require(stop)
+    assert len(looks) == 1
