@@ -13,6 +13,8 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from lastword.home import default_home
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 hypothesis.settings.register_profile(
     "lastword", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -39,6 +41,8 @@ SHARING = {
     "tests/spark": "spark",
     "tests/regressions/pipelines": "spark",
 }
+# These start Sparks of their own, and would only make the longest process longer.
+ALONE = {"tests/spark/test_cdc_kills.py", "tests/spark/test_pipeline_on_a_cluster.py"}
 
 
 class Together(LoadScopeScheduling):
@@ -46,6 +50,8 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
+        if file in ALONE:
+            return file
         return next((shared for place, shared in SHARING.items() if file.startswith(place)), file)
 
 
@@ -63,6 +69,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {HERE / "broker", HERE / "regressions", *ON_SPARK} & set(item.path.parents):
             item.add_marker(pytest.mark.broker)
+
+
+@pytest.fixture(scope="session")
+def prepared(request: pytest.FixtureRequest) -> Path:
+    """The home with the jars and Spark's class archive, both made once for this machine."""
+    return Path(request.config.getoption("--lastword-home") or default_home())
 
 
 @pytest.fixture(autouse=True)

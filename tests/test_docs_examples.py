@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.home import default_home
+from tests.support.prepared_home import make_prepared_home
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
@@ -48,16 +48,15 @@ class Terminal:
 
     directory: Path
     bootstrap_servers: str
-    jars: Path
+    prepared: Path
     environ: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        (self.directory / "home").mkdir()
-        (self.directory / "home" / "jars").symlink_to(self.jars)
+        home = make_prepared_home(self.directory / "home", self.prepared)
         self.environ = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.directory),
-            "LASTWORD_HOME": str(self.directory / "home"),
+            "LASTWORD_HOME": str(home),
             "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "PYTHONWARNINGS": "error",
             "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"],
@@ -77,11 +76,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(broker: EmbeddedBroker, tmp_path: Path, request: pytest.FixtureRequest) -> Terminal:
-    """With the jars that are on this machine already: downloads are not what is shown."""
-    home = request.config.getoption("--lastword-home") or default_home()
-    (home / "jars").mkdir(parents=True, exist_ok=True)
-    return Terminal(tmp_path, broker.bootstrap_servers, home / "jars")
+def terminal(broker: EmbeddedBroker, prepared: Path, tmp_path: Path) -> Terminal:
+    """With what this machine has prepared already: downloads are not what is shown."""
+    return Terminal(tmp_path, broker.bootstrap_servers, prepared)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -14,18 +14,16 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from lastword.broker.info import find_running
-from lastword.broker.runtime import KafkaRuntime
 from lastword.jvm.ports import free_ports
+from tests.support.prepared_home import make_prepared_home
 
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 
 
 @pytest.fixture
-def home(kafka_runtime: KafkaRuntime, tmp_path: Path) -> Iterator[Path]:
+def home(prepared: Path, tmp_path: Path) -> Iterator[Path]:
     """An empty home but for the jars; a broker that is left there is stopped."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "jars").symlink_to(kafka_runtime.metrics_agent.parent.parent)
+    home = make_prepared_home(tmp_path / "home", prepared)
     yield home
     if running := find_running(home):
         running.stop()

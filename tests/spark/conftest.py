@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lastword.broker.embedded import EmbeddedBroker
-from lastword.home import default_home
 from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -19,9 +18,9 @@ from tests.support.pipelines import Bench
 
 
 @pytest.fixture(scope="session")
-def home(request: pytest.FixtureRequest) -> Path:
+def home(prepared: Path) -> Path:
     """Where jars are kept."""
-    return Path(request.config.getoption("--lastword-home") or default_home())
+    return prepared
 
 
 @pytest.fixture(scope="session")

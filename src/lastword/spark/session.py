@@ -244,7 +244,9 @@ def prepare(
 
 def _jars(home: Path, java: Java, delta_at: str | None, progress: Progress | None) -> list[Path]:
     sets = (SPARK_KAFKA_JARS,) if delta_at is None else (SPARK_KAFKA_JARS, SPARK_DELTA_JARS)
-    return [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
+    # By their real paths: the archive fits only the class path that it was made with.
+    jars = [jar for each in sets for jar in each.resolve(home, java, progress=progress)]
+    return [jar.resolve() for jar in jars]
 
 
 def _jar_settings(jars: Sequence[Path], s3a: Sequence[Path], master: str) -> dict[str, str]:

@@ -12,20 +12,16 @@ import httpx
 import pytest
 
 from lastword.broker.info import find_running
-from lastword.broker.runtime import KafkaRuntime
 from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
 from tests.support.listening import beyond_loopback
+from tests.support.prepared_home import make_prepared_home
 from tests.support.up_process import TIMEOUT_S, Up
 
 
 @pytest.fixture
-def home(kafka_runtime: KafkaRuntime, tmp_path: Path) -> Path:
-    """An empty home, but for the jars, which need not be fetched again."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "jars").symlink_to(kafka_runtime.metrics_agent.parent.parent)
-    return home
+def home(prepared: Path, tmp_path: Path) -> Path:
+    return make_prepared_home(tmp_path / "home", prepared)
 
 
 @pytest.fixture

@@ -20,20 +20,19 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from lastword.broker.info import BrokerInfo, find_running
-from lastword.broker.runtime import KafkaRuntime
 from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
 from tests.support.listening import beyond_loopback, descendants
+from tests.support.prepared_home import make_prepared_home
 from tests.support.up_process import LASTWORD, TIMEOUT_S, Up
 
 UPDATES = "demo-updates-per-user-changelog"
 
 
 @pytest.fixture(scope="module")
-def home(kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with a running broker that was started with --secure."""
-    home = tmp_path_factory.mktemp("home")
-    (home / "jars").symlink_to(kafka_runtime.metrics_agent.parent.parent)
+    home = make_prepared_home(tmp_path_factory.mktemp("home"), prepared)
     run(home, "broker", "start", "--secure", "--port", str(ports.free_ports(1)[0]))
     yield home
     run(home, "broker", "stop")

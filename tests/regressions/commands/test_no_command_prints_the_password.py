@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
-from lastword.broker.runtime import KafkaRuntime
 from lastword.cli.main import lastword as command_line
 from lastword.testing.secure_broker import SecureBroker
 from tests.broker.cli.conftest import Lastword
+from tests.support.prepared_home import make_prepared_home
 from tests.support.secret_search import environment_of, lines_with
 from tests.support.up_process import Up
 
@@ -108,10 +108,10 @@ def test_every_command_is_tried() -> None:
 
 
 def test_commands_that_end(
-    secure_broker: SecureBroker, kafka_runtime: KafkaRuntime, topic_name: str, tmp_path: Path
+    secure_broker: SecureBroker, prepared: Path, topic_name: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "jars").symlink_to(kafka_runtime.metrics_agent.parent.parent)
-    secure = Lastword({**environment_of(secure_broker), "LASTWORD_HOME": str(tmp_path)})
+    home = make_prepared_home(tmp_path, prepared)
+    secure = Lastword({**environment_of(secure_broker), "LASTWORD_HOME": str(home)})
     said = ""
     for run in RUNS:
         answer = secure(*run.format(topic=topic_name).split(), "-vv")
