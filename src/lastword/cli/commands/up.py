@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 
 import click
 
@@ -23,6 +22,7 @@ from lastword.cli.settings.local_registry import local_registry
 from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.cataloging import put_into_catalog
 from lastword.cli.support.opening import open_table
+from lastword.cli.support.stop_signals import stop_signals
 from lastword.cli.support.table_options import TableSpec, table_spec
 from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
 from lastword.cli.support.up_snapshots import snapshots_of
@@ -65,7 +65,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
     pipelines = [*pipelines_of(app), *map(mirror_of, captures)]
     mounts = _mounts(app, pipelines)
     runner: SparkRunner | None = None
-    with _killed_as_by_ctrl_c(), ExitStack() as running:
+    with stop_signals() as signals, ExitStack() as running:
         try:
             _ensure_broker(app, running)
             if registry:
@@ -86,7 +86,8 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
             _say_what_to_try(app, specs)
             running.callback(runner.stop)
             runner.start()
-            stopping.wait()
+            while not stopping.wait(_POLL_S):
+                signals.check()
         except KeyboardInterrupt:
             app.output.info("stopping")
     for watcher in watchers:
@@ -108,21 +109,6 @@ def _say_what_to_try(app: AppContext, specs: Sequence[TableSpec]) -> None:
 def _own_name() -> str:
     """The command as it can be typed: by its path, unless a shell finds it."""
     return "lastword" if shutil.which("lastword") else sys.argv[0]
-
-
-@contextmanager
-def _killed_as_by_ctrl_c() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does: tables closed, the broker stopped.
-
-    A script that starts it in the background makes it ignore SIGINT; it is handled anyway.
-    """
-    asked_to_stop = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(each, signal.default_int_handler) for each in asked_to_stop]
-    try:
-        yield
-    finally:
-        for each, handler in zip(asked_to_stop, before, strict=True):
-            signal.signal(each, handler)
 
 
 def _ensure_broker(app: AppContext, running: ExitStack) -> None:

@@ -1,0 +1,28 @@
+"""A request to stop is not lost where Python loses the interrupt."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+
+import pytest
+
+from lastword.cli.support.stop_signals import stop_signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_interrupts_and_is_remembered(number: signal.Signals) -> None:
+    with stop_signals() as signals:
+        signals.check()
+        with suppress(KeyboardInterrupt):  # as a finalizer would
+            signal.raise_signal(number)
+            pytest.fail("the signal did not interrupt")
+        with pytest.raises(KeyboardInterrupt):
+            signals.check()
+
+
+def test_handlers_are_as_before_afterwards() -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with stop_signals():
+        assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] != before
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
