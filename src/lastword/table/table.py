@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -196,8 +197,10 @@ class Table(TableWrites):
         return self._lifecycle.parts.replicas.progress()
 
     def position(self) -> Position:
-        """What reads reflect now."""
-        return self._lifecycle.parts.replicas.position()
+        """What reads reflect now, the writes of this process included."""
+        position = self._lifecycle.parts.replicas.position()
+        unread = self.raw.unread().offsets
+        return replace(position, offsets={**position.offsets, **unread}) if unread else position
 
     def lag(self) -> dict[int, int]:
         """Offsets between each partition and the last known end of the log."""

@@ -75,7 +75,8 @@ def test_a_write_is_answered_before_it_is_applied_and_the_next_read_waits_for_it
     owned.put("a", 1)
     assert owned.get("a") == 1
     with owned._lifecycle.parts.replicas.one_moment():  # the copy here is held back
-        owned.put("a", 2)
+        second = owned.put("a", 2)
+        assert owned.position().at_least(Position.after(second))
         assert owned.increment("n").value == 1
         for key in ("a", "n"):
             with pytest.raises(NotUpToPositionError):
