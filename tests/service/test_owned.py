@@ -58,7 +58,7 @@ def test_a_read_waits_until_it_reflects_what_was_written_here(serve: Serve, topi
     serving = serve(table_options=options, limits=Limits(at_least_s=0.2))
     with serving.client() as http:
         http.put("/table/a", json=1)
-        assert http.get("/table/a").json() == 1
+        wait_until(lambda: http.get("/table/a").status_code == 200, "the first write")
         with serving.table._lifecycle.parts.replicas.one_moment():  # the copy here is held back
             assert http.put("/table/a", json=2).status_code == 200
             for path in ("/table/a", "/table", "/table/count"):
@@ -66,6 +66,7 @@ def test_a_read_waits_until_it_reflects_what_was_written_here(serve: Serve, topi
                 assert (late.status_code, late.json()["name"]) == (503, "NotUpToPositionError")
             stale = http.get("/table/a", params={"stale": "true"})
             assert (stale.json(), stale.headers["lastword-stale"]) == (1, "true")
+        wait_until(lambda: http.get("/table/a").status_code == 200, "the second write")
         assert http.get("/table/a").json() == 2
         assert http.get("/table/count").json()["count"] == 1
 
