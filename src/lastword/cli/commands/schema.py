@@ -81,7 +81,7 @@ def register(app: AppContext, subject: str, file: Path, kind: str | None, dry_ru
     given = read_schema(file, kind)
     if (why := client.why_incompatible(subject, given)) is not None:
         raise ConfigError(
-            f"the schema is incompatible with the newest one of {subject}: {why}",
+            f"the schema is incompatible with {subject}: {why}",
             hint="give new fields a default; lastword schema show prints the newest one",
         )
     schema_id = None if dry_run else client.register(subject, given)

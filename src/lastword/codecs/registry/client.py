@@ -25,7 +25,6 @@ T = TypeVar("T")
 
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND = 404
-_CONFLICT = 409
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +88,10 @@ class _Id(msgspec.Struct):
     id: int
 
 
+class _Config(msgspec.Struct, rename="camel"):
+    compatibility_level: str = ""
+
+
 class _Compatibility(msgspec.Struct):
     is_compatible: bool
     messages: list[str] | None = None
@@ -138,18 +141,26 @@ class RegistryClient:
             raise RegistryError(f"the registry cannot register the subject {subject}")
         return found.id
 
+    def compatibility(self, subject: str) -> str:
+        """Which versions must be able to read which: ``BACKWARD``, ``FULL_TRANSITIVE``, ``NONE``…
+
+        The subject's own setting, else that of the registry.
+        """
+        own = f"/config/{quote(subject, safe='')}?defaultToGlobal=true"
+        found = self._ask("GET", own, _Config) or self._ask("GET", "/config", _Config)
+        return "" if found is None else found.compatibility_level
+
     def why_incompatible(self, subject: str, schema: Schema) -> str | None:
         """Why the registry would reject ``schema`` as the next version; None if it would not."""
-        path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
+        level = self.compatibility(subject)
+        # By its version a registry compares with that one alone, whatever the level is.
+        versions = "versions" if level.endswith("_TRANSITIVE") else "versions/latest"
+        path = f"/compatibility/subjects/{quote(subject, safe='')}/{versions}?verbose=true"
         found = self._ask("POST", path, _Compatibility, schema)
         if found is None or found.is_compatible:
             return None  # the first version of a subject has nothing to be compatible with
-        return "; ".join(found.messages or []) or "the registry does not say why"
-
-    def set_compatibility(self, subject: str, level: str) -> None:
-        """Which later versions of a subject the registry takes: ``NONE`` for all of them."""
-        body = {"compatibility": level}
-        self._ask("PUT", f"/config/{quote(subject, safe='')}", dict[str, Any], body)
+        reason = "; ".join(found.messages or []) or "the registry does not say what differs"
+        return f"{level} compatibility is required; {reason}"
 
     def _ask(self, method: str, path: str, kind: type[T], body: Any = None) -> T | None:
         """The answer, or None for 404."""

@@ -232,7 +232,7 @@ class RegistryCodec(WholeKey):
             )
         if (why := client.why_incompatible(subject, schema)) is not None:
             raise EncodeError(
-                f"the schema is incompatible with the newest one of {subject}: {why}",
+                f"the schema is incompatible with {subject}: {why}",
                 hint="give new fields a default, or write to another topic",
             )
         if self._context is not None and self._context.part == "key" and client.versions(subject):
