@@ -6,10 +6,8 @@ mode. Under a transitive mode every version counts, under the others only the ne
 
 from __future__ import annotations
 
-import http.client
 import json
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -86,7 +84,6 @@ class Subject:
     """The subject of a topic's values in the real registry."""
 
     def __init__(self, registry: EmbeddedRegistry, topic: str, kind: str) -> None:
-        self._url = urlsplit(registry.url)
         self._client = RegistryClient(RegistrySettings(url=registry.url))
         self._name = f"{topic}-value"
         self._kind = kind
@@ -95,11 +92,11 @@ class Subject:
 
     def given(self, mode: str, *names: str) -> Subject:
         """With these versions, and from then on with that mode."""
-        self._require("NONE")
+        self._client.set_compatibility(self._name, "NONE")
         for name in names:
             schema = Schema(SCHEMAS[self._kind][name], KINDS[self._kind])
             self._client.register(self._name, schema)
-        self._require(mode)
+        self._client.set_compatibility(self._name, mode)
         return self
 
     def write(self, name: str) -> bytes:
@@ -110,14 +107,6 @@ class Subject:
     @property
     def versions(self) -> int:
         return len(self._client.versions(self._name))
-
-    def _require(self, mode: str) -> None:
-        connection = http.client.HTTPConnection(self._url.hostname or "", self._url.port)
-        body = json.dumps({"compatibility": mode})
-        headers = {"Content-Type": "application/json"}
-        connection.request("PUT", f"{self._url.path}/config/{self._name}", body, headers)
-        assert connection.getresponse().status == http.client.OK
-        connection.close()
 
 
 def check(subject: Subject, name: str, mode: str, *, accepted: bool) -> None:

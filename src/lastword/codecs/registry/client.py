@@ -162,6 +162,11 @@ class RegistryClient:
         reason = "; ".join(found.messages or []) or "the registry does not say what differs"
         return f"{level} compatibility is required; {reason}"
 
+    def set_compatibility(self, subject: str, level: str) -> None:
+        """Which later versions of a subject the registry takes: ``NONE`` for all of them."""
+        body = {"compatibility": level}
+        self._ask("PUT", f"/config/{quote(subject, safe='')}", dict[str, Any], body)
+
     def _ask(self, method: str, path: str, kind: type[T], body: Any = None) -> T | None:
         """The answer, or None for 404."""
         self._refuse_soon_after_a_failure()
