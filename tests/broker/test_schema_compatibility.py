@@ -7,18 +7,21 @@ mode. Under a transitive mode every version counts, under the others only the ne
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
-from lastword.codecs.registry.client import RegistryClient, RegistrySettings, Schema
+from lastword.codecs.registry.client import Schema
 from lastword.errors import EncodeError
 from lastword.registry_server.embedded_registry import EmbeddedRegistry
 
 pytestmark = pytest.mark.broker
 
+# The first look at a kind of schema takes a busy registry long.
+WAIT_S = 120.0
 MODES = ("BACKWARD", "FORWARD", "FULL", "NONE")
 TRANSITIVE = ("BACKWARD_TRANSITIVE", "FORWARD_TRANSITIVE", "FULL_TRANSITIVE")
 KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
@@ -84,10 +87,12 @@ class Subject:
     """The subject of a topic's values in the real registry."""
 
     def __init__(self, registry: EmbeddedRegistry, topic: str, kind: str) -> None:
-        self._client = RegistryClient(RegistrySettings(url=registry.url))
+        schemas = Registry(registry.url, auto_register=True)
+        schemas.settings = replace(schemas.settings, timeout_s=WAIT_S)
+        self._client = schemas.client
         self._name = f"{topic}-value"
         self._kind = kind
-        self._codecs = getattr(Registry(registry.url, auto_register=True), kind)
+        self._codecs = getattr(schemas, kind)
         self._context = Context(topic, "value")
 
     def given(self, mode: str, *names: str) -> Subject:
