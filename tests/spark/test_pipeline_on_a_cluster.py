@@ -50,13 +50,14 @@ app = Pipeline(
 app.stream(source).map_values(slow_at_first).group_by_key().count("counts")
 # spark-submit has no standard input for it: a file says when to stop.
 def stop_once_told(number):
-    wait_until(Path(f"{attempts}-stop-{number}").exists, what="the word to stop", timeout=600)
+    wait_until(Path(f"{attempts}-stop-{number}").exists, what="the word to stop", timeout=1_800)
     app.stop()
 
 for number in (1, 2):
     threading.Thread(target=stop_once_told, args=(number,), daemon=True).start()
 app.run(on_batch=tell)
 spark = SparkSession.builder.config("spark.speculation", "false").getOrCreate()
+print("in real time", flush=True)
 app.run(spark, mode="real-time", on_batch=tell)
 """
 
@@ -107,25 +108,32 @@ def test_speculative_attempts_killed_workers_and_executors_lose_and_double_nothi
         assert processed["restored"] > 0, "what moved must come from its changelog"
         assert _stores(cluster, 1) == {0, 1, 2, 3}
 
-        # From now on in real time. One core is left, so one task has all partitions.
         Path(f"{attempts}-stop-1").touch()
+        _read_until(driver.stdout, "in real time")
+        # One core is left, so one task has all partitions.
         bench.write(events(1_000, 2_000), topic=source)
-        _process(driver.stdout, 1_000)
+        _wait_for_table(bench, app, events(3_000))
         cluster.kill_executor(1)
         bench.write(events(1_000, 3_000), topic=source)
-        wait_until(
-            lambda: _table(bench, app) == counts_of(events(4_000)),
-            what="the next executor to process the rest",
-            timeout=120,
-        )
+        _wait_for_table(bench, app, events(4_000))
         Path(f"{attempts}-stop-2").touch()
-        reports = map(_report, driver.communicate(timeout=120)[0].splitlines())
+        reports = map(_report, driver.communicate(timeout=300)[0].splitlines())
         assert sum(report.get("restored", 0) for report in reports) > 0, "it had no stores"
         assert driver.returncode == 0
     finally:
         driver.kill()
         driver.communicate()
     assert _table(bench, app) == counts_of(events(4_000))
+
+
+def _read_until(lines: Any, mark: str) -> None:
+    while mark not in (line := lines.readline()):
+        assert line, "the driver ended"
+
+
+def _wait_for_table(bench: Bench, app: str, written: list[Written]) -> None:
+    expected = counts_of(written)
+    wait_until(lambda: _table(bench, app) == expected, what="the table", timeout=300)
 
 
 def _table(bench: Bench, app: str) -> dict[str, int]:

@@ -88,12 +88,14 @@ class SparkCluster:
 
     def kill_executor(self, number: int) -> None:
         """The Java of a worker's executor, and nothing else; the worker starts another one."""
-        (executor,) = [
+        running = [
             process
             for process in self._processes_of(number)
             if b"CoarseGrainedExecutorBackend" in _arguments_of(process)
         ]
-        os.kill(executor, signal.SIGKILL)
+        assert running, f"worker {number} has no executor"
+        for process in running:  # one of an earlier application may be about to end
+            os.kill(process, signal.SIGKILL)
 
     def executors_of(self, number: int) -> list[Path]:
         """The working directories of the executors that ran on a worker."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOOK_S = 0.2
-_APPEAR_S = 60.0
+_APPEAR_S = 180.0
 
 
 class Slots:
