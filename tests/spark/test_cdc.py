@@ -22,6 +22,7 @@ from lastword.cdc.postgres.check import check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.secrets import keep_secret
 from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import CaptureError, TopicUnfitError
 from lastword.kafka.admin import Admin
@@ -292,7 +293,11 @@ def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(
     outbox = _example("outbox")
     database.execute(outbox.TABLES)
     outbox.place_order(database, 1, "alice")  # before the capture: its row is deleted already
-    with lab.captured("outbox") as capture, lab.running(outbox.app, capture) as check:
+    # As on a Connect cluster of the user: all that is known of it is its URL.
+    secret = keep_secret(lab.worker.info.secrets, "shop", WORD)
+    with lab.captured("outbox", secret) as capture, lab.running(outbox.app, capture) as check:
+        config = lab.worker.client.config(capture.table.connector) or {}
+        assert config["database.password"] == secret
         wait_until(lambda: capture.slot() is not None, "the slot", timeout=WAIT_S)
         for order in (2, 3):
             outbox.place_order(database, order, "bob")

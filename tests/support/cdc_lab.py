@@ -14,6 +14,7 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
+from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.kafka.admin import Admin
@@ -29,15 +30,24 @@ _SESSIONS = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms"
 
 @contextmanager
 def captured(
-    postgres: Postgres, worker: EmbeddedWorker, connection: Connection, name: str
+    postgres: Postgres,
+    worker: EmbeddedWorker,
+    connection: Connection,
+    name: str,
+    *,
+    password_reference: str | None = None,
 ) -> Iterator[Capture]:
-    """A capture of ``public.NAME``, removed in the end: the slots of a server are few."""
+    """A capture of ``public.NAME``, removed in the end: the slots of a server are few.
+
+    With a reference, the worker is one of which nothing but its URL is known.
+    """
     url = postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
     capture = Capture(
         SourceTable.parse(f"public.{name}"),
         PostgresDatabase(url),
-        worker.client,
-        secrets=worker.info.secrets,
+        ConnectClient(worker.url),
+        secrets=worker.info.secrets if password_reference is None else None,
+        password_reference=password_reference,
     )
     with Admin(connection) as admin:
         capture.start(admin)

@@ -35,9 +35,12 @@ class MirrorLab:
     spark: SparkSession
     state_dir: Path
 
-    def captured(self, name: str) -> AbstractContextManager[Capture]:
+    def captured(
+        self, name: str, password_reference: str | None = None
+    ) -> AbstractContextManager[Capture]:
         """A capture of ``public.NAME``, removed in the end."""
-        return captured(self.postgres, self.worker, self.connection, name)
+        parts = self.postgres, self.worker, self.connection
+        return captured(*parts, name, password_reference=password_reference)
 
     @contextmanager
     def mirrored(
