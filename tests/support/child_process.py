@@ -54,6 +54,16 @@ class ChildProcess:
         """Resume it (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
+    def leave(self, timeout_s: float = 120.0) -> int:
+        """End its input, which makes it end in order; its exit status."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        status = self._process.wait(timeout_s)
+        self._reading.join(60)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return status
+
     def kill(self) -> None:
         """End it as a crash would (SIGKILL); does nothing when it has ended."""
         self._process.kill()

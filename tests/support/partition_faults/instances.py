@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,19 +17,15 @@ PARTITIONS = 4
 SETTLED_S = 180.0
 
 
-class Instance:
-    """One instance, its networks and its history, over several lives of its process."""
+class RecordedInstance:
+    """One instance and its history, over several lives of its process."""
 
-    def __init__(
-        self, name: str, brokers: KafkaProxy, peers: PeerRelay, directory: Path, **options: Any
-    ) -> None:
-        self.name, self.brokers, self.peers = name, brokers, peers
+    def __init__(self, name: str, directory: Path, **options: Any) -> None:
+        self.name = name
         self.history = directory / f"{name}.history"
         self._options = options | {
             "instance_id": name,
-            "bootstrap_servers": brokers.bootstrap_servers,
             "state_dir": str(directory / f"state-{name}"),
-            "peer": peers.settings,
             "history": str(self.history),
         }
         self.process = self._started()
@@ -37,10 +34,10 @@ class Instance:
         """A new process with the same instance id."""
         self.process = self._started()
 
-    def ask(self) -> dict[str, Any]:
-        """What it holds and knows now."""
+    def ask(self, command: str = "held") -> dict[str, Any]:
+        """What it holds and knows now, after it has carried out a command."""
         said = len(self.process.lines)
-        self.process.tell("held")
+        self.process.tell(command)
         wait_until(
             lambda: len(self.process.lines) > said or self.process.ended,
             f"an answer of {self.name}",
@@ -52,6 +49,30 @@ class Instance:
 
     def _started(self) -> ChildProcess:
         return ChildProcess("tests.support.partition_faults.worker", json.dumps(self._options))
+
+
+class Instance(RecordedInstance):
+    """One with networks of its own, to be harmed."""
+
+    def __init__(
+        self, name: str, brokers: KafkaProxy, peers: PeerRelay, directory: Path, **options: Any
+    ) -> None:
+        self.brokers, self.peers = brokers, peers
+        servers, peer = brokers.bootstrap_servers, peers.settings
+        super().__init__(name, directory, bootstrap_servers=servers, peer=peer, **options)
+
+
+def settled(instances: Sequence[RecordedInstance]) -> bool:
+    """Whether nothing moves, and each instance has what the plan gives it."""
+    said = [each.ask() for each in instances]
+    if len({each.get("plan") for each in said}) > 1 or "plan" not in said[0]:
+        return False
+    if said[0]["members"] < len(instances) or said[0]["moves"]:
+        return False
+    return said[0]["copies"] == 2 * PARTITIONS and all(
+        each["ready"] == each["to_be_ready"] and each["owned"] == each["to_be_owned"]
+        for each in said
+    )
 
 
 class Instances(ExitStack):
@@ -81,15 +102,6 @@ class Instances(ExitStack):
 
     def wait_until_settled(self) -> None:
         """Until nothing moves, and each instance has what the plan gives it."""
-        wait_until(self._is_settled, "all partitions to be shared", timeout=SETTLED_S, every=0.1)
-
-    def _is_settled(self) -> bool:
-        said = [each.ask() for each in self.all]
-        if len({each.get("plan") for each in said}) > 1 or "plan" not in said[0]:
-            return False
-        if said[0]["members"] < len(self.all) or said[0]["moves"]:
-            return False
-        return said[0]["copies"] == 2 * PARTITIONS and all(
-            each["ready"] == each["to_be_ready"] and each["owned"] == each["to_be_owned"]
-            for each in said
+        wait_until(
+            lambda: settled(self.all), "all partitions to be shared", timeout=SETTLED_S, every=0.1
         )

@@ -42,9 +42,16 @@ class History:
 class Load:
     """One writer per partition and a few readers, until it is stopped."""
 
-    def __init__(self, table: Table, name: str, history: History, stopping: threading.Event):
+    def __init__(
+        self,
+        table: Table,
+        name: str,
+        history: History,
+        stopping: threading.Event,
+        read_every_s: float,
+    ) -> None:
         self._table, self._name, self._history = table, name, history
-        self._stopping = stopping
+        self._stopping, self._read_every_s = stopping, read_every_s
         partition_of = table.raw.keyspace.partition_of
         self._keys: dict[int, list[str]] = {}
         for number in range(KEYS):
@@ -80,7 +87,7 @@ class Load:
 
     def _read(self, number: int) -> None:
         dice = random.Random(f"{self._name}-{number}")
-        while not self._stopping.wait(READ_EVERY_S):
+        while not self._stopping.wait(self._read_every_s):
             partition = dice.choice(list(self._keys))
             key = dice.choice(self._keys[partition])
             began = time.monotonic()
@@ -153,14 +160,20 @@ def main() -> None:
     )
     logging.getLogger("kafka").setLevel(logging.WARNING)
     topic, history = options.pop("topic"), History(path)
+    read_every_s = options.pop("read_every_s", READ_EVERY_S)
     options["peer"] = PeerSettings(**options["peer"])
     stopping = threading.Event()
     with Table(topic, layout="partitioned", writes="owned", store="rocksdb", **options) as table:
         changes = path.with_suffix(".changes")
         watching = threading.Thread(target=follow, args=(table, changes, stopping))
         watching.start()
-        load = Load(table, options["instance_id"], history, stopping)
-        for _ in sys.stdin:
+        load = Load(table, options["instance_id"], history, stopping, read_every_s)
+        for line in sys.stdin:
+            command, _, name = line.strip().partition(" ")
+            if command == "drain":
+                parts = table._lifecycle.parts
+                assert parts.shared is not None
+                parts.shared._placement.cluster.drain(name)
             sys.stdout.write(json.dumps(held(table)) + "\n")
             sys.stdout.flush()
         stopping.set()
