@@ -22,6 +22,7 @@ from collections import Counter, deque
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal
+from weakref import WeakSet
 
 from lastword.testing import wait_until
 
@@ -39,6 +40,7 @@ _FRAME_BYTES_MAX = 64 << 20
 _GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
 _CLOSE_S = 30.0
 _LINGER_S = 2.0
+_AGAIN_S = 0.1
 
 
 class Held:
@@ -78,7 +80,7 @@ class KafkaProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="kafka-proxy")
         self._servers: list[asyncio.Server] = []
         self._writers: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._transports: WeakSet[asyncio.WriteTransport] = WeakSet()
 
     def __enter__(self) -> KafkaProxy:
         self._thread.start()
@@ -143,22 +145,25 @@ class KafkaProxy:
             server.close()
         for held in self._held.values():
             held.release()
-        await self._cut()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_CLOSE_S / 2)
+        # A connection that was accepted just now becomes a task only after another one.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await self._cut()
+            await asyncio.wait(others, timeout=_AGAIN_S)
+        # One that is closed waits until everything is sent, and nobody may read it any more.
+        for transport in list(self._transports):
+            transport.abort()
+        await asyncio.sleep(_AGAIN_S)
 
     async def _connection(
         self, client_reader: asyncio.StreamReader, client: asyncio.StreamWriter, port: int
     ) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
         self._writers.add(client)
+        self._transports.add(client.transport)
         broker: asyncio.StreamWriter | None = None
         try:
             broker_reader, broker = await asyncio.open_connection(_HOST, port)
             self._writers.add(broker)
+            self._transports.add(broker.transport)
             asked: deque[int] = deque()
             answers = asyncio.create_task(self._pass_answers(broker_reader, client, asked))
             await self._pass_requests(client_reader, broker, asked)
