@@ -152,7 +152,6 @@ class KafkaProxy:
         # One that is closed waits until everything is sent, and nobody may read it any more.
         for transport in list(self._transports):
             transport.abort()
-        await asyncio.sleep(_AGAIN_S)
 
     async def _connection(
         self, client_reader: asyncio.StreamReader, client: asyncio.StreamWriter, port: int
