@@ -102,6 +102,17 @@ def test_an_incompatible_schema_is_refused_before_it_writes(
         avro(schemas, topic_name, INCOMPATIBLE).encode({"name": "Alice", "age": 1})
 
 
+def test_a_new_schema_for_keys_is_registered_with_a_warning(
+    schemas: Registry, topic_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    old, new = (schemas.avro(each).bound(Context(topic_name, "key")) for each in (V1, V2))
+    before = old.encode({"name": "a"})
+    assert "each key contains" not in caplog.text, "the first schema moves no key"
+    after = new.encode({"name": "a", "age": -1})
+    assert before[:5] != after[:5]
+    assert f"{topic_name}-key: each key contains the id of its schema" in caplog.text
+
+
 def test_subjects_follow_the_strategy(schemas: Registry, topic_name: str) -> None:
     assert avro(schemas, topic_name, V1).subject == f"{topic_name}-value"
     assert avro(schemas, topic_name, V1, subject="record").subject == "User"
