@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lastword.column_batch import ColumnBatch
@@ -56,7 +56,7 @@ class OfflineTopic:
     """One partition of a topic and what is known of it; change a field, then ask for facts."""
 
     clock: FakeClock
-    validate: Validate | None = None
+    why_bad: Callable[[bytes, bytes, Headers], str | None] | None = None
     store: MemoryStore = field(default_factory=KeepingStore)
     topic_state: TopicState = field(
         default_factory=lambda: TopicState(
@@ -82,10 +82,24 @@ class OfflineTopic:
         self.topic_state = replace(self.topic_state, at_ms=self.clock.now_ms(), **changes)
         return self.topic_state
 
+    def _validate(self) -> Validate | None:
+        """The check of a batch, by ``why_bad`` of each record."""
+        why_bad = self.why_bad
+        if why_bad is None:
+            return None
+
+        def validate(
+            keys: Sequence[bytes], values: Sequence[bytes], headers: Sequence[Headers]
+        ) -> dict[int, str]:
+            reasons = enumerate(map(why_bad, keys, values, headers))
+            return {i: reason for i, reason in reasons if reason is not None}
+
+        return validate
+
     def follower(self) -> PartitionFollower:
         """A follower over the store, as after a restart of the process."""
         return PartitionFollower(
-            0, self.store, RecordFilter(Keyspace(1), self.validate), self.clock
+            0, self.store, RecordFilter(Keyspace(1), self._validate()), self.clock
         )
 
     def live_follower(self, pairs: Sequence[Pair] = ()) -> PartitionFollower:
