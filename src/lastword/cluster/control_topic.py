@@ -50,7 +50,12 @@ def ensure_control_topic(admin: Admin, name: str) -> None:
         except TopicExistsError:
             log.debug("%s: another instance created it first", name)
         return
-    if found.partitions != 1 or admin.settings(name)["cleanup.policy"] != "compact":
+    try:
+        policy = admin.settings(name)["cleanup.policy"]
+    except TopicNotFoundError:
+        log.debug("%s: another instance is creating it: not every broker knows it yet", name)
+        return
+    if found.partitions != 1 or policy != "compact":
         raise TopicUnfitError(
             f"{name!r} cannot be a control topic: it needs one partition and the policy 'compact'",
             hint="stop every instance of the application and delete the topic, or use another "
