@@ -88,6 +88,12 @@ class PeerRelay:
             writer.transport.abort()
 
     async def _shut(self) -> None:
+        # asyncio never closes a connection that it accepted just before its server was closed.
+        for listening in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        tasks = asyncio.all_tasks()
+        if accepting := [each for each in tasks if "_accept_connection2" in repr(each)]:
+            await asyncio.wait(accepting)
         self._server.close()
         # A connection that was accepted just now becomes a task only after another one.
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
