@@ -18,6 +18,7 @@ from tests.support.mirror_reader import MirrorReader
 log = logging.getLogger(__name__)
 
 MODES = ("micro-batch", "real-time")
+UNANSWERED = "lastword.errors.ConnectionFailedError:"
 VICTIMS = ("driver", "postgres", "worker", "broker")
 
 
@@ -88,11 +89,14 @@ class Killing:
     def _look(self) -> None:
         """A driver that cannot reach its group for six seconds gives up, and is started again.
 
-        A task whose transaction timed out while the broker was away fails, and is resumed.
+        So does one that was started while the broker was still starting. A task whose transaction
+        timed out while the broker was away fails, and is resumed.
         """
         ended = self.driver.ended()
         if ended is not None:
-            assert self.broker_was_killed, ended
+            errors = [line for line in ended.splitlines() if line.startswith("lastword.errors.")]
+            unanswered = bool(errors) and errors[-1].startswith(UNANSWERED)
+            assert self.broker_was_killed or (self.broker_was_away and unanswered), ended
             self._start_driver()
         failure = self.capture.failure()
         if failure is not None:
