@@ -12,6 +12,7 @@ from lastword.errors import (
     NotUpToPositionError,
     WatchLostError,
 )
+from lastword.kafka.connection import Connection
 from lastword.kafka.log.source import PositionLost
 from lastword.records import Position
 from lastword.replicas.watch import feed
@@ -97,16 +98,17 @@ def test_waiting_for_a_stalled_restore_ends_with_its_position(
 
 
 def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
-    broker: EmbeddedBroker, make_topic: MakeTopic, tables: Tables
+    own_broker: EmbeddedBroker, topic_name: str, tables: Tables
 ) -> None:
-    topic = make_topic(settings={"delete.retention.ms": "0"})
+    connection = Connection(bootstrap_servers=own_broker.bootstrap_servers)
+    topic = RealTopic(connection, topic_name).create(settings={"delete.retention.ms": "0"})
     topic.produce((b"key", b"1"))
     store = GatedStore()
-    table = tables.make(topic.name, store=store, **RAW)
+    table = tables.make(topic.name, connection=connection, store=store, **RAW)
     table.start()
     assert store.waiting.wait(60)
     sweeping = table._lifecycle.parts.replicas._following.sweeps
-    broker.pause()
+    own_broker.pause()
     try:
         store.gate.set()
         wait_until(lambda: sweeping.first_pending, "a sweep that cannot read the log")
@@ -115,7 +117,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
         closing.join(60)
         assert not closing.is_alive()
     finally:
-        broker.resume()
+        own_broker.resume()
         store.gate.set()
 
 
