@@ -152,8 +152,8 @@ EMPTY = {"type": "record", "name": "Empty", "fields": []}
 
 @pytest.mark.parametrize(
     "items",
-    ["null", EMPTY, {"type": "fixed", "name": "F", "size": 0}],
-    ids=["null", "record", "fixed"],
+    ["null", EMPTY, *({"type": "fixed", "name": "F", "size": size} for size in (0, -1))],
+    ids=["null", "record", "fixed", "negative"],
 )
 def test_an_array_of_nothing_is_refused(items: Any) -> None:
     with pytest.raises(ConfigError, match="no bytes"):

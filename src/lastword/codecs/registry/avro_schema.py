@@ -2,7 +2,7 @@
 
 fastavro reads in native code and without limits. A record of a schema that refers to itself may
 be nested so deeply that the native stack overflows, which ends the process. An array whose items
-have no bytes may claim any number of them.
+have no bytes, or fewer than none, may claim any number of them.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class _Walk:
         if schema["type"] == "enum":
             least = _SIZED
         elif schema["type"] == "fixed":
+            if schema["size"] < 0:
+                raise ValueError("a fixed type of less than no bytes could be read without end")
             least = min(schema["size"], _SIZED)
         else:
             least = max((self.least_bytes(each["type"]) for each in schema["fields"]), default=0)

@@ -1,8 +1,8 @@
 // The beginning: shows the page that the address names, and what every page has.
 
 import { setAttribute } from "./lib/dom.js";
-import { CapturesPage } from "./captures/capturespage.js";
-import { ClusterPage } from "./cluster/clusterpage.js";
+import { capturesPage } from "./captures/capturespage.js";
+import { clusterPage } from "./cluster/clusterpage.js";
 import { Overview } from "./overview/overview.js";
 import { parseRoute } from "./lib/route.js";
 import { TablePage } from "./table/tablepage.js";
@@ -35,8 +35,8 @@ function show() {
 
 function open(route) {
   if (route.page === "table") return new TablePage(route.table);
-  if (route.page === "captures") return new CapturesPage();
-  return route.page === "cluster" ? new ClusterPage() : new Overview();
+  if (route.page === "captures") return capturesPage();
+  return route.page === "cluster" ? clusterPage() : new Overview();
 }
 
 function showAnew() {
