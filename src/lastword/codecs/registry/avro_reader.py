@@ -1,7 +1,7 @@
 """Makes a Python function that reads the documents of one Avro schema.
 
 fastavro takes a file and asks it for every single byte. The function made here indexes the bytes of
-the document, which takes half the time. Schemas that it does not cover are left to fastavro.
+the document, and is 1.4 to 1.7 times as fast. Schemas that it does not cover are left to fastavro.
 """
 
 from __future__ import annotations
