@@ -27,6 +27,13 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 ADDRESS = "localhost:9092"
 TIMEOUT_S = 300.0
+# In one interpreter, because most of the time of an example on Spark is the start of its JVM.
+TWICE = """
+import runpy, sys
+del sys.argv[0]
+for _ in range(2):
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 PAGES = [
     page
@@ -94,9 +101,8 @@ def test_the_examples_of_a_page_run(page: Path, broker: EmbeddedBroker, terminal
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_an_example_runs_twice(example: Path, broker: EmbeddedBroker, terminal: Terminal) -> None:
-    for _ in range(2):
-        answer = terminal.run(sys.executable, str(example), broker.bootstrap_servers)
-        assert answer.returncode == 0, answer.stdout
+    answer = terminal.run(sys.executable, "-c", TWICE, str(example), broker.bootstrap_servers)
+    assert answer.returncode == 0, answer.stdout
 
 
 def check_script(terminal: Terminal, script: str) -> None:
