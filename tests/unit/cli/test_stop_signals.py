@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import queue
 import signal
+import threading
 from contextlib import suppress
 
 import pytest
 
-from lastword.cli.support.stop_signals import stop_signals
+from lastword.cli.support.stop_signals import calling_at_signals, stop_signals
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -26,3 +28,15 @@ def test_handlers_are_as_before_afterwards() -> None:
     with stop_signals():
         assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] != before
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_may_come_while_the_main_thread_holds_the_lock_that_stopping_needs(
+    number: signal.Signals,
+) -> None:
+    lock = threading.Lock()
+    locked: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    with calling_at_signals(lambda: locked.put(lock.acquire(timeout=60))):
+        with lock:
+            signal.raise_signal(number)
+        assert locked.get(timeout=120)

@@ -11,8 +11,9 @@ from lastword.cli.captures.capture_progress import CaptureProgress, ProgressThre
 from lastword.cli.captures.capture_start import ensure_worker, start_capture
 from lastword.cli.captures.capture_watch import inspector_of
 from lastword.cli.support.app_context import AppContext
-from lastword.cli.support.pipeline_target import mode_of, stopped_by_signals
+from lastword.cli.support.pipeline_target import mode_of
 from lastword.cli.support.progress_bar import progress_bar
+from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.kafka.admin import Admin
 from lastword.spark.installed import require_spark
 
@@ -48,7 +49,7 @@ def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
         spark = running.enter_context(
             session_for(pipeline.application_id, home=app.home, progress=report)
         )
-        running.enter_context(stopped_by_signals(pipeline))
+        running.enter_context(calling_at_signals(pipeline.stop))
         app.output.info(f"{spec.name} runs at {app.connection.bootstrap_servers}. Ctrl-C stops it.")
         pipeline.run(
             spark,

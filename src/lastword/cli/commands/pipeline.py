@@ -18,9 +18,9 @@ from lastword.cli.support.pipeline_target import (
     connection_of,
     load_pipeline,
     mode_of,
-    stopped_by_signals,
 )
 from lastword.cli.support.progress_bar import progress_bar
+from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.spark.installed import require_spark, snapshots_are_installed
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def run(
         session = session_for(
             found.application_id, home=app.home, master=master or LOCAL_MASTER, progress=report
         )
-        with session as spark, stopped_by_signals(found), ExitStack() as opened:
+        with session as spark, calling_at_signals(found.stop), ExitStack() as opened:
             if metrics_port is not None:
                 url = opened.enter_context(metrics_endpoint(found.metrics, metrics_port))
                 app.output.info(f"metrics at {url}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +13,7 @@ from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_time
 from lastword.cli.support.progress_bar import progress_bar
+from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.cli.support.table_options import TableSpec, with_table, with_table_offline
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
@@ -102,7 +101,7 @@ def create(
     spec = with_class(spec, target)
     require_deltalake()
     interval_s = None if every is None else milliseconds(every, what="--every") / 1000
-    from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns, repeat
+    from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns
     from lastword.spark.session import LOCAL_MASTER, session_for
 
     where = snapshot_location(app, spec, location)
@@ -117,7 +116,6 @@ def create(
             delta_at=where.root,
             progress=fetching,
         ) as spark,
-        _stopped_by_signals() as stop,
     ):
         runs = SnapshotRuns(
             spark,
@@ -135,7 +133,16 @@ def create(
         if interval_s is None:
             take()
         else:
-            repeat(take, interval_s, stop)
+            _repeat_until_signalled(take, interval_s)
+
+
+def _repeat_until_signalled(take: Callable[[], None], interval_s: float) -> None:
+    """Ctrl-C and a polite kill end the wait for the next snapshot, not the one at work."""
+    from lastword.snapshots.jobs.snapshot_runs import repeat
+
+    stop = threading.Event()
+    with calling_at_signals(stop.set):
+        repeat(take, interval_s, stop)
 
 
 @snapshot.command("list")
@@ -251,16 +258,3 @@ def print_report(app: AppContext, report: SnapshotReport, history: HistoryReport
             "history_records": None if history is None else history.records,
         },
     )
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Ctrl-C and a polite kill end the wait for the next snapshot, not the one at work."""
-    stop = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

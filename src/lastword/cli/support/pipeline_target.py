@@ -1,12 +1,9 @@
-"""Which pipeline a command means, the cluster it runs on, and what ends it."""
+"""Which pipeline a command means, and where and how it runs."""
 
 from __future__ import annotations
 
 import importlib
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -60,17 +57,3 @@ def connection_of(app: AppContext, found: Pipeline) -> Connection:
 def mode_of(app: AppContext) -> Mode:
     """How pipelines run here by default."""
     return cast("Mode", app.settings["pipeline.mode"])
-
-
-@contextmanager
-def stopped_by_signals(found: Pipeline) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run at the next check of its queries."""
-    before = {
-        number: signal.signal(number, lambda *_: found.stop())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
@@ -33,11 +36,42 @@ class StopSignals:
 
 @contextmanager
 def stop_signals() -> Iterator[StopSignals]:
-    """Handle both signals meanwhile, SIGINT also where a script's ``&`` had it ignored."""
+    """Have both signals interrupt meanwhile."""
     signals = StopSignals()
-    before = [signal.signal(each, signals._receive) for each in _NUMBERS]
-    try:
+    with _handled(signals._receive):
         yield signals
+
+
+@contextmanager
+def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Have each signal call ``stop`` meanwhile, without interrupting the main thread.
+
+    Another thread calls it: the main thread, in which a handler runs, may be holding the very
+    lock that ``stop`` needs (that of an Event it waits for), and would wait for itself.
+    """
+    told, tell = os.pipe()
+
+    def call() -> None:
+        while os.read(told, 1):
+            stop()
+
+    caller = threading.Thread(target=call, name="stop-signals", daemon=True)
+    caller.start()
+    try:
+        with _handled(lambda *_: os.write(tell, b"!")):
+            yield
     finally:
-        for each, handler in zip(_NUMBERS, before, strict=True):
-            signal.signal(each, handler)
+        os.close(tell)
+        caller.join()
+        os.close(told)
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Handle both signals, SIGINT also where a script's ``&`` had it ignored."""
+    before = [signal.signal(each, handler) for each in _NUMBERS]
+    try:
+        yield
+    finally:
+        for each, earlier in zip(_NUMBERS, before, strict=True):
+            signal.signal(each, earlier)
