@@ -58,6 +58,11 @@ def transaction_of(source: Source) -> str | None:
     return source.gtid or source.commit_lsn
 
 
+def _is_streamed(source: Source) -> bool:
+    """Whether it is a change that the database's log has, not a row of a snapshot."""
+    return source.snapshot in (None, False, "false")
+
+
 def _postgresql(source: Source) -> SourcePosition | None:
     if source.lsn is None:
         return None
@@ -66,15 +71,29 @@ def _postgresql(source: Source) -> SourcePosition | None:
 
 
 def _mysql(source: Source) -> SourcePosition | None:
-    """The number of the file, then the place in it; another server has other files.
+    """The number of the transaction's GTID; without one, that of the file and the place in it.
 
-    A transaction is written when it commits, so one number has the order of both.
+    A transaction is written when it commits, so one number has the order of both. Files and places
+    are those of the server that is read. After a fail-over that is another one, while
+    ``server_id`` is still the server on which the transaction began: only GTIDs tell, and
+    connectors follow a fail-over only with them.
     """
+    if source.gtid:
+        return _gtid(source.gtid)
     number = (source.file or "").rpartition(".")[2]
     if not number.isdecimal() or source.pos is None:
         return None
     at = (int(number) << _FILE_BITS) + source.pos
     return SourcePosition(at, at, str(source.server_id or ""))
+
+
+def _gtid(text: str) -> SourcePosition | None:
+    """``UUID:23``, ``UUID:tag:23``, or ``0-1-23`` of MariaDB: counted for each UUID or server.
+
+    The changes of a transaction share its position.
+    """
+    log, _, number = text.rpartition(":" if ":" in text else "-")
+    return SourcePosition(int(number), int(number), log) if number.isdecimal() else None
 
 
 def _sqlserver(source: Source) -> SourcePosition | None:
@@ -91,8 +110,12 @@ def _lsn(text: str) -> int:
 
 
 def _oracle(source: Source) -> SourcePosition | None:
-    """The commit alone: transactions that commit together are in no order of their changes."""
-    at = source.commit_scn or source.scn
+    """The commit alone: transactions that commit together are in no order of their changes.
+
+    Only LogMiner tells it. The SCN of a change does not replace it, because a transaction that
+    began first may commit last; that of a snapshot does.
+    """
+    at = source.commit_scn or (None if _is_streamed(source) else source.scn)
     return None if at is None else SourcePosition(int(at), int(at))
 
 
