@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +21,7 @@ from lastword.kafka.groups.driver_lock import DriverLock
 from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.api.result import Result
 from lastword.pipelines.run.driver import Mode
+from lastword.testing.waiting import wait_until
 from tests.support.pipeline_process import DriverProcess
 from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
 from tests.support.tables import read_raw
@@ -104,6 +107,31 @@ def test_a_driver_killed_again_and_again_in_either_mode_loses_and_doubles_nothin
     app, counts = counting(bench)
     app.run(spark, once=True, mode=chance.choice(MODES))
     assert bench.table(counts) == counts_of(events(total)), f"with the seed {seed}"
+
+
+def test_a_pipeline_stopped_within_its_first_batch_ends_without_a_trace(
+    bench: Bench, spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    entered, leave = bench.directory / "entered", bench.directory / "leave"
+
+    def held(value: Any) -> Any:
+        """In a worker of Spark: the batch lasts until somebody stops it."""
+        entered.touch()
+        wait_until(leave.exists, "the test is over")
+        return value
+
+    app = bench.pipeline()
+    app.stream(bench.source).map_values(held).group_by_key().count("counts")
+    bench.write(events(1))
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            running = pool.submit(app.run, spark)
+            wait_until(lambda: entered.exists() or running.done(), "the batch")
+            app.stop()
+            running.result(60)
+        finally:
+            leave.touch()
+    assert [each.getMessage() for each in caplog.records if each.name.startswith("py4j")] == []
 
 
 def test_a_second_driver_is_refused_with_the_name_of_the_first(

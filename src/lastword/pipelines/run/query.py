@@ -89,6 +89,19 @@ class PipelineQuery(PartQuery):
     def _run_batch(self, records: DataFrame, batch_id: int) -> None:
         """Called by Spark for each batch of the stream.
 
+        ``stop`` ends a batch in its midst. What Spark raises for that is not a failure: what is not
+        committed is left for the next run.
+        """
+        try:
+            self._process_records(records)
+        except Exception as error:
+            if not self._stopping.is_set():
+                raise
+            log.debug("a batch of %s was stopped: %s", self._plan.name, error)
+
+    def _process_records(self, records: DataFrame) -> None:
+        """Process a batch of Spark.
+
         Spark splits several sources by offsets, regardless of times. So a batch of Spark only says
         that there are new records. What to read, and in which portions, is decided here, and all
         records in the log by now are processed before Spark looks again.
