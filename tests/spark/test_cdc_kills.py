@@ -18,7 +18,7 @@ from tests.support.tables import read_raw
 
 pytestmark = pytest.mark.broker
 
-# `make soak` asks for more; each takes some fifteen seconds.
+# `make soak` asks for more.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "1"))
 SEED = int(os.environ.get("LASTWORD_TEST_SEED", "1"))
 
@@ -68,8 +68,8 @@ def test_the_mirror_of_a_random_workload_is_exact_whatever_is_killed(lab: Lab) -
     """Nothing comes back and nothing goes backwards meanwhile, for any reader of the table."""
     print(f"the seed is {SEED}")  # noqa: T201 - shown with a failure
     with killing_lab(lab, "chaos", SEED) as killing:
-        for victim in killing.victims(KILLS):
-            killing.kill(victim)
+        for victims in killing.rounds(KILLS):
+            killing.kill(victims)
         killing.finish()
         rows, wanted = killing.reader.rows, killing.workload.selected()
         assert repr(sorted(rows.items())) == repr(sorted(wanted.items()))

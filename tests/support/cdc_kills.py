@@ -5,26 +5,31 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from lastword.broker.embedded import EmbeddedBroker
 from lastword.cdc.postgres.capture import Capture
+from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.testing.waiting import wait_until
 from tests.support.cdc_lab import WAIT_S, Lab
 from tests.support.cdc_workload import Workload
 from tests.support.mirror_process import MirrorProcess
 from tests.support.mirror_reader import MirrorReader
+from tests.support.postgres import Postgres
 
 log = logging.getLogger(__name__)
 
 MODES = ("micro-batch", "real-time")
 UNANSWERED = "lastword.errors.ConnectionFailedError:"
-VICTIMS = ("driver", "postgres", "worker", "broker")
+PARTS = ("driver", "postgres", "worker")
+"""Killed one soon after the other. The broker is killed alone: all of them need it."""
 
 
 @dataclass
 class Killing:
-    """Kills one part after the other, each time after the table has moved on."""
+    """Kills parts, each time after the table has moved on."""
 
     lab: Lab
     capture: Capture
@@ -32,38 +37,61 @@ class Killing:
     driver: MirrorProcess
     reader: MirrorReader
     chance: random.Random
+    worker_starts: bool = False
     broker_was_killed: bool = False
     broker_was_away: bool = False
 
-    def victims(self, count: int) -> Iterator[str]:
-        """Each part once before any of them again, in a random order."""
-        for number in range(count):
-            if number % len(VICTIMS) == 0:
-                order = self.chance.sample(VICTIMS, len(VICTIMS))
-            yield order[number % len(VICTIMS)]
+    def rounds(self, count: int) -> Iterator[list[str]]:
+        """So many kills: all parts in a random order, then the broker, and again."""
+        while count > 0:
+            for together in (self.chance.sample(PARTS, len(PARTS)), ["broker"]):
+                if together := together[:count]:
+                    yield together
+                count -= len(together)
 
-    def kill(self, victim: str) -> None:
-        """At a random moment of the workload, while the table follows it."""
+    def kill(self, victims: list[str]) -> None:
+        """At random moments of the workload, while the table follows it.
+
+        The next one is killed while the one before it starts again.
+        """
         self._wait_for_progress()
-        later = self.workload.steps + self.chance.randint(1, 60)
+        with ThreadPoolExecutor(len(victims)) as pool:
+            starts: list[Future[None]] = []
+            for victim in victims:
+                # The workload goes slowly while nobody reads what it has done.
+                self._wait_for_steps(self.chance.randint(1, 6 if starts else 60))
+                log.info("kill -9 of the %s after %d steps", victim, self.workload.steps)
+                starts.append(self._killed(victim, pool))
+            for started in starts:
+                started.result()
+        self.worker_starts = False
+
+    def _killed(self, victim: str, pool: ThreadPoolExecutor) -> Future[None]:
+        """Gives what ends when it was started again."""
+        if victim == "driver":
+            self.driver.kill()
+            self._start_driver()
+            return pool.submit(lambda: None)
+        if victim == "broker":
+            self.broker_was_killed = self.broker_was_away = True
+        self.worker_starts = self.worker_starts or victim == "worker"
+        part = self._part(victim)
+        part.kill()
+        return pool.submit(part.start)
+
+    def _part(self, victim: str) -> Postgres | EmbeddedWorker | EmbeddedBroker:
+        if victim == "postgres":
+            return self.lab.postgres
+        return self.lab.worker if victim == "worker" else self.lab.broker
+
+    def _wait_for_steps(self, count: int) -> None:
+        later = self.workload.steps + count
 
         def has_gone_on() -> bool:
             self._look()
             return self.workload.steps >= later
 
         wait_until(has_gone_on, "the workload goes on", timeout=WAIT_S)
-        log.info("kill -9 of the %s after %d steps", victim, self.workload.steps)
-        if victim == "driver":
-            self.driver.kill()
-            self._start_driver()
-            return
-        if victim == "broker":
-            self.broker_was_killed = self.broker_was_away = True
-        part = {"postgres": self.lab.postgres, "worker": self.lab.worker}.get(
-            victim, self.lab.broker
-        )
-        part.kill()
-        part.start()
 
     def _wait_for_progress(self) -> None:
         """What is written after this moment arrives in the table."""
@@ -98,7 +126,7 @@ class Killing:
             unanswered = bool(errors) and errors[-1].startswith(UNANSWERED)
             assert self.broker_was_killed or (self.broker_was_away and unanswered), ended
             self._start_driver()
-        failure = self.capture.failure()
+        failure = None if self.worker_starts else self.capture.failure()
         if failure is not None:
             assert self.broker_was_away, failure
             self.capture.resume()
@@ -116,14 +144,14 @@ def killing_lab(lab: Lab, name: str, seed: int) -> Iterator[Killing]:
     chance = random.Random(seed)
     transactions = chance.choice(("last", "ordered"))
     workload = Workload(lab.postgres, name, chance.randrange(1 << 32))
-    with lab.captured(name) as capture:
-        driver = MirrorProcess(lab.connection, capture.table, lab.directory, lab.home, transactions)
-        driver.create_topics()
-        reader = MirrorReader(lab.connection, name, ordered=transactions == "ordered")
-        driver.start(chance.choice(MODES))
-        try:
-            with workload.running():
-                yield Killing(lab, capture, workload, driver, reader, chance)
-        finally:
-            driver.kill()
-            reader.close()
+    capture = lab.start_capture(name)
+    driver = MirrorProcess(lab.connection, capture.table, lab.directory, lab.home, transactions)
+    driver.create_topics()
+    reader = MirrorReader(lab.connection, name, ordered=transactions == "ordered")
+    driver.start(chance.choice(MODES))
+    try:
+        with workload.running():
+            yield Killing(lab, capture, workload, driver, reader, chance)
+    finally:
+        driver.kill()
+        reader.close()

@@ -28,16 +28,15 @@ WORD = "open sesame of the database"
 _SESSIONS = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 
 
-@contextmanager
-def captured(
+def start_capture(
     postgres: Postgres,
     worker: EmbeddedWorker,
     connection: Connection,
     name: str,
     *,
     password_reference: str | None = None,
-) -> Iterator[Capture]:
-    """A capture of ``public.NAME``, removed in the end: the slots of a server are few.
+) -> Capture:
+    """A capture of ``public.NAME``.
 
     With a reference, the worker is one of which nothing but its URL is known.
     """
@@ -51,6 +50,21 @@ def captured(
     )
     with Admin(connection) as admin:
         capture.start(admin)
+    return capture
+
+
+@contextmanager
+def captured(
+    postgres: Postgres,
+    worker: EmbeddedWorker,
+    connection: Connection,
+    name: str,
+    *,
+    password_reference: str | None = None,
+) -> Iterator[Capture]:
+    """A capture that is removed in the end: the slots of a server are few."""
+    parts = postgres, worker, connection, name
+    capture = start_capture(*parts, password_reference=password_reference)
     try:
         yield capture
     finally:
@@ -75,6 +89,10 @@ class Lab:
         """A capture of ``public.NAME``, removed in the end."""
         return captured(self.postgres, self.worker, self.connection, name)
 
+    def start_capture(self, name: str) -> Capture:
+        """A capture of ``public.NAME`` that ends with the database and the worker."""
+        return start_capture(self.postgres, self.worker, self.connection, name)
+
 
 @contextmanager
 def running_lab(home: Path, directory: Path) -> Iterator[Lab]:
@@ -86,8 +104,6 @@ def running_lab(home: Path, directory: Path) -> Iterator[Lab]:
     worker = EmbeddedWorker(
         directory / "connect", ConnectRuntime.prepare(home, os.environ), connection
     )
-    # A worker that was killed waits as long for the transaction that its task left open.
-    worker._settings["producer.transaction.timeout.ms"] = "20000"
     try:
         with ThreadPoolExecutor(1) as pool:
             starting = pool.submit(worker.start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.broker.node_settings import to_properties
+from lastword.connect_worker.left_transactions import end_left_transactions
 from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
@@ -46,6 +47,7 @@ class EmbeddedWorker(EmbeddedServer):
     ) -> None:
         self._directory = directory.absolute()
         self._runtime = runtime
+        self._connection = connection
         self.info = WorkerInfo(
             str(self._directory), port or free_ports(1)[0], group, detached=detached
         )
@@ -78,6 +80,7 @@ class EmbeddedWorker(EmbeddedServer):
         properties = self._directory / "worker.properties"
         write_private(properties, to_properties(self._settings).encode())
         write_worker(self._directory, self.info)
+        end_left_transactions(self._connection, self.info)
         program = JavaProgram(
             self._runtime.java,
             _MAIN,

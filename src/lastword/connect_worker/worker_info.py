@@ -34,6 +34,11 @@ class WorkerInfo(msgspec.Struct, frozen=True):
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
+    def client_id(self) -> str:
+        """How Kafka Connect calls this worker in its group."""
+        return f"connect-{LOOPBACK}:{self.port}"
+
+    @property
     def log_file(self) -> Path:
         """What the worker and its connectors have to say."""
         return Path(self.directory, LOG_FILE)

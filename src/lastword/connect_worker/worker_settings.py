@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.connect_worker.worker_info import WorkerInfo
+from lastword.jvm.ports import LOOPBACK
 from lastword.kafka.connection import Connection
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -26,7 +27,7 @@ def worker_settings(info: WorkerInfo, connection: Connection, plugins: Path) -> 
         **{f"admin.{name}": value for name, value in login.items()},
         "group.id": info.group,
         "listeners": info.url,
-        "rest.advertised.host.name": "127.0.0.1",
+        "rest.advertised.host.name": LOOPBACK,
         "plugin.path": str(plugins),
         "plugin.discovery": "service_load",
         "key.converter": _JSON,
