@@ -1,0 +1,1 @@
+"""Captures of a real PostgreSQL: how fast rows are copied, and how soon changes are seen."""
