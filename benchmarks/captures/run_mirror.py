@@ -8,9 +8,9 @@ Prints a line when it runs.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
+from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.home import default_home
 from lastword.jvm.java import find_java
 from lastword.pipelines import Pipeline, PipelineState
@@ -23,13 +23,13 @@ def main() -> None:
     app.changes(source).to_table(table)
     app.create_topics()
     spark = build_session(application_id, home=default_home(), java=find_java(os.environ))
-    signal.signal(signal.SIGTERM, lambda *_: app.stop())
 
     def tell(_: PipelineState, new: PipelineState) -> None:
         if new is PipelineState.RUNNING:
             print("running", flush=True)
 
-    app.run(spark, mode=mode, on_state=tell)  # type: ignore[arg-type]
+    with calling_at_signals(app.stop):
+        app.run(spark, mode=mode, on_state=tell)  # type: ignore[arg-type]
     spark.stop()
 
 

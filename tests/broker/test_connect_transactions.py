@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer, Producer
 
-from lastword.connect_worker.left_transactions import end_left_transactions
+from lastword.connect_worker.task_transactions import abort_task_transactions
 from lastword.connect_worker.worker_info import WorkerInfo
 from lastword.kafka.admin.transactions import ongoing_transactions
 from lastword.kafka.connection import Connection
@@ -51,7 +51,7 @@ def test_a_worker_that_starts_again_aborts_what_its_tasks_left_open(
         open_transaction(connection, other, topic),
         member(connection, worker.group, worker.client_id, topic),  # until its session ends
     ):
-        end_left_transactions(connection, worker)
+        abort_task_transactions(connection, worker)
         open_now = ongoing_transactions(connection)
         assert (left in open_now, other in open_now) == (False, True)
 
@@ -63,5 +63,5 @@ def test_nothing_is_aborted_while_another_worker_runs(connection: Connection, to
         open_transaction(connection, left, topic),
         member(connection, worker.group, "connect-10.0.0.7:8083", topic),
     ):
-        end_left_transactions(connection, worker)
+        abort_task_transactions(connection, worker)
         assert left in ongoing_transactions(connection)

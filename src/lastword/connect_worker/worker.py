@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.broker.node_settings import to_properties
-from lastword.connect_worker.left_transactions import end_left_transactions
 from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.runtime import ConnectRuntime
+from lastword.connect_worker.task_transactions import abort_task_transactions
 from lastword.connect_worker.worker_info import LOG_FILE, SECRETS, WORKER, WorkerInfo, write_worker
 from lastword.connect_worker.worker_settings import worker_settings
 from lastword.errors import ConnectWorkerError
@@ -80,7 +80,7 @@ class EmbeddedWorker(EmbeddedServer):
         properties = self._directory / "worker.properties"
         write_private(properties, to_properties(self._settings).encode())
         write_worker(self._directory, self.info)
-        end_left_transactions(self._connection, self.info)
+        abort_task_transactions(self._connection, self.info)
         program = JavaProgram(
             self._runtime.java,
             _MAIN,

@@ -14,7 +14,7 @@ from lastword.kafka.write.transaction_writer import TransactionWriter
 log = logging.getLogger(__name__)
 
 
-def end_left_transactions(connection: Connection, info: WorkerInfo) -> None:
+def abort_task_transactions(connection: Connection, info: WorkerInfo) -> None:
     """Abort the open transactions of the tasks that a past process of this worker ran.
 
     A worker reads its topics to the end before it starts a connector, and an open transaction holds
