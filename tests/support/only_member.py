@@ -42,7 +42,14 @@ class OnlyMember:
     def handle(self, name: str, handler: Callable[[bytes], bytes]) -> None:
         self.handlers[name] = handler
 
-    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
+    def ask(
+        self,
+        instance_id: str,
+        name: str,
+        payload: bytes,
+        timeout_s: float,
+        still: Callable[[], bool] | None = None,
+    ) -> bytes:
         return self.peers[instance_id].handlers[name](payload)
 
     def move(self, topic: str, partition: int, owner: str | None) -> None:

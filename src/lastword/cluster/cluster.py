@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-
-import msgspec
+from collections.abc import Callable, Mapping
 
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.cluster.control_topic import PARTITION, ControlTopic, ensure_control_topic
@@ -13,6 +11,7 @@ from lastword.cluster.copies import PlanLimits
 from lastword.cluster.forecast import moves_between
 from lastword.cluster.leadership import Leadership, Report
 from lastword.cluster.lookout import Lookout
+from lastword.cluster.member_reports import MemberReports
 from lastword.cluster.membership import Membership, checked_instance_id
 from lastword.cluster.movements import CAUSES, Movement, cause_of
 from lastword.cluster.offers import PLAIN, LagsNow, Offers, OnPlan, Traits
@@ -31,8 +30,6 @@ from lastword.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-REPORT = "cluster.report"
-REPORT_S = 0.25
 DRAIN = "cluster.drain"
 DRAIN_S = 5.0
 ANNOUNCE_S = 5.0
@@ -79,6 +76,7 @@ class Cluster:
         self.host = settings.name
         """The host name under which other instances reach this one."""
         self._peers = Peers(settings, application_id, self.instance_id, watch=self._lookout.judge)
+        self._reports = MemberReports(self.instance_id, self._peers, self._offers, self._lookout)
         self._control = ControlTopic(self._admin, control_topic(application_id), self._take_plan)
         self._membership: Membership | None = None
         self._steward: Steward | None = None
@@ -116,7 +114,7 @@ class Cluster:
     def _start(self) -> None:
         ensure_control_topic(self._admin, control_topic(self.application_id))
         self._offers.address = self._peers.start()
-        self._peers.handle(REPORT, lambda _: msgspec.json.encode(self._report()))
+        self._reports.open()
         self._peers.handle(DRAIN, self._drain)
         self._membership = Membership(
             self._connection,
@@ -129,7 +127,7 @@ class Cluster:
         self._steward = Steward(
             self._membership,
             Leadership(self.instance_id, self._control, self._open_log, self._limits),
-            ask_reports=self._ask_reports,
+            ask_reports=self._reports.ask,
             evict_suspects=self._evict_suspects,
             on_view=self._take_view,
             on_written=self._count_moves,
@@ -273,18 +271,27 @@ class Cluster:
         """
         self._peers.handle(name, handler)
 
-    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
+    def ask(
+        self,
+        instance_id: str,
+        name: str,
+        payload: bytes,
+        timeout_s: float,
+        still: Callable[[], bool] | None = None,
+    ) -> bytes:
         """Ask another member and return its answer; an error raised by its handler is raised here.
+
+        The wait ends early once ``still`` returns False.
 
         PeerUnreachableError  it is not a member, or there is no connection: nothing was done
         PeerRefusedError      it refused the request: nothing was done
         IndeterminateError    it did not answer in time: the request may have been carried out
         """
-        return self._peers.ask(instance_id, name, payload, timeout_s)
+        return self._peers.ask(instance_id, name, payload, timeout_s, still)
 
     def reports(self) -> dict[str, Report]:
         """What each member says of itself now; those that do not answer at once are missing."""
-        return self._ask_reports(self.members)
+        return self._reports.ask(self.members)
 
     # -- callbacks between the parts -----------------------------------------------------------
 
@@ -312,17 +319,6 @@ class Cluster:
     def _evict_suspects(self) -> None:
         if self._membership is not None:
             self._evictions.add(self._lookout.evict_due(self._membership.evict))
-
-    def _ask_reports(self, names: Mapping[str, str]) -> dict[str, Report]:
-        others = [name for name in names if name != self.instance_id]
-        answers = self._peers.ask_all(others, REPORT, b"", REPORT_S)
-        reports = {
-            name: msgspec.json.decode(answer, type=Report) for name, answer in answers.items()
-        }
-        return reports | {self.instance_id: self._report()}
-
-    def _report(self) -> Report:
-        return msgspec.structs.replace(self._offers.report(), unheard=self._lookout.unheard)
 
     def _count_moves(self, plan: Plan, before: Plan | None) -> None:
         if before is None:

@@ -144,6 +144,21 @@ def test_a_request_without_an_answer_is_indeterminate(pair: PeerPair) -> None:
     assert a.ask("b", "echo", b"still there", WAIT_S) == b"still there"
 
 
+def test_a_caller_that_has_lost_interest_does_not_wait_for_the_answer(pair: PeerPair) -> None:
+    a, b = pair.connected()
+    let_go, asked = threading.Event(), []
+    b.handle("slow", lambda _: b"%d" % let_go.wait(WAIT_S))
+
+    def still() -> bool:
+        asked.append(True)
+        return len(asked) < 3
+
+    with pytest.raises(IndeterminateError, match="did not answer 'slow'"):
+        a.ask("b", "slow", b"", WAIT_S * 60, still)
+    let_go.set()
+    assert a.ask("b", "echo", b"still there", WAIT_S, lambda: True) == b"still there"
+
+
 def test_a_request_whose_connection_breaks_is_indeterminate(pair: PeerPair) -> None:
     a, b = pair.connected()
     begun, let_go = threading.Event(), threading.Event()

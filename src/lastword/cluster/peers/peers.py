@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
+from lastword.clock import SYSTEM_CLOCK
 from lastword.cluster.peers.endpoint import Endpoint, Handler, answers_a_peer
 from lastword.cluster.peers.frames import FRAME_BYTES_MAX, PeerRequest
 from lastword.cluster.peers.link import Question
@@ -21,6 +22,7 @@ from lastword.errors import (
 )
 
 PING_S = 0.1
+_CHECK_S = 0.1
 _START_S = 10.0
 _HEADROOM_BYTES = 1_024
 T = TypeVar("T")
@@ -80,8 +82,17 @@ class Peers:
         """Set the members that may be asked; those in ``watched`` are pinged as well."""
         self._call(self._set_members, dict(addresses), watched)
 
-    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
+    def ask(
+        self,
+        instance_id: str,
+        name: str,
+        payload: bytes,
+        timeout_s: float,
+        still: Callable[[], bool] | None = None,
+    ) -> bytes:
         """Ask a member and return its answer; an error raised by its handler is raised here.
+
+        The wait ends early once ``still`` returns False; it is called every 100 ms.
 
         PeerUnreachableError  it is not a member, or there is no connection: nothing was done
         PeerRefusedError      it refused the request: nothing was done
@@ -98,10 +109,14 @@ class Peers:
                 hint=f"send less than {FRAME_BYTES_MAX >> 20} MiB",
             )
         question = self._put(instance_id, name, payload, timeout_s)
-        try:
-            return question.answer.result(timeout_s)
-        except TimeoutError:
-            raise _no_answer(instance_id, question, timeout_s) from None
+        began = SYSTEM_CLOCK.monotonic()
+        while (left_s := began + timeout_s - SYSTEM_CLOCK.monotonic()) > 0:
+            try:
+                return question.answer.result(left_s if still is None else min(left_s, _CHECK_S))
+            except TimeoutError:
+                if still is not None and not still():
+                    break
+        raise _no_answer(instance_id, question, SYSTEM_CLOCK.monotonic() - began)
 
     def ask_all(
         self, instance_ids: Iterable[str], name: str, payload: bytes, timeout_s: float
@@ -199,15 +214,15 @@ async def _wait(waiting: Coroutine[Any, Any, T], timeout_s: float) -> None:
 
 
 def _no_answer(
-    instance_id: str, question: Question, timeout_s: float
+    instance_id: str, question: Question, waited_s: float
 ) -> PeerUnreachableError | IndeterminateError:
     name = question.request.name
     if question.give_up():
         return IndeterminateError(
-            f"{instance_id!r} did not answer {name!r} within {timeout_s:g} s",
+            f"{instance_id!r} did not answer {name!r} within {waited_s:.3g} s",
             hint="the request may or may not have been carried out",
         )
     return PeerUnreachableError(
-        f"{name!r} could not be sent to {instance_id!r} within {timeout_s:g} s",
+        f"{name!r} could not be sent to {instance_id!r} within {waited_s:.3g} s",
         hint="nothing was done; try again in a moment",
     )

@@ -53,8 +53,15 @@ class PlacedMembers:
         """Answer what peers ask under this name."""
         self._cluster.handle(name, handler)
 
-    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
+    def ask(
+        self,
+        instance_id: str,
+        name: str,
+        payload: bytes,
+        timeout_s: float,
+        still: Callable[[], bool] | None = None,
+    ) -> bytes:
         """Ask a peer, as ``Cluster.ask`` does."""
         if name != self._reads:
             self._routed_writes.add()
-        return self._cluster.ask(instance_id, name, payload, timeout_s)
+        return self._cluster.ask(instance_id, name, payload, timeout_s, still)

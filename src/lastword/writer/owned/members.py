@@ -47,8 +47,15 @@ class Members(Protocol):
     def handle(self, name: str, handler: Callable[[bytes], bytes]) -> None:
         """Register a handler for requests of peers with this name."""
 
-    def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
-        """Ask a peer, over one hop.
+    def ask(
+        self,
+        instance_id: str,
+        name: str,
+        payload: bytes,
+        timeout_s: float,
+        still: Callable[[], bool] | None = None,
+    ) -> bytes:
+        """Ask a peer, over one hop; the wait ends early once ``still`` returns False.
 
         Raises IndeterminateError if the peer may have carried out the request, and another
         LastwordError if it certainly has not.

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from lastword.clock import Clock
 from lastword.errors import (
     ConfigError,
     InvalidRecordError,
     LastwordError,
-    NotOwnerError,
     WriteFailedError,
 )
 from lastword.kafka.log.source import LogSource
@@ -22,14 +19,14 @@ from lastword.records import Write
 from lastword.writer.outcome import Outcome
 from lastword.writer.owned.conflicts import outcome_of_result
 from lastword.writer.owned.decide import Result, refuse_invalid
-from lastword.writer.owned.forwarding import Forwarder, question_name
+from lastword.writer.owned.forward.answering import PeerAnswers
+from lastword.writer.owned.forward.forwarding import Forwarder, again_name, question_name
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.owned_partition import OwnedPartition
 from lastword.writer.owned.owned_rows import LocalRows
 from lastword.writer.owned.owners import Owners
 from lastword.writer.owned.partition_owner import PartitionOwner
-from lastword.writer.owned.peer_messages import decode_question, encode_reply
 from lastword.writer.owned.requests import AnyRequest, Current, Put, Read, Transact
 from lastword.writer.owned.routing import Router
 from lastword.writer.owned.tickets import Sink, Ticket, Waiting
@@ -84,9 +81,14 @@ class OwnedPath:
 
     def open(self) -> None:
         """Offer to own partitions, and start to answer peers."""
-        self._members.handle(question_name(self._owned.topic), self._answer_peer)
+        topic = self._owned.topic
+        answers = PeerAnswers(
+            topic, self._owners, timeout_s=self._owned.timeout_s, clock=self._clock
+        )
+        self._members.handle(question_name(topic), answers.answer)
+        self._members.handle(again_name(topic), answers.answer_again)
         self._members.offer(
-            self._owned.topic,
+            topic,
             self._owned.keyspace.partitions,
             self._owners.follow_plan,
             self._owned.lags,
@@ -178,28 +180,6 @@ class OwnedPath:
         if not request.writes:
             raise InvalidRecordError("a transaction needs a write", hint="name at least one key")
         return homes.pop()
-
-    def _answer_peer(self, payload: bytes) -> bytes:
-        """Answer a peer's requests if this process owns the partition; never forward them."""
-        try:
-            question = decode_question(payload)
-        except msgspec.DecodeError as error:
-            raise InvalidRecordError(
-                f"cannot read the request: {error}", hint="run the same version on all instances"
-            ) from error
-        owner = self._owners.here.get(question.partition)
-        if owner is None or self._closed:
-            moved = NotOwnerError(f"{self._owned.topic}: partition {question.partition} moved")
-            return encode_reply([moved] * len(question.requests))
-        timeout_s = min(question.timeout_s, self._owned.timeout_s)
-        deadline = self._clock.monotonic() + timeout_s
-        waiting = Waiting(question.requests, deadline, question.position)
-        for ticket in waiting.tickets:
-            try:
-                owner.submit(ticket)
-            except LastwordError as error:
-                waiting.deliver([(ticket.number, error)])
-        return encode_reply(waiting.wait(self._clock))
 
     def _make_owner(self, partition: int, named: Callable[[], int | None]) -> PartitionOwner:
         owned = self._owned

@@ -12,7 +12,7 @@ import threading
 
 from lastword.clock import Clock
 from lastword.errors import LastwordError, NotOwnerError
-from lastword.writer.owned.forwarding import Forwarder
+from lastword.writer.owned.forward.forwarding import Forwarder
 from lastword.writer.owned.members import Members
 from lastword.writer.owned.owners import Owners
 from lastword.writer.owned.requests import Update

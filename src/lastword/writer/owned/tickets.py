@@ -137,7 +137,7 @@ def refuse_unread(tickets: Sequence[Ticket], fence: int) -> Sequence[Ticket]:
 
 
 class Waiting:
-    """A sink for a thread that waits for the answers to its requests."""
+    """A sink for threads that wait for the answers to some requests."""
 
     def __init__(
         self, requests: Sequence[AnyRequest], deadline: float, position: int | None = None
@@ -151,6 +151,7 @@ class Waiting:
         # Held until the last answer is here. An Event costs several times as much.
         self._done = threading.Lock()
         self._done.acquire()
+        self._complete = False
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
         """Receive some of the answers."""
@@ -158,14 +159,19 @@ class Waiting:
             for number, answer in answers:
                 self._missing -= self._answers[number] is None
                 self._answers[number] = answer
-            if self._missing <= 0 and self._done.locked():
+            if self._missing <= 0 and not self._complete:
+                self._complete = True
                 self._done.release()
 
     def wait(self, clock: Clock) -> list[Result]:
-        """The answers in the order of the requests; waits until shortly after the deadline."""
+        """The answers in the order of the requests; waits until shortly after the deadline.
+
+        Several threads may wait.
+        """
         if self._missing and self.tickets:
             deadline = self.tickets[0].deadline
-            self._done.acquire(timeout=max(0.0, deadline + GRACE_S - clock.monotonic()))
+            if self._done.acquire(timeout=max(0.0, deadline + GRACE_S - clock.monotonic())):
+                self._done.release()
         return [
             given_up(ticket) if answer is None else answer
             for ticket, answer in zip(self.tickets, self._answers, strict=True)

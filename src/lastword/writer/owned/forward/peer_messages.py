@@ -16,13 +16,15 @@ from lastword.writer.owned.tickets import UnreadFenceError
 class ForwardedRequests(msgspec.Struct, frozen=True, array_like=True):
     """Requests for one partition; ``timeout_s`` is how long the caller waits.
 
-    The caller has read the log up to ``position``.
+    The caller has read the log up to ``position``. ``sending`` is 8 bytes of the caller's process
+    and a number that grows; it stays the same when the requests are sent again.
     """
 
     partition: int
     timeout_s: float
     requests: tuple[SentRequest, ...]
     position: int
+    sending: bytes = b""
 
 
 class _Problem(msgspec.Struct, frozen=True, array_like=True, tag="problem"):

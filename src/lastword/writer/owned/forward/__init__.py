@@ -1,0 +1,1 @@
+"""Requests between instances: sent to the owner of a partition over one hop, decided once."""
