@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from confluent_kafka import Consumer, Producer
 
 from lastword.connect_worker.task_transactions import abort_task_transactions
@@ -56,12 +57,15 @@ def test_a_worker_that_starts_again_aborts_what_its_tasks_left_open(
         assert (left in open_now, other in open_now) == (False, True)
 
 
-def test_nothing_is_aborted_while_another_worker_runs(connection: Connection, topic: str) -> None:
+@pytest.mark.parametrize("another", ["", "-two"], ids=["its group", "a group of a longer name"])
+def test_nothing_is_aborted_while_another_worker_runs(
+    connection: Connection, topic: str, another: str
+) -> None:
     worker = WorkerInfo("unused", 8083, f"group-{topic}", detached=False)
-    left = f"{worker.group}-shop-0"
+    left = f"{worker.group}{another}-shop-0"
     with (
         open_transaction(connection, left, topic),
-        member(connection, worker.group, "connect-10.0.0.7:8083", topic),
+        member(connection, f"{worker.group}{another}", "connect-10.0.0.7:8083", topic),
     ):
         abort_task_transactions(connection, worker)
         assert left in ongoing_transactions(connection)

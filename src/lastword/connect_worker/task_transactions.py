@@ -31,16 +31,20 @@ def abort_task_transactions(connection: Connection, info: WorkerInfo) -> None:
         log.warning("the transactions of a killed worker were not looked for: %s", error)
 
 
-def _is_of(group: str, transactional_id: str) -> bool:
-    """Kafka Connect names those of its tasks GROUP-CONNECTOR-TASK."""
-    return transactional_id.startswith(f"{group}-")
+def _is_of(group: str, name: str) -> bool:
+    """Kafka Connect names the transactions of its tasks GROUP-CONNECTOR-TASK."""
+    return name.startswith(f"{group}-")
 
 
 def _has_others(connection: Connection, info: WorkerInfo) -> bool:
-    """Whether somebody else is in the group; a killed worker stays in it for some seconds."""
+    """Whether another worker may be using such names; a killed one stays in the group for seconds.
+
+    The names of a group whose own name begins with ``GROUP-`` cannot be told from those of GROUP.
+    """
     groups = Groups(connection)
     try:
-        found = groups.members(info.group)
+        alike = [info.group, *(each for each in groups.names() if _is_of(info.group, each))]
+        found = [member for group in alike for member in groups.members(group)]
     finally:
         groups.close()
     return any(member.client_id != info.client_id for member in found)

@@ -134,6 +134,11 @@ class Groups:
 
         return self._until_answered(ask, doing=doing)
 
+    def names(self) -> list[str]:
+        """Every group of the cluster."""
+        with self._wire("asking for the groups") as admin:
+            return sorted({each["group_id"] for each in admin.list_groups()})
+
     def _consumer(self, group: str) -> Consumer:
         """A consumer that never subscribes: it has the group's name but is not a member."""
         if group not in self._consumers:
