@@ -43,7 +43,7 @@ def test_events_of_two_versions_are_folded_into_avro_and_written_as_protobuf(
     latest = stream.group_by_key().latest("latest")
     sums = f"{bench.source}-sums"
     doubled = stream.map_values(lambda value: {"name": value["name"], "total": value["age"] * 2})
-    doubled.to_table(sums, value=schemas.protobuf(PROTO))
+    doubled.to_table(sums, value=schemas.protobuf(PROTO, id_in="header"))
     app.run(spark, once=True)
     assert bench.table(latest) == {
         "a": {"name": "Ada", "age": 36},
@@ -56,4 +56,6 @@ def test_events_of_two_versions_are_folded_into_avro_and_written_as_protobuf(
             "b": {"name": "Bob", "total": 14},
             "c": {"name": "Cy", "total": 18},
         }
+        for entry in table.raw.scan():
+            assert [name for name, _ in entry.headers] == ["__value_schema_id"]
     assert schemas.client.versions(f"{latest.topic}-value") == [1]

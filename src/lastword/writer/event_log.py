@@ -8,12 +8,14 @@ from types import TracebackType
 from typing import Any
 
 from lastword.codecs.resolve import CodecSpec, codecs_for
+from lastword.codecs.split import split_of
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection, choose_connection
 from lastword.records import NO_HEADERS, Headers, Version, Write
 from lastword.topics.creation import DEFAULT_PARTITIONS, DEFAULT_REPLICATION
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.id_headers import with_id_header
 from lastword.writer.write_path import WritePath, write_one
 
 # Nothing expires, nothing is compacted away.
@@ -97,7 +99,10 @@ class EventLog:
         self.close()
 
     def _record(self, key: Any, event: Any, headers: Headers, timestamp_ms: int | None) -> Write:
-        return Write(self._keys.encode(key), self._values.encode(event), headers, timestamp_ms)
+        value = self._values.encode(event)
+        record = Write(self._keys.encode(key), value, tuple(headers), timestamp_ms)
+        split = split_of(self._values)
+        return record if split is None else with_id_header(record, split)
 
     def _connect(self) -> WritePath:
         with self._lock:

@@ -39,6 +39,13 @@ def test_commands_read_and_write_with_the_registry_that_the_settings_name(
     refused = lastword("put", topic, "user-1", '{"nom": "Alice"}')
     assert refused.exit_code == 2
     assert "no field 'nom'" in refused.stderr
+    lastword.environ["LASTWORD_REGISTRY_ID_IN"] = "header"
+    lastword.ok("put", topic, "user-1", '{"name": "Alice", "age": 4}')
+    (record,) = lastword.json("get", topic, "user-1")
+    assert record["value"] == {"name": "Alice", "age": 4}
+    assert [name for name, _ in record["headers"]] == ["__value_schema_id"]
+    lastword.environ["LASTWORD_REGISTRY_ID_IN"] = "trailer"
+    assert "payload, header" in lastword("get", topic, "user-1").stderr
 
 
 def test_commands_write_protobuf_from_json(

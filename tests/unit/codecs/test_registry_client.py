@@ -45,6 +45,8 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.server.body)
 
+    do_POST = do_GET  # noqa: N815 - the name that http.server asks for
+
     def log_message(self, format: str, *_args: object) -> None:
         """Nothing: the tests' output is pytest's."""
 
@@ -147,3 +149,30 @@ def test_a_guid_in_a_header_names_the_schema_in_every_registry(server: Canned) -
         Registry(server.url + "/other").avro().decode(b"\x01" + guid.bytes + b"\x02a")
     with pytest.raises(DecodeError, match="too short"):
         codec.decode(b"\x01" + guid.bytes[:-1])
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (b'{"id": 7, "guid": "00112233-4455-6677-8899-aabbccddeeff"}', b"\x01\x00\x11\x22"),
+        (b'{"id": 7}', b"\x00\x00\x00\x00\x07"),
+    ],
+    ids=["a registry with GUIDs", "a registry without GUIDs"],
+)
+def test_a_header_gets_the_guid_if_the_registry_has_one(
+    server: Canned, answer: bytes, written: bytes
+) -> None:
+    server.body = answer
+    values = Context("users", "value")
+    codec = Registry(server.url, id_in="header").avro('"string"').bound(values)
+    assert codec.split is not None
+    data = codec.encode("a")
+    payload, headers = codec.split(data, (("trace", b"1"),))
+    assert (payload, headers[0]) == (b"\x02a", ("trace", b"1"))
+    assert headers[1][0] == "__value_schema_id"
+    assert (headers[1][1] or b"").startswith(written)
+    assert codec.joined(payload, headers) == data
+    assert codec.split(payload, headers) == (payload, headers), "once"
+    plain = Registry(server.url).avro('"string"').bound(values)
+    assert plain.split is None
+    assert plain.encode("a") == b"\x00\x00\x00\x00\x07\x02a", "a number in front"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lastword.codecs.registry import Registry
 from lastword.errors import ConfigError
 from lastword.pipelines import Pipeline, session, tumbling
 from lastword.pipelines.api.grouped import GroupedStream
@@ -44,6 +45,15 @@ def test_only_windows_that_are_backed_up_can_be_held_back() -> None:
         windows.count("m").suppress().suppress()
     with pytest.raises(ConfigError, match="max_windows cannot be 0"):
         windows.count("k").suppress(max_windows=0)
+
+
+def test_a_store_cannot_have_schema_ids_in_headers_and_a_table_can() -> None:
+    values = Registry("http://localhost:8081", id_in="header").avro('"string"')
+    clicks = Pipeline("shop", bootstrap_servers="localhost:9092").stream("clicks", value=values)
+    with pytest.raises(ConfigError, match="keeps values without headers") as refused:
+        clicks.group_by_key().latest("last")
+    assert "id_in='payload'" in str(refused.value.hint)
+    clicks.to_table("copy", value=values)
 
 
 def test_aggregates_of_sessions_need_a_merger() -> None:

@@ -84,7 +84,7 @@ def register(app: AppContext, subject: str, file: Path, kind: str | None, dry_ru
             f"the schema is incompatible with {subject}: {why}",
             hint="give new fields a default; lastword schema show prints the newest one",
         )
-    schema_id = None if dry_run else client.register(subject, given)
+    schema_id = None if dry_run else client.register(subject, given).id
     what = "is compatible" if dry_run else f"has the id {schema_id}"
     values = {"subject": subject, "schema_id": schema_id, "dry_run": dry_run}
     app.output.line(f"{file.name} {what}", values)

@@ -129,6 +129,13 @@ SETTINGS: tuple[Setting, ...] = (
         "registry.token", str, None, "a bearer token instead of user and password", secret=True
     ),
     Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
+    Setting(
+        "registry.id_in",
+        str,
+        "payload",
+        "where values are written with the id of their schema",
+        choices=("payload", "header"),
+    ),
     Setting("registry.port", int, 8081, "the port of the registry that `lastword up` starts"),
     Setting(
         "connect.url",

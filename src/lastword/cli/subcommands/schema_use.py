@@ -31,7 +31,8 @@ def check(app: AppContext, spec: TableSpec, target: str | None, version: int | N
     with open_table(app, spec) as table:
         if version is not None:
             for entry in entries_of(table.raw, codec, version):
-                key = spec.codecs[0].decode(entry.key)
+                keys = spec.codecs[0]
+                key = keys.decode(keys.joined(entry.key, entry.headers))
                 shown = {"key": key_object(key), "version": str(entry.version)}
                 app.output.line(as_text(key_object(key)), shown)
             return

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lastword.cli.settings import SettingValue
     from lastword.cli.settings.settings_file import Settings
     from lastword.codecs.registry import Registry
+    from lastword.codecs.registry.registry import IdPlace
     from lastword.kafka.connection import Connection
     from lastword.kafka.log.source import LogSource
 
@@ -126,7 +127,14 @@ class AppContext:
             None if given[name] is None else str(given[name])
             for name in ("username", "password", "token", "ca")
         )
-        return Registry(str(given["url"]), username=username, password=password, token=token, ca=ca)
+        return Registry(
+            str(given["url"]),
+            username=username,
+            password=password,
+            token=token,
+            ca=ca,
+            id_in=cast("IdPlace", given["id_in"]),
+        )
 
     @property
     def log_source(self) -> LogSource:

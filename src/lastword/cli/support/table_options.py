@@ -64,7 +64,7 @@ class TableSpec:
     @property
     def key_codec(self) -> CodecSpec:
         """The codec of whole keys, their windows included."""
-        key = self._resolved(self.key)
+        key = self._resolved(self.key, id_in="payload")
         return key if self.window is None else windowed_codec(key, self.window)
 
     @property
@@ -82,9 +82,9 @@ class TableSpec:
             hint="a class describes json, msgpack and json-schema values",
         )
 
-    def _resolved(self, name: str) -> CodecSpec:
+    def _resolved(self, name: str, **rules: Any) -> CodecSpec:
         if name in WITH_SCHEMA and self.registry is not None:
-            return self.registry().named(name)
+            return self.registry().named(name, **rules)
         return name
 
     @functools.cached_property

@@ -9,6 +9,7 @@ from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.output import as_text
 from lastword.cli.support.table_options import TableSpec, typed
+from lastword.codecs.split import split_of
 from lastword.errors import ConfigError, IndeterminateError, LastwordError
 from lastword.expiry import ttl_ms_of
 from lastword.kafka.admin import Admin
@@ -17,6 +18,7 @@ from lastword.records import ABSENT, Absent, Headers, Version, Write
 from lastword.table.table import Table
 from lastword.topics.check import check_topic, require_fit
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.id_headers import IdHeaders
 from lastword.writer.outcome import Outcome, write_each
 from lastword.writer.write_mode import WriteMode
 
@@ -117,8 +119,9 @@ def _path(
         timeout_s=WRITE_TIMEOUT_S,
         keyspace=Keyspace(partitions, spec.codecs[0].suffix_bytes),
     )
+    split = split_of(spec.codecs[1])
     try:
-        yield path.write
+        yield path.write if split is None else IdHeaders(path, split).write
     finally:
         path.close()
 

@@ -84,8 +84,11 @@ class SchemaVersion(msgspec.Struct, frozen=True, rename="camel"):
         return Schema(self.schema, self.schema_type, self.references)
 
 
-class _Id(msgspec.Struct):
+class RegisteredId(msgspec.Struct, frozen=True):
+    """The id of a registered schema; not every registry has GUIDs."""
+
     id: int
+    guid: UUID | None = None
 
 
 class _Config(msgspec.Struct, rename="camel"):
@@ -129,17 +132,17 @@ class RegistryClient:
         """Every subject."""
         return sorted(self._ask("GET", "/subjects", list[str]) or [])
 
-    def find(self, subject: str, schema: Schema) -> int | None:
+    def find(self, subject: str, schema: Schema) -> RegisteredId | None:
         """The id of ``schema`` if it is registered under ``subject``."""
-        found = self._ask("POST", f"/subjects/{quote(subject, safe='')}", _Id, schema)
-        return None if found is None else found.id
+        return self._ask("POST", f"/subjects/{quote(subject, safe='')}", RegisteredId, schema)
 
-    def register(self, subject: str, schema: Schema) -> int:
+    def register(self, subject: str, schema: Schema) -> RegisteredId:
         """Register ``schema`` as the newest version of ``subject``; returns its id."""
-        found = self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", _Id, schema)
+        path = f"/subjects/{quote(subject, safe='')}/versions"
+        found = self._ask("POST", path, RegisteredId, schema)
         if found is None:
             raise RegistryError(f"the registry cannot register the subject {subject}")
-        return found.id
+        return found
 
     def compatibility(self, subject: str) -> str:
         """Which versions must be able to read which: ``BACKWARD``, ``FULL_TRANSITIVE``, ``NONE``…

@@ -100,6 +100,10 @@ class ProtobufCodec(RegistryCodec):
         bound._by_message = {}
         return bound
 
+    def _header_end(self, data: bytes) -> int:
+        """After the path: it stands with the id."""
+        return read_path(data, document_start(data))[1]
+
     def _own_column(self) -> TypedColumn:
         kind = proto_columns(self._reader().type.DESCRIPTOR)
         return TypedColumn(kind, partial(decode_singly, self._decode_for_column))

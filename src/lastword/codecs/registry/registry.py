@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lastword.codecs.registry.client import RegistryClient, RegistrySettings
 from lastword.codecs.registry.known_schemas import KnownSchemas
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lastword.codecs.registry.protobuf import ProtobufCodec
 
 SubjectStrategy = Literal["topic", "record", "topic-record"]
+IdPlace = Literal["payload", "header"]
 
 CODEC_NAMES = ("avro", "json-schema", "protobuf")
 
@@ -25,11 +26,22 @@ class WriteRules:
     """Under which subject a schema is looked up for writing, and whether it may be registered.
 
     ``message`` names the message of a Protobuf schema that records are; None is the first one.
+    ``id_in`` says where the id of the schema is written: before the document, or in a header.
     """
 
     subject: SubjectStrategy = "topic"
     auto_register: bool = False
     message: str | None = None
+    id_in: IdPlace = "payload"
+
+    def __post_init__(self) -> None:
+        _refuse_unknown("subject", self.subject, get_args(SubjectStrategy))
+        _refuse_unknown("id_in", self.id_in, get_args(IdPlace))
+
+
+def _refuse_unknown(name: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise ConfigError(f"{name}={given!r} does not exist", hint=f"use one of {', '.join(known)}")
 
 
 class Registry:
@@ -49,11 +61,12 @@ class Registry:
         ca: str | None = None,
         subject: SubjectStrategy = "topic",
         auto_register: bool = False,
+        id_in: IdPlace = "payload",
     ) -> None:
         self.settings = RegistrySettings(
             url=url, username=username, password=password, token=token, ca=ca
         )
-        self._rules = WriteRules(subject, auto_register)
+        self._rules = WriteRules(subject, auto_register, id_in=id_in)
 
     @property
     def client(self) -> RegistryClient:
@@ -88,14 +101,14 @@ class Registry:
 
         return ProtobufCodec(self.settings, schema, replace(self._rules, **rules))
 
-    def named(self, name: str) -> AvroCodec | JsonSchemaCodec | ProtobufCodec:
+    def named(self, name: str, **rules: Any) -> AvroCodec | JsonSchemaCodec | ProtobufCodec:
         """The codec that settings call ``name``."""
         if name == "avro":
-            return self.avro()
+            return self.avro(**rules)
         if name == "json-schema":
-            return self.json_schema()
+            return self.json_schema(**rules)
         if name == "protobuf":
-            return self.protobuf()
+            return self.protobuf(**rules)
         raise ConfigError(
             f"{name!r} is not a codec of a registry", hint=f"use one of {', '.join(CODEC_NAMES)}"
         )

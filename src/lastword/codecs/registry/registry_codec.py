@@ -6,7 +6,7 @@ import logging
 import threading
 from abc import abstractmethod
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -22,10 +22,17 @@ from lastword.codecs.registry.wire_format import (
     SchemaId,
     document_start,
     schema_id_of,
-    with_id,
 )
+from lastword.codecs.registry.write_schema import (
+    Subject,
+    WriteSchema,
+    find_write_schema,
+    no_subject,
+)
+from lastword.codecs.split import Split
 from lastword.codecs.versions import SchemaText, ValueSchema, ValueVersion
-from lastword.errors import ConfigError, DecodeError, EncodeError
+from lastword.errors import ConfigError, DecodeError
+from lastword.records import Headers
 
 log = logging.getLogger(__name__)
 
@@ -35,15 +42,8 @@ VERSIONS_MAX = 50
 R = TypeVar("R", bound="RegistryCodec")
 
 
-class WriteSchema(NamedTuple):
-    """The schema for writing: its id in the registry, and its parsed form."""
-
-    schema_id: int
-    parsed: Any
-
-
 class RegistryCodec(WholeKey):
-    """Documents with the id of their schema in front or, when read, in a header of their record.
+    """Documents with the id of their schema in front or in a header of their record.
 
     Reading asks the registry once per id. If the registry does not answer, an id that is not cached
     raises RegistryError and never DecodeError: the record may be valid.
@@ -69,6 +69,11 @@ class RegistryCodec(WholeKey):
 
     def bound(self: R, context: Context) -> R:
         """The codec for this topic: it writes under the topic's subject."""
+        if context.part == "key" and self._rules.id_in == "header":
+            raise ConfigError(
+                f"the schema ids of the keys of {context.topic} cannot be written to headers",
+                hint="keys are looked up by their bytes alone: give their codec id_in='payload'",
+            )
         bound = copy(self)
         bound._context, bound._writing, bound._lock = context, None, threading.Lock()
         bound._newest, bound._by_id = None, {}
@@ -78,6 +83,25 @@ class RegistryCodec(WholeKey):
     def id_header(self) -> str:
         """The header that may hold the id of the schema."""
         return ID_HEADERS["value" if self._context is None else self._context.part]
+
+    @property
+    def split(self) -> Split | None:
+        """How the id of a value goes to the header; None if it stays before the document."""
+        return self._split if self._rules.id_in == "header" else None
+
+    def _split(self, data: bytes, headers: Headers) -> tuple[bytes, Headers]:
+        if any(name == self.id_header for name, _ in headers):
+            return data, headers
+        try:
+            schema_id_of(data)
+            start = self._header_end(data)
+        except DecodeError:
+            return data, headers  # raw bytes that no codec has encoded
+        return data[start:], (*headers, (self.id_header, data[:start]))
+
+    def _header_end(self, data: bytes) -> int:
+        """Where the part of ``data`` ends that belongs in the header."""
+        return document_start(data)
 
     def parse(self, text: bytes) -> bytes:
         """Parse a value typed as JSON."""
@@ -167,13 +191,13 @@ class RegistryCodec(WholeKey):
         if self._newest is None:
             found = self._known.client.version(self.subject)
             if found is None:
-                raise _no_subject(self.subject)
+                raise no_subject(self.subject)
             self._newest = self._given_schema(found.content, self._rules)
         return self._newest  # type: ignore[return-value]
 
     def _given_schema(self: R, schema: Schema, rules: WriteRules) -> R:
         made = again(type(self), self._settings, schema, rules, self._context)
-        made._writing = WriteSchema(self.writing().schema_id, made._own_parsed())
+        made._writing = self.writing()._replace(parsed=made._own_parsed())
         return made
 
     def _version(self, schema_id: SchemaId) -> ValueVersion:
@@ -209,45 +233,12 @@ class RegistryCodec(WholeKey):
         return writer
 
     def _framed(self, document: bytes) -> bytes:
-        return with_id(self.writing().schema_id, document)
+        return self.writing().id_bytes + document
 
     def _find_writing(self) -> WriteSchema:
-        client, subject = self._known.client, self.subject
-        if self._schema is None:
-            newest = client.version(subject)
-            if newest is None:
-                raise _no_subject(subject)
-            return self._with_parsed(newest.id, newest.content)
-        schema_id = client.find(subject, self._schema)
-        if schema_id is None:
-            schema_id = self._register(subject, self._schema)
-        return self._with_parsed(schema_id, self._schema)
-
-    def _register(self, subject: str, schema: Schema) -> int:
-        client = self._known.client
-        if not self._rules.auto_register:
-            raise EncodeError(
-                f"the schema is not registered under {subject}",
-                hint="register it first, or allow it with auto_register=True",
-            )
-        if (why := client.why_incompatible(subject, schema)) is not None:
-            raise EncodeError(
-                f"the schema is incompatible with {subject}: {why}",
-                hint="give new fields a default, or write to another topic",
-            )
-        if self._context is not None and self._context.part == "key" and client.versions(subject):
-            log.warning(
-                "%s: each key contains the id of its schema; keys written with the new schema "
-                "differ from the existing ones and may be in other partitions",
-                subject,
-            )
-        return client.register(subject, schema)
-
-    def _with_parsed(self, schema_id: int, schema: Schema) -> WriteSchema:
-        try:
-            return WriteSchema(schema_id, self._parsed(schema, self._known.references(schema)))
-        except ValueError as error:
-            raise EncodeError(f"the schema of {self.subject} cannot be used: {error}") from error
+        part = "value" if self._context is None else self._context.part
+        subject = Subject(self.subject, part)
+        return find_write_schema(self._known, subject, self._schema, self._rules, self._parsed)
 
     def _given(self, schema: Any) -> Schema:
         if isinstance(schema, Schema):
@@ -312,10 +303,3 @@ def again(
     """The codec that was pickled as this description."""
     made = codec(settings, schema, rules)
     return made if context is None else made.bound(context)
-
-
-def _no_subject(subject: str) -> EncodeError:
-    return EncodeError(
-        f"the registry has no subject {subject}, so there is no schema for writing",
-        hint="register a schema first, or pass one",
-    )

@@ -26,9 +26,11 @@ GUID_BYTES = 17
 ID_HEADERS: Mapping[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
 
 
-def with_id(schema_id: int, document: bytes) -> bytes:
-    """The document with its schema id in front."""
-    return _NUMBERED.pack(0, schema_id) + document
+def id_bytes_of(schema_id: SchemaId) -> bytes:
+    """The id as it stands before a document."""
+    if isinstance(schema_id, int):
+        return _NUMBERED.pack(0, schema_id)
+    return bytes([_GUID_MAGIC]) + schema_id.bytes
 
 
 def document_start(data: bytes) -> int:

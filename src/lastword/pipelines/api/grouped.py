@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from lastword.codecs.resolve import CodecSpec, value_spec_for
+from lastword.codecs.resolve import CodecSpec, codec, value_spec_for
+from lastword.codecs.split import split_of
 from lastword.durations import Duration
 from lastword.errors import ConfigError
 from lastword.pipelines.api.folds import (
@@ -113,15 +114,16 @@ class GroupedStream:
         return self._fold("merge", store, Merge(), "json", options)
 
     def _fold(
-        self, kind: str, store: str, fold: Fold, codec: CodecSpec, options: Options
+        self, kind: str, store: str, fold: Fold, usual: CodecSpec, options: Options
     ) -> Result:
         self._check(fold, options)
-        value = options.get("value", codec)
+        value = options.get("value", usual)
         retention_ms = self._retention_ms(options.get("retention"))
         changelog = changelog_of(
             self.topology, store, options.get("changelog", NO_SETTINGS), retention_ms
         )
         value = value_spec_for(changelog or store, value)
+        _refuse_id_headers(store, value)
         make = MakeFold(
             fold,
             self.key,
@@ -182,3 +184,12 @@ class GroupedStream:
                 "only windows have a retention", hint="group, then .windowed_by(tumbling('60s'))"
             )
         return None
+
+
+def _refuse_id_headers(store: str, value: CodecSpec) -> None:
+    if split_of(codec(value)) is not None:
+        raise ConfigError(
+            f"the store {store!r} keeps values without headers, so its codec cannot write the ids "
+            "of schemas to headers",
+            hint="give it value=registry.avro(..., id_in='payload'); to_table() can use headers",
+        )

@@ -214,7 +214,8 @@ class Stream:
         """
         value = value_spec_for(topic, value)
         encoded = self._with("encode_values", EncodeValues(value))
-        self.topology.add_sink(encoded.node, OwnTopic(topic, "table", as_settings(settings)))
+        own = OwnTopic(topic, "table", as_settings(settings))
+        self.topology.add_sink(encoded.node, own, value=value)
         self.topology.catalog(topic, key=self.key, value=value)
 
     def to_topic(
@@ -232,7 +233,8 @@ class Stream:
         """
         value = value_spec_for(topic, value)
         encoded = self._with("encode_values", EncodeValues(value))
-        self.topology.add_sink(encoded.node, OwnTopic(topic, "events", as_settings(settings)))
+        own = OwnTopic(topic, "events", as_settings(settings))
+        self.topology.add_sink(encoded.node, own, value=value)
         self.topology.catalog(topic, key=self.key, value=value)
 
     def _with(self, kind: str, step: Step) -> Stream:

@@ -128,12 +128,13 @@ class Topology:
         *,
         aligned: bool = False,
         takes_empty_keys: bool = False,
+        value: CodecSpec | None = None,
     ) -> str:
         """Write the events of ``upstream`` to a topic of the pipeline."""
         self.add_own_topic(topic)
         name = f"to {topic.name}"
         return self._add(
-            SinkNode(name, (upstream,), topic.purpose, topic.name, aligned, takes_empty_keys)
+            SinkNode(name, (upstream,), topic.purpose, topic.name, aligned, takes_empty_keys, value)
         )
 
     def add_own_topic(self, topic: OwnTopic) -> None:

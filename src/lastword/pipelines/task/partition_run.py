@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from lastword.codecs.resolve import codec
+from lastword.codecs.split import split_of
 from lastword.kafka.groups import Committed
 from lastword.kafka.write.transaction_writer import NOW, Output, PositionsAt
 from lastword.pipelines.graph.node import SinkNode, StatefulNode
@@ -124,12 +126,16 @@ class PartitionRun:
     def _send(self, sink: SinkNode, events: Events) -> None:
         """Write to another topic, in the partition of each key."""
         keyspace = self._plan.sink_keyspaces[sink.topic]
+        split = None if sink.value is None else split_of(codec(sink.value))
         for i, key in enumerate(events.keys):
             if key is None or not (key or sink.takes_empty_keys):
                 self.tally.keyless += 1
                 continue
             partition = self._partition if sink.aligned else keyspace.partition_of(key)
-            output = (key, events.values[i], events.timestamps[i], NO_HEADERS)
+            value, headers = events.values[i], NO_HEADERS
+            if split is not None and value is not None:
+                value, headers = split(value, headers)
+            output = (key, value, events.timestamps[i], headers)
             self._outputs[TopicPartition(sink.topic, partition)].append(output)
             self.tally.updates += 1
 

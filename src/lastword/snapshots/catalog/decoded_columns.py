@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lastword.codecs.base import Codec
 from lastword.codecs.columns.type_tree import ColumnType
@@ -36,15 +37,18 @@ class DecodedColumn:
     codec: Codec[Any]
     typed: TypedColumn | None
 
-    def decoded(self, raw: pa.Array) -> DecodedArray:
-        """The column of a batch. What cannot be read is null in it, and counted."""
+    def decoded(self, raw: pa.Array, headers: pa.Array | None = None) -> DecodedArray:
+        """The column of a batch. What cannot be read is null in it, and counted.
+
+        ``headers`` are those of the records: the ids of the schemas may be there.
+        """
         kind = arrow_type(self.type)
         if self.typed is None and self.codec.column is not None and self.codec.column.verbatim:
             try:
                 return DecodedArray(raw.cast(pa.binary()).cast(kind), 0)
             except pa.ArrowInvalid:  # not all of it is text
                 pass
-        found = self._values(raw)
+        found = self._values(_joined(raw, headers, self.codec.id_header))
         try:
             return DecodedArray(pa.array(found.values, kind), found.unfit)
         except _REFUSED:
@@ -64,6 +68,24 @@ class DecodedColumn:
             each is not None and value is None for each, value in zip(data, values, strict=True)
         )
         return ColumnValues(values, lost)
+
+
+def _joined(raw: pa.Array, headers: pa.Array | None, id_header: str | None) -> pa.Array:
+    """The bytes that the codec takes: each with the value of its last ``id_header`` in front."""
+    if headers is None or id_header is None:
+        return raw
+    pairs = headers.flatten()
+    at = pc.indices_nonzero(
+        pc.and_kleene(pc.equal(pairs.field("key"), id_header), pc.is_valid(pairs.field("value")))
+    )
+    if not len(at):
+        return raw
+    # Of several headers the last one counts: it comes last here, and overwrites the others.
+    records = pc.list_parent_indices(headers).take(at).to_pylist()
+    ids: list[bytes] = [b""] * len(raw)
+    for record, schema_id in zip(records, pairs.field("value").take(at).to_pylist(), strict=True):
+        ids[record] = schema_id
+    return pc.binary_join_element_wise(pa.array(ids, pa.binary()), raw.cast(pa.binary()), b"")
 
 
 def _one_by_one(found: ColumnValues, kind: pa.DataType) -> DecodedArray:
@@ -106,7 +128,7 @@ class DecodedColumns:
         unfit = 0
         for part, column in (("key", self.key), ("value", self.value)):
             if column is not None:
-                found = column.decoded(batch.column(part))
+                found = column.decoded(batch.column(part), batch.column("headers"))
                 arrays[f"decoded_{part}"] = found.array
                 unfit += found.unfit
         return arrays, unfit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lastword.codecs.split import split_of
 from lastword.errors import ConfigError
 from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
@@ -17,6 +18,7 @@ from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
 from lastword.table.writing.unread_writes import UnreadWrites
 from lastword.writer.default_ttl import DefaultTtl
 from lastword.writer.direct import WRITE_TIMEOUT_S, DirectWriter
+from lastword.writer.id_headers import IdHeaders
 from lastword.writer.instance_fence import InstanceFence
 from lastword.writer.owned.owned_path import OwnedPath
 from lastword.writer.owned.split_path import SplitPath
@@ -80,13 +82,14 @@ def make_writers(
         keyspace=keyspace,
         clock=config.clock,
     )
-    below: WritePath = direct
-    owned = None
+    split = split_of(config.decoder.value)
+    plain: WritePath = direct if split is None else IdHeaders(direct, split)
+    below, owned = plain, None
     if config.writes != "direct":
         _refuse_eviction(config, mark)
         topic = owned_topic(config, replicas, keyspace, source, batch_bytes)
         owned = OwnedPath(topic, SHARED_CLUSTERS.join(config) if shared is None else shared.members)
-        below = owned if config.writes == "owned" else SplitPath(direct, owned)
+        below = owned if config.writes == "owned" else SplitPath(plain, owned)
     unread = UnreadWrites(replicas, config.clock)
     note = unread.note if shared is None else shared.written.note
     # Without owners, a write itself waits until the copy here has applied it.

@@ -13,7 +13,7 @@ from typing import Any
 
 from lastword.errors import InvalidRecordError, LastwordError, WriteFailedError
 from lastword.kafka.write.validity import why_invalid
-from lastword.records import FENCE_KEY, Version, Write
+from lastword.records import FENCE_KEY, NO_HEADERS, Headers, Version, Write
 from lastword.writer.owned.draft import Cell, Draft, Settle, row_of
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.requests import (
@@ -87,15 +87,13 @@ def _decide_one(
 ) -> Settle:
     match request:
         case Put():
-            return _put(request, draft)
-        case Operate(key=key):
-            current = _current_value(draft.cell(key), operations)
-            value = operations.apply(request.operation, current, request.argument)
-            return _current(draft.cell(key)) if value is None else _replace(request, value, draft)
-        case Update(key=key):
+            return _put(request, draft, operations)
+        case Operate():
+            return _operate(request, draft, operations)
+        case Update():
             return _update(request, draft, operations)
         case Transact():
-            return _transact(request, draft)
+            return _transact(request, draft, operations)
         case Read(key=key):
             return _current(draft.cell(key))
         case Acquire() | Renew() | Release():
@@ -107,23 +105,40 @@ def _decide_one(
             return leases.decide(request, draft)
 
 
-def _put(request: Put, draft: Draft) -> Settle:
+def _put(request: Put, draft: Draft, operations: Operations) -> Settle:
     refuse_invalid(request)
     if not draft.meets(request.key, request.expected):
         return _conflict(request.key, draft)
+    value, headers = _split(operations, request.value, request.headers)
     index = draft.write(
         request.key,
-        request.value,
+        value,
         request.request_id,
-        request.headers,
+        headers,
         timestamp_ms=request.timestamp_ms,
         ttl_ms=request.ttl_ms,
     )
     return _applied_one(index, draft.cell(request.key), draft.partition)
 
 
+def _split(
+    operations: Operations, value: bytes | None, headers: Headers = NO_HEADERS
+) -> tuple[bytes | None, Headers]:
+    """The value and the headers of the record: the id of the schema may belong in a header."""
+    if operations.split is None or value is None:
+        return value, headers
+    return operations.split(value, headers)
+
+
 def _current_value(cell: Cell, operations: Operations) -> bytes | None:
     return operations.joined(cell.value, cell.headers)
+
+
+def _operate(request: Operate, draft: Draft, operations: Operations) -> Settle:
+    cell = draft.cell(request.key)
+    current = _current_value(cell, operations)
+    value = operations.apply(request.operation, current, request.argument)
+    return _current(cell) if value is None else _replace(request, value, draft, operations)
 
 
 def _update(request: Update, draft: Draft, operations: Operations) -> Settle:
@@ -136,23 +151,27 @@ def _update(request: Update, draft: Draft, operations: Operations) -> Settle:
         raise _failed_function(error) from error
     if before is None and after is None:
         return _current(draft.cell(request.key))
-    return _replace(request, after, draft)
+    return _replace(request, after, draft, operations)
 
 
-def _replace(request: Operate | Update, value: bytes | None, draft: Draft) -> Settle:
+def _replace(
+    request: Operate | Update, value: bytes | None, draft: Draft, operations: Operations
+) -> Settle:
     _refuse_invalid(Write(request.key, value))
-    index = draft.write(request.key, value, request.request_id, ttl_ms=request.ttl_ms)
+    new, headers = _split(operations, value)
+    index = draft.write(request.key, new, request.request_id, headers, ttl_ms=request.ttl_ms)
     return _applied_one(index, draft.cell(request.key), draft.partition)
 
 
-def _transact(request: Transact, draft: Draft) -> Settle:
+def _transact(request: Transact, draft: Draft, operations: Operations) -> Settle:
     refuse_invalid(request)
     for key, expected in request.expected:
         if not draft.meets(key, expected):
             return _conflict(key, draft)
     indexes = [
-        draft.write(key, value, request.request_id, ttl_ms=request.ttl_ms)
-        for key, value in request.writes
+        draft.write(key, value, request.request_id, headers, ttl_ms=request.ttl_ms)
+        for key, given in request.writes
+        for value, headers in (_split(operations, given),)
     ]
     last = draft.cell(request.writes[-1][0])
     return _applied(indexes, last, draft.partition)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lastword.codecs.base import Codec
+from lastword.codecs.split import Split, split_of
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
 from lastword.errors import DecodeError, InvalidRecordError
@@ -26,6 +27,9 @@ _ARGUMENTS = StructuredCodec("msgpack")
 
 class Operations(Protocol):
     """Applies operations by name, in bytes."""
+
+    split: Split | None
+    """How records are made of values; None if a value is written as it is."""
 
     def joined(self, value: bytes | None, headers: Headers) -> bytes | None:
         """A key's raw value as operations take it; None for an absent key."""
@@ -43,6 +47,7 @@ class ValueOperations:
 
     def __init__(self, codec: Codec[Any]) -> None:
         self._codec = codec
+        self.split = split_of(codec)
         self._steps: dict[str, Callable[[bytes | None, bytes], bytes | None]] = {
             "increment": self._increment,
             "merge": self._merge,

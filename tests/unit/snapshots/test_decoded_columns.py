@@ -1,0 +1,52 @@
+"""Decoded columns of records whose headers hold a part of the value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from lastword.codecs.base import Column
+from lastword.codecs.defaults import WholeKey
+from lastword.snapshots.catalog.decoded_columns import DecodedColumn
+from lastword.snapshots.catalog.layout import HEADERS
+
+
+class Labelled(WholeKey):
+    name = "labelled"
+    column = Column("string")
+    id_header = "label"  # type: ignore[assignment]
+
+    def encode(self, value: Any) -> bytes:
+        return str(value).encode()
+
+    def decode(self, data: bytes) -> Any:
+        return data.decode()
+
+    def column_value(self, data: bytes) -> Any:
+        return self.decode(data)
+
+
+def test_the_last_header_with_a_value_is_put_in_front() -> None:
+    raw = pa.array([b"a", b"b", None, b"d", b"e", b""], pa.binary())
+    headers: list[Any] = [
+        [("other", b"0"), ("label", b"1"), ("label", b"2"), ("label", None)],
+        None,
+        [("label", b"3")],
+        [],
+        [("other", b"4")],
+        [("label", b"5")],
+    ]
+    column = DecodedColumn("string", Labelled(), None)
+    found = column.decoded(raw, pa.array(headers, HEADERS))
+    assert (found.array.to_pylist(), found.unfit) == (["2a", "b", None, "d", "e", "5"], 0)
+    part = column.decoded(raw.slice(3), pa.array(headers, HEADERS).slice(3))
+    assert part.array.to_pylist() == ["d", "e", "5"]
+
+
+def test_records_without_headers_are_decoded_as_they_are() -> None:
+    raw = pa.array([b"a", b"b"], pa.binary())
+    column = DecodedColumn("string", Labelled(), None)
+    empty = pa.array([None, [("other", b"1")]], HEADERS)
+    assert column.decoded(raw).array.to_pylist() == ["a", "b"]
+    assert column.decoded(raw, empty).array.to_pylist() == ["a", "b"]
