@@ -22,6 +22,7 @@ class PeerPair(ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self.health: dict[str, Mapping[str, Health]] = {}
+        self.deaf: set[str] = set()
 
     def start(
         self,
@@ -34,7 +35,7 @@ class PeerPair(ExitStack):
             self.health[name] = watched
 
         chosen = settings or PeerSettings(secret=SECRET)
-        peers = Peers(chosen, application, name, watch=watch)
+        peers = Peers(chosen, application, name, watch=watch, deaf=lambda: name in self.deaf)
         self.callback(peers.close)
         peers.start()
         return peers

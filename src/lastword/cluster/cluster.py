@@ -9,6 +9,7 @@ from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.cluster.control_topic import PARTITION, ControlTopic, ensure_control_topic
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.forecast import moves_between
+from lastword.cluster.hearing import Hearing
 from lastword.cluster.leadership import Leadership, Report
 from lastword.cluster.lookout import Lookout
 from lastword.cluster.member_reports import MemberReports
@@ -71,11 +72,16 @@ class Cluster:
         self._admin = Admin(connection, clock=clock)
         self._offers = Offers(self.instance_id, traits)
         self._limits = limits
-        self._lookout = Lookout(self.instance_id, alarm=self._wake, clock=clock)
+        # The broker that the leader writes plans to: without it nobody can drain anybody.
+        self._hearing = Hearing(
+            lambda: self._admin.end_offsets(control_topic(application_id), [PARTITION]), clock
+        )
+        self._lookout = Lookout(self.instance_id, self._hearing, alarm=self._wake, clock=clock)
         settings = peer or PeerSettings()
         self.host = settings.name
         """The host name under which other instances reach this one."""
-        self._peers = Peers(settings, application_id, self.instance_id, watch=self._lookout.judge)
+        me, look = self.instance_id, self._lookout
+        self._peers = Peers(settings, application_id, me, watch=look.judge, deaf=look.is_deaf)
         self._reports = MemberReports(self.instance_id, self._peers, self._offers, self._lookout)
         self._control = ControlTopic(self._admin, control_topic(application_id), self._take_plan)
         self._membership: Membership | None = None
@@ -134,6 +140,7 @@ class Cluster:
             clock=self._clock,
         )
         self._control.start()
+        self._hearing.start()
         self._membership.join()
         self._steward.start()
 
@@ -143,6 +150,7 @@ class Cluster:
             self._steward.close()
         if self._membership is not None:
             self._membership.leave()
+        self._hearing.close()
         self._control.close()
         self._peers.close()
         self._admin.close()

@@ -7,19 +7,22 @@ is alive rejoins within a second.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import inf
 from typing import NamedTuple
 
 from lastword.cluster.peers.peer import Health
 
 SILENT_S = 1.0
 """A watched member is pinged every 100 ms; after this long without a message it is suspect."""
-UNHEARD_S = 2.0
+UNHEARD_S = 1.0
 """A member that stays suspect for this long although the group keeps it is reported to the leader.
 
 It reaches the group, so it rejoins after each eviction, but its peers cannot use it."""
 STALLED_S = 0.5
 """A longer gap between two checks means that this process was frozen, not the others."""
-EVICTIONS_APART_S = (10.0, 60.0)
+TURN_S = 0.5
+"""How long each member waits for the one before it to evict a deaf leader."""
+EVICTIONS_APART_S = (5.0, 60.0)
 """The time between two evictions of a member doubles from the first to the second of these.
 
 So an instance that fails again soon is replaced soon, and a slow but live one is evicted rarely.
@@ -54,6 +57,7 @@ class Detector:
         self._looked_at: float | None = None
         self._forgiven_until = 0.0
         self._suspect_since: dict[str, float] = {}
+        self._deaf_since: dict[str, float] = {}
         self._due_at: dict[str, float] = {}
         self._pause_s: dict[str, float] = {}
 
@@ -77,14 +81,28 @@ class Detector:
         since = self._suspect_since.items()
         return frozenset(name for name, began in since if now - began >= UNHEARD_S)
 
-    def to_evict(self, now: float, suspects: Collection[str], standing: Standing) -> list[str]:
-        """The suspects that this instance has to evict, each after its pause."""
+    def to_evict(
+        self,
+        now: float,
+        suspects: Collection[str],
+        standing: Standing,
+        deaf: Collection[str] = (),
+    ) -> list[str]:
+        """The suspects that this instance has to evict, each after its pause.
+
+        The leader drains members that are ``deaf``: no broker answers them. The others evict a deaf
+        leader, in turns: each of them may have lost its brokers shortly before, and not be sure.
+        """
+        since = self._deaf_since
+        self._deaf_since = {name: since.get(name, now) for name in deaf}
         if standing.leads:
             mine = set(suspects) - {standing.me}
         else:
-            before = {name for name in standing.members if name < standing.me}
-            first = before - {standing.leader} <= set(suspects)
-            mine = {standing.leader} & set(suspects) if first else set()
+            before = {name for name in standing.members if name < standing.me} - {standing.leader}
+            turn_at = self._deaf_since.get(standing.leader, inf) + TURN_S * len(before)
+            mine = {standing.leader} if now >= turn_at else set()
+            if before <= set(suspects):
+                mine |= {standing.leader} & set(suspects)
         return sorted(name for name in mine if now >= self._due_at.get(name, now))
 
     def evicted(self, now: float, name: str) -> None:

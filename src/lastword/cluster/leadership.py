@@ -115,7 +115,7 @@ class Leadership:
 class Report(msgspec.Struct, frozen=True):
     """A member's answer to the leader: its offers and traits (see PlanMember), and its lags.
 
-    ``unheard`` names the members that it cannot hear.
+    ``unheard`` names the members that it cannot hear. ``deaf`` says that no broker answers it.
     """
 
     offers: dict[str, int] = {}
@@ -128,6 +128,7 @@ class Report(msgspec.Struct, frozen=True):
     draining: bool = False
     away_for_ms: int = 0
     unheard: frozenset[str] = frozenset()
+    deaf: bool = False
     service: str = ""
 
     def member(self, address: str) -> PlanMember:
@@ -156,7 +157,7 @@ def describe_members(
     A member that did not answer keeps the offers it has in the previous plan, if its address is
     the same. If it is dead it is evicted soon; until then none of its partitions move. A member
     that announced a restart stays in the plan until its time is over. A member that the others
-    cannot hear gives its partitions away, as if it were drained.
+    cannot hear, or that the brokers do not answer, gives its partitions away, as if drained.
     """
     known = {} if previous is None else previous.members
     members = {name: each for name, each in known.items() if each.away_until_ms > now_ms}
@@ -174,7 +175,7 @@ def describe_members(
             members[name] = before
         else:
             members[name] = PlanMember(address)
-        if is_cut_off(name, reports):
+        if is_cut_off(name, reports) or (name in reports and reports[name].deaf):
             members[name] = msgspec.structs.replace(members[name], draining=True)
     return members
 

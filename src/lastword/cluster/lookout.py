@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from lastword.clock import Clock
 from lastword.cluster.detector import Detector, Standing, watched_by
+from lastword.cluster.hearing import Hearing
 from lastword.cluster.peers.peer import Health
 from lastword.cluster.plan import Plan
 
@@ -21,8 +22,11 @@ class Lookout:
     makes requests to Kafka.
     """
 
-    def __init__(self, instance_id: str, *, alarm: Callable[[], None], clock: Clock) -> None:
+    def __init__(
+        self, instance_id: str, hearing: Hearing, *, alarm: Callable[[], None], clock: Clock
+    ) -> None:
         self._me = instance_id
+        self.hearing = hearing
         self._alarm = alarm
         self._clock = clock
         self._lock = threading.Lock()
@@ -30,6 +34,7 @@ class Lookout:
         self._plan: Plan | None = None
         self._led: Mapping[str, str] | None = None
         self._due: list[str] = []
+        self._deaf: set[str] = set()
         self.unheard: frozenset[str] = frozenset()
         """The members that this instance has not heard from for long; the leader is told."""
 
@@ -47,6 +52,10 @@ class Lookout:
         """The members that this instance pings."""
         return watched_by(self._standing())
 
+    def is_deaf(self) -> bool:
+        """Whether no broker answers this instance."""
+        return self.hearing.deaf
+
     def take_plan(self, plan: Plan) -> None:
         """Take the members and the leader from a plan."""
         self._plan = plan
@@ -57,9 +66,12 @@ class Lookout:
 
     def judge(self, now: float, watched: Mapping[str, Health]) -> None:
         """Raise the alarm if this instance has to evict a member."""
+        self.hearing.look()
+        deaf = {name for name, health in watched.items() if health.deaf and self.hearing.sure}
         with self._lock:
             suspects = self._detector.suspects(now, watched)
-            self._due = self._detector.to_evict(now, suspects, self._standing())
+            self._due = self._detector.to_evict(now, suspects, self._standing(), deaf)
+            self._deaf = deaf - suspects
             self.unheard = self._detector.unheard(now)
         if self._due:
             self._alarm()
@@ -75,7 +87,8 @@ class Lookout:
                 note = self._detector.evicted if found else self._detector.not_found
                 note(self._clock.monotonic(), name)
             if found:
-                log.warning("evicted %s at %s: it does not answer", name, address)
+                why = "no broker answers it" if name in self._deaf else "it does not answer"
+                log.warning("evicted %s at %s: %s", name, address, why)
         self._due = []
         return evicted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from lastword.cluster.leadership import Report
 from lastword.cluster.lookout import Lookout
@@ -33,8 +34,13 @@ class MemberReports:
         reports = {
             name: msgspec.json.decode(answer, type=Report) for name, answer in answers.items()
         }
-        return reports | {self._me: self.own()}
+        reports[self._me] = self.own()
+        if not self._lookout.hearing.sure:
+            # The brokers may have been silent for all, and answer this instance first.
+            return {name: replace(each, deaf=False) for name, each in reports.items()}
+        return reports
 
     def own(self) -> Report:
         """The report of this instance."""
-        return msgspec.structs.replace(self._offers.report(), unheard=self._lookout.unheard)
+        lookout = self._lookout
+        return replace(self._offers.report(), unheard=lookout.unheard, deaf=lookout.hearing.deaf)

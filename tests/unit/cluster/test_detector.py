@@ -7,6 +7,7 @@ import pytest
 from lastword.cluster.detector import (
     EVICTIONS_APART_S,
     SILENT_S,
+    TURN_S,
     UNHEARD_S,
     Detector,
     Standing,
@@ -95,6 +96,25 @@ def test_a_later_one_evicts_the_leader_when_those_before_it_are_gone_too() -> No
     assert Detector().to_evict(0.0, {"a", "c"}, following("b")) == ["c"]
 
 
+def test_the_others_evict_a_deaf_leader_in_turns() -> None:
+    assert Detector().to_evict(0.0, set(), following("a"), deaf={"c"}) == ["c"]
+    second = Detector()
+    assert second.to_evict(0.0, set(), following("b"), deaf={"c"}) == []
+    assert second.to_evict(TURN_S - TICK_S, set(), following("b"), deaf={"c"}) == []
+    assert second.to_evict(TURN_S, set(), following("b"), deaf={"c"}) == ["c"]
+
+
+def test_a_leader_that_hears_again_is_not_evicted_when_the_turn_comes() -> None:
+    second = Detector()
+    second.to_evict(0.0, set(), following("b"), deaf={"c"})
+    second.to_evict(TICK_S, set(), following("b"))
+    assert second.to_evict(TURN_S, set(), following("b"), deaf={"c"}) == []
+
+
+def test_the_leader_does_not_evict_a_deaf_member() -> None:
+    assert Detector().to_evict(0.0, set(), leading(), deaf={"b"}) == []
+
+
 def test_a_member_that_fails_again_and_again_is_evicted_less_and_less_often() -> None:
     detector, first_s, longest_s = Detector(), *EVICTIONS_APART_S
     now, pauses = 0.0, []
@@ -104,7 +124,7 @@ def test_a_member_that_fails_again_and_again_is_evicted_less_and_less_often() ->
         while not detector.to_evict(now, {"b"}, leading()):
             now += first_s
         pauses.append(now - began)
-    assert pauses == [first_s, 2 * first_s, 4 * first_s, longest_s, longest_s]
+    assert pauses == [first_s, 2 * first_s, 4 * first_s, 8 * first_s, longest_s]
 
 
 def test_a_member_that_was_well_for_long_is_evicted_again_soon_after_an_eviction() -> None:

@@ -145,3 +145,9 @@ def test_a_member_that_the_others_cannot_hear_gives_its_partitions_away(
     everybody = {"a": "h:1", "b": "h:2", "c": "h:3"}
     described = describe_members(everybody, reports, PLAN, NOW_MS)
     assert [name for name, each in described.items() if each.draining] == ["a"] * cut_off
+
+
+def test_a_member_that_no_broker_answers_gives_its_partitions_away() -> None:
+    reports = {"a": HEARING, "b": Report({"carts": 2}, deaf=True)}
+    described = describe_members({"a": "h:1", "b": "h:2"}, reports, PLAN, NOW_MS)
+    assert [name for name, each in described.items() if each.draining] == ["b"]

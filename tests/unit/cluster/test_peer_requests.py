@@ -226,3 +226,14 @@ def test_another_instance_at_the_address_is_not_the_member(pair: PeerPair) -> No
     wait_until(lambda: "c" in pair.health["a"] and pair.health["a"]["c"].refused, "refused")
     with pytest.raises(PeerUnreachableError, match="another instance listens"):
         a.ask("c", "echo", b"", WAIT_S)
+
+
+def test_a_watched_peer_says_whether_it_is_deaf(pair: PeerPair) -> None:
+    a, b = pair.connected()
+    a.set_members({"a": a.address, "b": b.address}, frozenset("b"))
+    pair.wait_until_heard("a", "b")
+    assert not pair.health["a"]["b"].deaf
+    pair.deaf = {"b"}
+    wait_until(lambda: pair.health["a"]["b"].deaf, "it says so")
+    pair.deaf = set()
+    wait_until(lambda: not pair.health["a"]["b"].deaf, "it hears again")

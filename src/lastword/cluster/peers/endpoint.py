@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lastword.cluster.peers.frames import (
     ANSWER,
+    DEAF,
     FAILURE,
     FRAME_BYTES_MAX,
     PING,
@@ -58,10 +59,17 @@ def answers_a_peer() -> bool:
 class Endpoint:
     """Listens for peers of one application. Its handlers run on a small pool of threads."""
 
-    def __init__(self, settings: PeerSettings, application: str, instance_id: str) -> None:
+    def __init__(
+        self,
+        settings: PeerSettings,
+        application: str,
+        instance_id: str,
+        deaf: Callable[[], bool],
+    ) -> None:
         self.application, self.instance_id = application, instance_id
         self.secret = settings.key()
         self.address = ""
+        self.deaf = deaf
         self.refused = 0
         self.handlers: dict[str, Handler] = {}
         self.callers: set[IncomingLink] = set()
@@ -181,7 +189,8 @@ class IncomingLink(FrameProtocol):
         try:
             message = unpack_message(frame)
             if message.kind == PING:
-                self.send(pack_message(PONG, message.number))
+                said = DEAF if self._endpoint.deaf() else b""
+                self.send(pack_message(PONG, message.number, said))
             elif message.kind == REQUEST:
                 number = message.number
                 self._endpoint.answer(

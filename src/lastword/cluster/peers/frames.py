@@ -17,6 +17,8 @@ _HEAD = struct.Struct(">BQ")
 _REQUEST = struct.Struct(">IB")
 
 REQUEST, ANSWER, FAILURE, PING, PONG = range(1, 6)
+DEAF = b"deaf"
+"""The body of a PONG of an instance that no broker answers; earlier versions ignore it."""
 
 
 class Message(NamedTuple):

@@ -8,6 +8,7 @@ from itertools import count
 
 from lastword.cluster.peers.frames import (
     ANSWER,
+    DEAF,
     FAILURE,
     PING,
     PONG,
@@ -66,6 +67,8 @@ class Link(FrameProtocol):
         gone: Callable[[LastwordError], None],
     ) -> None:
         super().__init__()
+        self.deaf = False
+        """Whether the listener said last that no broker answers it."""
         self._secret, self._names = secret, (application, caller, listener)
         self._listener = listener
         self._ready, self._gone = ready, gone
@@ -139,6 +142,7 @@ class Link(FrameProtocol):
     def _take(self, frame: bytes) -> None:
         message = unpack_message(frame)
         if message.kind == PONG:
+            self.deaf = message.body == DEAF
             return
         question = self._asked.pop(message.number, None)
         if question is None or question.answer.done():

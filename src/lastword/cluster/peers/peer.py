@@ -31,11 +31,13 @@ class Identity(NamedTuple):
 class Health(NamedTuple):
     """The state of a peer. ``refused``: nobody, or another instance, listens at its address.
 
-    ``heard_at`` is when it last sent anything, or when watching began.
+    ``heard_at`` is when it last sent anything, or when watching began. ``deaf``: it said that no
+    broker answers it.
     """
 
     refused: bool
     heard_at: float
+    deaf: bool = False
 
 
 class Peer:
@@ -64,8 +66,10 @@ class Peer:
     @property
     def health(self) -> Health:
         """The state of the peer now."""
-        heard_at = self._heard_at if self._link is None else self._link.heard_at
-        return Health(self._refused, max(self._heard_at, heard_at))
+        if self._link is None:
+            return Health(self._refused, self._heard_at)
+        heard_at = max(self._heard_at, self._link.heard_at)
+        return Health(self._refused, heard_at, self._link.deaf)
 
     def ask(self, question: Question) -> None:
         """Send the request now, or once there is a connection."""

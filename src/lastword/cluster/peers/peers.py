@@ -34,13 +34,20 @@ Watch = Callable[[float, Mapping[str, Health]], None]
 class Peers:
     """Asks the members in its list, and no others; safe from any thread.
 
-    ``watch`` gets the health of the watched members, on the event loop: it must not block.
+    ``watch`` gets the health of the watched members, on the event loop: it must not block. Those
+    that ping this instance learn whether it is ``deaf``: no broker answers it.
     """
 
     def __init__(
-        self, settings: PeerSettings, application: str, instance_id: str, *, watch: Watch
+        self,
+        settings: PeerSettings,
+        application: str,
+        instance_id: str,
+        *,
+        watch: Watch,
+        deaf: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._endpoint = Endpoint(settings, application, instance_id)
+        self._endpoint = Endpoint(settings, application, instance_id, deaf)
         self._me = Identity(
             self._endpoint.secret, application, instance_id, settings.client_context()
         )
