@@ -47,3 +47,12 @@ def test_an_exception_is_part_of_its_json_line(capsys: pytest.CaptureFixture[str
         logging.getLogger("lastword.test").exception("it failed")
     entry = json.loads(capsys.readouterr().err)
     assert "ValueError: broken" in entry["exception"]
+
+
+def test_an_interrupt_is_not_logged_as_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(0, "text")
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        logging.getLogger().exception("KeyboardInterrupt while sending command.")
+    assert capsys.readouterr().err == ""

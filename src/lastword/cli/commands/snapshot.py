@@ -13,7 +13,7 @@ from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.output import as_time
 from lastword.cli.support.progress_bar import progress_bar
-from lastword.cli.support.stop_signals import calling_at_signals
+from lastword.cli.support.stop_signals import calling_at_signals, stop_signals
 from lastword.cli.support.table_options import TableSpec, with_table, with_table_offline
 from lastword.clock import SYSTEM_CLOCK
 from lastword.durations import milliseconds
@@ -131,9 +131,15 @@ def create(
             print_report(app, *runs.take(full=full))
 
         if interval_s is None:
-            take()
+            _take_unless_signalled(take)
         else:
             _repeat_until_signalled(take, interval_s)
+
+
+def _take_unless_signalled(take: Callable[[], None]) -> None:
+    """Ctrl-C and a polite kill end it; the snapshots before it stay as they are."""
+    with stop_signals():
+        take()
 
 
 def _repeat_until_signalled(take: Callable[[], None], interval_s: float) -> None:

@@ -35,10 +35,16 @@ class _JsonFormatter(logging.Formatter):
         return as_json(entry)
 
 
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Ctrl-C is no error. PySpark's client logs the call that it cuts off, with a traceback."""
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+
+
 def set_up_logging(verbosity: int, log_format: str) -> None:
     """Warnings only, or INFO with ``-v`` and DEBUG with ``-vv``."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
+    handler.addFilter(_is_no_interrupt)
     level = _LEVELS[min(verbosity, len(_LEVELS) - 1)]
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # A broker that is away is reported once, by our own error; the clients repeat it every second.
