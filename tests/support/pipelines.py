@@ -22,7 +22,7 @@ PARTITIONS = 3
 # Of today: the changelog of windows drops what is older than their retention and a day.
 NOON_MS = SYSTEM_CLOCK.now_ms() // 3_600_000 * 3_600_000
 
-Written = tuple[str | None, Any, int]
+Written = tuple[str | bytes | None, Any, int]
 """Key, value for JSON (None is a tombstone, bytes are raw), milliseconds after NOON_MS."""
 
 

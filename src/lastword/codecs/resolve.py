@@ -77,6 +77,13 @@ def value_spec_for(topic: str, spec: CodecSpec) -> CodecSpec:
     return codec(spec).bound(Context(topic, "value"))
 
 
+def key_spec_for(topic: str, spec: CodecSpec) -> CodecSpec:
+    """The same for the codec of a topic's keys."""
+    if isinstance(spec, str | type):
+        return spec
+    return key_codec(spec).bound(Context(topic, "key"))
+
+
 def _not_a_codec(spec: object) -> ConfigError:
     return ConfigError(
         f"{spec!r} is not a codec",

@@ -67,6 +67,9 @@ class JsonSchemaCodec(RegistryCodec):
             return super().__reduce__()
         return again, (type(self), self._settings, self._type.type, self._rules, self._context)
 
+    def _description(self) -> tuple[Any, ...]:
+        return *super()._description(), None if self._type is None else self._type.type
+
     def encode(self, value: Any) -> bytes:
         """The document; raises EncodeError unless it is valid."""
         validator = self.writing().parsed.validator

@@ -67,6 +67,16 @@ class RegistryCodec(WholeKey):
     def __reduce__(self) -> tuple[Any, ...]:
         return again, (type(self), self._settings, self._schema, self._rules, self._context)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the other codec reads and writes the same, whatever the topic."""
+        return isinstance(other, RegistryCodec) and self._description() == other._description()
+
+    def __hash__(self) -> int:
+        return hash(self._description())
+
+    def _description(self) -> tuple[Any, ...]:
+        return type(self), self._settings, self._schema, self._rules
+
     def bound(self: R, context: Context) -> R:
         """The codec for this topic: it writes under the topic's subject."""
         if context.part == "key" and self._rules.id_in == "header":
@@ -137,6 +147,15 @@ class RegistryCodec(WholeKey):
                 if self._writing is None:
                     self._writing = self._find_writing()
         return self._writing
+
+    def register_for(self, context: Context) -> None:
+        """Register the schema that writes here for another topic, too, if that is allowed.
+
+        Raises EncodeError if the registry finds it incompatible there, and RegistryError.
+        """
+        codec = self if self._schema is not None else self._of_newest()
+        if codec is not None and self._rules.auto_register:
+            codec.bound(context).writing()
 
     def written_with(self, data: bytes) -> ValueVersion:
         """The version of the subject that wrote ``data``, and the id of its schema."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lastword.cdc.envelope import ChangeCodec
-from lastword.codecs.resolve import CodecSpec, codec, key_codec
+from lastword.codecs.resolve import CodecSpec, codec, key_codec, key_spec_for
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.home import default_state_dir
@@ -112,7 +112,8 @@ class Pipeline:
         key_codec(key), codec(value)  # raises here rather than on an executor
         where = None if timestamp is None else check_field(timestamp)
         sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
-        return Stream(self._topology, self._topology.add_merge(sources), key, value)
+        keys = key_spec_for(topics[0], key)
+        return Stream(self._topology, self._topology.add_merge(sources), keys, value)
 
     def changes(self, topic: str) -> ChangeStream:
         """The changes of a database table, as Debezium writes them into ``topic``.

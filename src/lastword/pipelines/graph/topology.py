@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from lastword.catalog.catalog_entry import CatalogEntry, entry_of
+from lastword.codecs.base import KeyCodec
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.pipelines.graph.node import (
@@ -57,6 +58,8 @@ class Topology:
         self.own_topics: dict[str, OwnTopic] = {}
         self.entries: dict[str, CatalogEntry] = {}
         """The catalog entries of the topics that others may want to read."""
+        self.keys: dict[str, KeyCodec[Any]] = {}
+        """The codecs of their keys."""
         self.control = OwnTopic(f"{application_id}-control", "control")
         self.quarantine = OwnTopic(f"{application_id}-quarantine", "quarantine")
         self._routes: dict[str, Route] = {}
@@ -155,8 +158,10 @@ class Topology:
     ) -> None:
         """Describe ``topic`` for the catalog; None is a store without a topic."""
         if topic is not None:
+            if key is not None:
+                self.keys[topic] = key_codec(key)
             self.entries[topic] = entry_of(
-                None if key is None else key_codec(key),
+                self.keys.get(topic),
                 codec(value),
                 written_by=f"pipeline {self.application_id}"
                 + ("" if store is None else f", store {store}"),

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lastword.errors import RegistryError
 from lastword.pipelines.operators.events import BadEvent, Events, Tally
 from lastword.pipelines.operators.state_view import StateView
 
@@ -22,7 +23,12 @@ class BatchContext:
     bad: list[BadEvent] = field(default_factory=list)
 
     def quarantine(self, events: Events, index: int, error: Exception) -> None:
-        """Drop one record, and keep the reason."""
+        """Drop one record, and keep the reason.
+
+        Raises a RegistryError instead: the record may be good, and the task is tried again.
+        """
+        if isinstance(error, RegistryError):
+            raise error
         reason = f"{type(error).__name__}: {error}"
         topic, offset = events.topics[index], events.offsets[index]
         self.bad.append(BadEvent(topic, offset, events.keys[index], reason))

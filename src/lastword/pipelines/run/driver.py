@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lastword.catalog.catalog import try_write_entries
+from lastword.codecs.key_subjects import register_keys
 from lastword.errors import ConfigError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -161,6 +162,8 @@ class Driver:
     def _write_catalog(self) -> None:
         connection = self._settings.connection
         try_write_entries(connection, KafkaLog(connection), self._topology.entries)
+        for topic, keys in self._topology.keys.items():
+            register_keys(keys, topic)
 
     def _made(self, topic: str) -> bool:
         """Whether the name is a stream that Spark derives, not a topic."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from lastword.errors import RegistryError
 from lastword.pipelines.api.folds import Field, pick
 from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.graph.node import SourcePlan
@@ -165,6 +166,8 @@ def _decode_one_by_one(source: SourcePlan, raw: RawRecords, context: BatchContex
         try:
             decoded = None if value is None else read(value)
             timestamps.append(event_time(source.timestamp, decoded, raw.timestamps[i]))
+        except RegistryError:
+            raise  # the record may be good: the task is tried again
         except Exception as error:  # noqa: BLE001 - the user's codec and timestamp function
             reason = f"{type(error).__name__}: {error}"
             context.bad.append(BadEvent(source.topic, raw.offsets[i], raw.keys[i], reason))
