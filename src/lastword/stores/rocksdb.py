@@ -30,6 +30,9 @@ _CAPABILITIES = Capabilities(persistent=True, restore_batch_bytes=32 << 20)
 # From this size on, sorting a batch into a file of its own is cheaper than the write-ahead log
 # and the write buffer, and does not hold the interpreter lock for one long write.
 INGEST_BYTES_MIN = 4 << 20
+# Each row costs as much as this many bytes more, however small it is. Measured: 30,000 counts in a
+# file take half the processor time that they take in the write buffer.
+_ROW_COSTS_BYTES = 100
 _CLOSE_WAIT_SECONDS = 30
 _LOOKED_UP_AT_ONCE = 4096
 # Measured: 2.9 us to look a row up, 0.4 us to reach it in a scan. Below a thousand keys it
@@ -186,7 +189,8 @@ class RocksDBStore:
             database = self._opened()
             counter = self._counter
             rows = self._rows_added(puts, deletes) if counter.wants_changes else 0
-            if sum(map(len, puts.values())) >= self._ingest_bytes_min:
+            size = sum(map(len, puts.values())) + len(puts) * _ROW_COSTS_BYTES
+            if size >= self._ingest_bytes_min:
                 changes: dict[bytes, bytes | None] = {**dict.fromkeys(deletes), **puts}
                 changes[CHECKPOINT_KEY] = checkpoint
                 self._ingested_bytes += ingest(database, self._ingested_file, changes)

@@ -104,6 +104,13 @@ def test_a_reopened_store_reads_through_the_shared_budget(store: RocksDBStore) -
     assert memory_budget().usage()["cache_bytes"] > before + INGEST_BYTES_MIN // 2
 
 
+def test_many_small_rows_become_a_file(store: RocksDBStore, path: Path) -> None:
+    rows = {b"%06d" % n: b"1" for n in range(60_000)}
+    store.apply(rows, (), b"c")
+    assert len(files(path)) == 1
+    assert (store.get(b"000007"), store.checkpoint(), store.count()) == (b"1", b"c", len(rows))
+
+
 def test_clearing_frees_the_disk(store: RocksDBStore) -> None:
     store.apply(LARGE, (), b"c")
     assert store.size_bytes() > INGEST_BYTES_MIN

@@ -60,7 +60,8 @@ class FoldOperator(Operator):
         """The current values. A window that starts after stream time is new: no lookup."""
         if self._windows is None:
             return state.get_with_times(groups.rows)
-        windows = zip(groups.rows, groups.windows_ms, strict=True)
+        windows = list(zip(groups.rows, groups.windows_ms, strict=True))
+        state.assume_absent([row for row, start_ms in windows if start_ms > before_ms])
         seen = [row for row, start_ms in windows if start_ms <= before_ms]
         known = dict(zip(seen, state.get_with_times(seen), strict=True))
         return [known.get(row, NOT_KEPT) for row in groups.rows]

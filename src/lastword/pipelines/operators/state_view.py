@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
+import numpy as np
+
 from lastword.records import NO_HEADERS, Headers
-from lastword.rows import (
-    PLAIN_ROW,
-    decode_row,
-    encode_row,
-    pack_prefix,
-    value_and_time_of,
-    value_of,
-)
+from lastword.rows import decode_row, encode_row, plain_rows, value_and_time_of, value_of
 from lastword.stores.base import Store
 
 Update = tuple[bytes, bytes | None, int, Headers]
@@ -64,16 +59,18 @@ class StateView:
 
     def _look_up_changed(self) -> None:
         """Look up the previous rows of keys that were put without reading them."""
-        self._stored([key for key in self._dirty if key not in self._before])
+        if unread := self._dirty.keys() - self._before.keys():
+            self._stored(list(unread))
 
     def rows_added(self) -> int:
         """By how many rows the store grows when the batch is committed."""
         self._look_up_changed()
-        before = self._before.get
-        return sum(
-            (update[1] is not None) - (before(key) is not None)
-            for key, update in self._dirty.items()
-        )
+        absent = list(map(self._before.get, self._dirty)).count(None)
+        return absent - sum(update[1] is None for update in self._dirty.values())
+
+    def assume_absent(self, keys: Iterable[bytes]) -> None:
+        """Note that the store has no row of these keys, so that they are not looked up."""
+        self._before.update(dict.fromkeys(keys))
 
     def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
         """The current values with their timestamps."""
@@ -172,16 +169,24 @@ class StateView:
         own record, as if it had been restored.
         """
         updates = self.updates()
-        first_offset = max(0, end_offset - len(updates))
-        puts = {
-            key: encode_row(offset, timestamp_ms, headers, value)
-            if headers
-            else pack_prefix(PLAIN_ROW, offset, timestamp_ms) + value
-            for offset, (key, value, timestamp_ms, headers) in enumerate(updates, first_offset)
-            if value is not None
-        }
+        puts = _rows_of(updates, max(0, end_offset - len(updates)))
         deletes = [key for key, update in self._dirty.items() if update[1] is None]
         for key in deletes:
             puts.pop(key, None)  # put and then deleted in the same batch
         self._store.apply(puts, deletes, checkpoint)
         self._dirty, self._log, self._is_new = {}, [], False
+
+
+def _rows_of(updates: Sequence[Update], first_offset: int) -> dict[bytes, bytes]:
+    """The last row of each key that was put; the offsets are those of the updates."""
+    values = [value for _, value, _, _ in updates]
+    if None in values or any(headers for _, _, _, headers in updates):
+        return {
+            key: encode_row(offset, timestamp_ms, headers, value)
+            for offset, (key, value, timestamp_ms, headers) in enumerate(updates, first_offset)
+            if value is not None
+        }
+    keys = [key for key, _, _, _ in updates]
+    offsets = np.arange(first_offset, first_offset + len(updates), dtype=np.int64)
+    timestamps = np.array([timestamp_ms for _, _, timestamp_ms, _ in updates], np.int64)
+    return dict(zip(keys, plain_rows(offsets, timestamps, values), strict=True))  # type: ignore[arg-type]

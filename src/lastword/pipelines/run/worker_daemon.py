@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gc
 
+import pyarrow as pa
+import pyarrow.compute
 import pyspark.worker  # noqa: F401 - for the workers
 from pyspark.daemon import manager
 
@@ -16,6 +18,7 @@ import lastword.pipelines.real_time.live_task
 import lastword.pipelines.task.run_task  # noqa: F401 - for the workers
 
 if __name__ == "__main__":
+    pa.array([0])  # with its first array, PyArrow imports pandas
     gc.collect()
     gc.freeze()
     manager()
