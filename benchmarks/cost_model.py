@@ -1,0 +1,154 @@
+"""What a key costs, and what a billion keys on ten instances would: measured, then predicted.
+
+python benchmarks/cost_model.py                         1 and 5 million keys
+python benchmarks/cost_model.py --millions 1 5 20       checks the lines at 20 million
+python benchmarks/cost_model.py --quick                 a smoke test with small numbers
+
+The two smallest sizes give a line for each figure. It predicts the larger sizes, and the first
+table says by how much the prediction is off. The second table has one billion keys.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+from arena import contestants as who
+from arena import report
+from arena.cluster import cluster
+from arena.dataset import Dataset, load
+from arena.report import console
+from arena.rounds import start_again, start_empty
+from bootstrap import SNAPSHOTS, snapshot_job
+
+KEYS, PARTITIONS, INSTANCES, STANDBYS = 1_000_000_000, 100, 10, 1
+FIGURES = {
+    "log_bytes": "bytes of the log, as read",
+    "disk_bytes": "bytes on disk (RocksDB)",
+    "log_s": "seconds from the log",
+    "snapshot_s": "seconds from a snapshot",
+    "again_s": "seconds to start with its own files",
+    "job_s": "seconds to take the snapshot",
+}
+
+Measured = dict[str, float]
+
+
+def main() -> None:
+    arguments = _arguments()
+    try:
+        with cluster(arguments.bootstrap_servers) as servers:
+            found = {keys: measure(keys, servers) for keys in arguments.sizes}
+    finally:
+        shutil.rmtree(SNAPSHOTS, ignore_errors=True)
+    model = CostModel.fitted(found)
+    _print_checks(model, found)
+    _print_forecast(model)
+    report.save("cost-model", {str(keys): figures for keys, figures in found.items()})
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Every figure as a fixed part and a part per key."""
+
+    fixed: Measured
+    per_key: Measured
+
+    @classmethod
+    def fitted(cls, found: dict[int, Measured]) -> CostModel:
+        """The lines through the measurements of the two smallest sizes."""
+        small, large = sorted(found)[:2]
+        per_key = {
+            name: max(0.0, (found[large][name] - found[small][name]) / (large - small))
+            for name in FIGURES
+        }
+        fixed = {name: max(0.0, found[small][name] - small * per_key[name]) for name in FIGURES}
+        return cls(fixed, per_key)
+
+    def predict(self, name: str, keys: int) -> float:
+        """The figure for so many keys."""
+        return self.fixed[name] + keys * self.per_key[name]
+
+
+def measure(keys: int, servers: str) -> Measured:
+    """Every figure for a compacted topic of so many keys, each with one record of 100 bytes."""
+    dataset = Dataset(keys, keys, every_key_once=True)
+    console.print(f"{keys:,} keys")
+    load(dataset, servers)
+    with snapshot_job(dataset.topic, servers, SNAPSHOTS) as job:
+        taken = job.run()
+    from_log = who.lastword(dataset, servers, "rocksdb")
+    restored = start_empty(from_log, dataset.expected)
+    again = start_again(from_log, dataset.expected)
+    copied = who.lastword_from_snapshot(dataset, servers, "rocksdb", SNAPSHOTS)
+    found: dict[str, Any] = {
+        "log_bytes": taken.bytes,
+        "disk_bytes": restored["disk_bytes"],
+        "log_s": restored["ready_s"],
+        "snapshot_s": start_empty(copied, dataset.expected)["ready_s"],
+        "again_s": again["ready_s"],
+        "job_s": taken.seconds,
+    }
+    return {name: float(found[name]) for name in FIGURES}
+
+
+def _print_checks(model: CostModel, found: dict[int, Measured]) -> None:
+    rows = []
+    for keys, measured in sorted(found.items()):
+        for name, title in FIGURES.items():
+            predicted = model.predict(name, keys)
+            off = f"{predicted / measured[name] - 1:+.0%}" if measured[name] else "-"
+            rows.append(
+                [f"{keys:,}", title, _shown(name, measured[name]), _shown(name, predicted), off]
+            )
+    report.print_table(
+        "The model and the measurements", ["keys", "", "measured", "model", "off"], rows
+    )
+
+
+def _print_forecast(model: CostModel) -> None:
+    copies = KEYS // INSTANCES * (1 + STANDBYS)
+    figures = {
+        "the log, all partitions": ("log_bytes", KEYS),
+        "disk of an instance, with its standbys": ("disk_bytes", copies),
+        "a new instance, from the log": ("log_s", copies),
+        "a new instance, from a snapshot": ("snapshot_s", copies),
+        "an instance that starts with its own files": ("again_s", copies),
+        "a snapshot of everything": ("job_s", KEYS),
+    }
+    rows = [
+        [title, _shown(name, model.predict(name, keys))] for title, (name, keys) in figures.items()
+    ]
+    report.print_table(
+        f"{KEYS:,} keys, {PARTITIONS} partitions, {INSTANCES} instances, {STANDBYS} standby",
+        ["", "on a machine like this"],
+        rows,
+    )
+
+
+def _shown(name: str, figure: float) -> str:
+    if name.endswith("_bytes"):
+        return f"{figure / 1e9:,.1f} GB" if figure > 1e9 else f"{figure / 1e6:,.1f} MB"
+    return f"{figure:,.1f} s"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--bootstrap-servers", help="a broker to use instead of an embedded one")
+    parser.add_argument(
+        "--millions", type=int, nargs="+", default=[1, 5], help="of keys; two sizes or more"
+    )
+    parser.add_argument("--quick", action="store_true", help="small numbers: does it work at all?")
+    arguments = parser.parse_args()
+    arguments.sizes = sorted({millions * 1_000_000 for millions in arguments.millions})
+    if arguments.quick:
+        arguments.sizes = [50_000, 100_000]
+    if len(arguments.sizes) < 2:
+        parser.error("a line needs two sizes")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()
