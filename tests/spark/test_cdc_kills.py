@@ -19,7 +19,7 @@ from tests.support.tables import read_raw
 pytestmark = pytest.mark.broker
 
 # `make soak` asks for more.
-KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "1"))
+KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
 SEED = int(os.environ.get("LASTWORD_TEST_SEED", "1"))
 
 
