@@ -18,13 +18,10 @@ from pyspark.sql import SparkSession
 
 from lastword.catalog.catalog import CATALOG_TOPIC, read_catalog
 from lastword.cdc.postgres.capture import Capture
-from lastword.cdc.postgres.check import check
-from lastword.cdc.postgres.database import PostgresDatabase
-from lastword.cdc.postgres.names import SourceTable
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.secrets import keep_secret
 from lastword.connect_worker.worker import EmbeddedWorker
-from lastword.errors import CaptureError, TopicUnfitError
+from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
@@ -149,44 +146,6 @@ def _resynced(
     equals(table, database, "every_type")
 
 
-def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
-    postgres: Postgres, database: PostgresConnection[Any]
-) -> None:
-    database.execute("CREATE ROLE reader LOGIN; CREATE TABLE odd (id int NOT NULL, n numeric[])")
-    database.execute("ALTER TABLE odd REPLICA IDENTITY NOTHING")
-    table = SourceTable.parse("odd")
-    reader = PostgresDatabase(postgres.url.replace("postgres@", "reader@"))
-    with reader.connect() as session:
-        found = check(session, table)
-        assert [each.what for each in found if each.severity == "error"] == [
-            "the role reader may not replicate",
-            "the role reader may not read public.odd",
-            "public.odd has no primary key",
-            "the replica identity of public.odd is NOTHING",
-            "there is no publication lastword_odd with public.odd, and only its owner can make one",
-        ]
-        for finding in found:
-            for statement in finding.repair.replace("(...)", "(id)").split(";")[:-1]:
-                database.execute(statement.encode())
-        # Settings of the server take effect a moment after the statement that reloads them.
-        wait_until(lambda: not check(session, table), "all is repaired", timeout=WAIT_S)
-        assert "there is no table" in check(session, SourceTable.parse("absent"))[0].what
-    database.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
-    database.execute("SELECT pg_reload_conf()")
-    show = "SHOW max_slot_wal_keep_size"  # once this session has it, every new one has
-    wait_until(lambda: database.execute(show).fetchone() == ("-1",), "a reload", timeout=WAIT_S)
-
-
-def test_a_database_that_refuses_is_named_without_its_password(postgres: Postgres) -> None:
-    url = postgres.url.replace("postgres@", "nobody:sesame@")
-    with (
-        pytest.raises(CaptureError, match="does not let us in") as raised,
-        PostgresDatabase(url).connect(),
-    ):
-        pass
-    assert "sesame" not in f"{raised.value} {raised.value.hint}"
-
-
 def test_one_command_mirrors_a_table_and_others_look_after_it(
     lab: MirrorLab, database: PostgresConnection[Any], spark: SparkSession
 ) -> None:
@@ -215,7 +174,7 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     assert lines[-1]["stopped"] is True
     assert lines[-1]["slot"] == "lastword_paid_sales"
     assert cdc(*wanted).exit_code == 2, "a table with a filter cannot become one without"
-    _paused_and_resumed(cdc)
+    _paused_and_resumed(cdc, "paid-sales")
     database.execute("ALTER TABLE sales RENAME COLUMN x TO remark")
     (status,) = cdc.json("status", "paid-sales")
     (renamed,) = status["schema_changes"]
@@ -260,19 +219,18 @@ def _wait_for_version(lab: MirrorLab, version: int) -> None:
     wait_until(recorded, f"version {version} of the columns is recorded", timeout=WAIT_S)
 
 
-def _paused_and_resumed(cdc: CdcCommand) -> None:
-    (status,) = cdc.json("status", "paid-sales")
-    shown = status["connector"], status["phase"], status["table"]
-    assert shown == ("RUNNING", "streaming", "public.sales")
+def _paused_and_resumed(cdc: CdcCommand, name: str) -> None:
+    (status,) = cdc.json("status", name)
+    assert (status["connector"], status["phase"]) == ("RUNNING", "streaming")
     assert status["slot_bytes"] >= status["lag_bytes"] >= 0
     assert status["last_event"] > 0
-    cdc.json("pause", "paid-sales")
+    cdc.json("pause", name)
     wait_until(
         lambda: json.loads(cdc("status", "--json").stdout)["connector"] == "PAUSED",
         "it pauses",
         timeout=WAIT_S,
     )
-    cdc.json("resume", "paid-sales")
+    cdc.json("resume", name)
 
 
 def _removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any]) -> None:
@@ -285,6 +243,41 @@ def _removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any])
     assert database.execute(publications).fetchall() == []
     assert "cdc-paid-sales" not in lab.worker.client.connectors()
     assert cdc.json("status") == []
+
+
+def test_the_connector_may_run_on_a_connect_cluster_of_the_user(
+    lab: MirrorLab, database: PostgresConnection[Any], tmp_path: Path
+) -> None:
+    """All that is known of it is its URL; the password is with its config provider."""
+    database.execute("CREATE TABLE parcels (id int PRIMARY KEY); INSERT INTO parcels VALUES (1)")
+    cdc = CdcCommand(tmp_path / "home", lab.connection.bootstrap_servers)
+    url = lab.postgres.url.replace("postgres@", f"postgres:{WORD.replace(' ', '%20')}@")
+    wanted = "postgres", url, "--table", "parcels", "--connect", lab.worker.url
+    assert "--password-reference" in cdc(*wanted).output
+    assert lab.worker.client.config("cdc-parcels") is None
+    secret = keep_secret(lab.worker.info.secrets, "parcels-of-the-user", WORD)
+
+    def mirrored() -> bool:
+        topics = has_topic(lab.connection, "parcels")
+        return topics and rows_of(lab.connection, "parcels") == selected(database, "parcels")
+
+    def changed() -> None:
+        wait_until(mirrored, "the copy of the rows", timeout=WAIT_S)
+        database.execute("INSERT INTO parcels VALUES (2)")
+        wait_until(mirrored, "the row that was added", timeout=WAIT_S)
+
+    cdc.until(changed, *wanted, "--password-reference", secret)
+    config = lab.worker.client.config("cdc-parcels") or {}
+    assert config["database.password"] == secret
+    _paused_and_resumed(cdc, "parcels")
+    cdc.json("remove", "parcels", "--yes")
+    assert cdc.json("status") == []
+    assert lab.worker.client.config("cdc-parcels") is None
+    publications = "SELECT 1 FROM pg_publication WHERE pubname = 'lastword_parcels'"
+    assert database.execute(publications).fetchall() == []
+    logged = lab.worker.info.log_file.read_text()
+    assert WORD not in f"{cdc.printed}{logged}"
+    assert WORD.replace(" ", "%20") not in f"{cdc.printed}{logged}"
 
 
 def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(

@@ -117,6 +117,7 @@ def test_progress_has_the_time_left_and_then_the_lag() -> None:
     assert line[0] == "orders: copying: 300 of about 1,000 rows (30%), about 1 min 10 s left"
     assert (line[1]["phase"], line[1]["eta_seconds"]) == ("snapshot", 70)
     assert progress.line(copying) is None, "nothing new"
+    assert progress.line(replace(copying, connector="PAUSED")) is None, "the same words again"
     slot = SlotState(active=True, lag_bytes=2048, held_bytes=4096, lost=False)
     streaming = replace(
         copying, phase=CapturePhase.STREAMING, events_behind=0, lag_seconds=0.0, slot=slot
@@ -130,6 +131,23 @@ def test_progress_has_the_time_left_and_then_the_lag() -> None:
     failed = progress.line(replace(streaming, failure="no such slot"))
     assert failed is not None
     assert "lastword cdc resume orders" in failed[0]
+
+
+def test_rows_that_nobody_has_counted_yet_are_not_told() -> None:
+    """A run that goes on with a copied table has no batch until something changes."""
+    progress = CaptureProgress("orders", 1000, resumed=True, clock=FakeClock())
+    streaming = CaptureStatus(
+        "orders",
+        "db",
+        "public.orders",
+        "RUNNING",
+        phase=CapturePhase.STREAMING,
+        events_behind=0,
+        lag_seconds=0.0,
+    )
+    line = progress.line(streaming)
+    assert line is not None
+    assert (line[0], line[1]["rows"]) == ("orders: no event behind, 0 ms", None)
 
 
 def _batch(rows: int) -> BatchReport:

@@ -12,6 +12,7 @@ from lastword.cdc.row_filter import KeptColumns, RowFilter
 from lastword.errors import CaptureError
 
 Severity = Literal["error", "warning"]
+_NAMES_SHOWN = 10
 OLDEST_SERVER = 120_000
 """PostgreSQL 12; older ones are not maintained any more."""
 _COLUMN_NAMES = (
@@ -37,7 +38,7 @@ def check(
     columns: KeptColumns | None = None,
 ) -> list[Finding]:
     """Everything that stands in the way, errors first; none where all is well."""
-    found = [*_server(session), *_role(session, table), *_table(session, table)]
+    found = [*_server(session, table), *_role(session, table), *_table(session, table)]
     if table.exists(session):
         found += _shape(session, table, where, columns)
     return sorted(found, key=lambda finding: finding.severity != "error")
@@ -69,7 +70,7 @@ def _no_fit(what: str) -> Finding:
     return Finding("error", what, "no row could be kept", "-- correct --where or --columns")
 
 
-def _server(session: Session) -> Iterator[Finding]:
+def _server(session: Session, table: SourceTable) -> Iterator[Finding]:
     version = int(session.value("SHOW server_version_num"))
     if version < OLDEST_SERVER:
         yield Finding(
@@ -85,11 +86,19 @@ def _server(session: Session) -> Iterator[Finding]:
             "the database's log does not have what a row was changed to",
             "ALTER SYSTEM SET wal_level = 'logical';  -- and restart the server",
         )
-    for setting, used in (
-        ("max_replication_slots", "SELECT count(*) FROM pg_replication_slots"),
-        ("max_wal_senders", "SELECT count(*) FROM pg_stat_replication"),
+    for setting, used_by_others in (
+        (
+            "max_replication_slots",
+            "SELECT count(*) FROM pg_replication_slots WHERE slot_name <> %s",
+        ),
+        (
+            "max_wal_senders",
+            "SELECT count(*) FROM pg_stat_replication WHERE pid NOT IN (SELECT active_pid "
+            "FROM pg_replication_slots WHERE slot_name = %s AND active)",
+        ),
     ):
-        limit, taken = int(session.value(f"SHOW {setting}")), session.value(used)
+        limit = int(session.value(f"SHOW {setting}"))
+        taken = session.value(used_by_others, (table.slot,))
         if taken >= limit:
             yield Finding(
                 "error",
@@ -136,6 +145,18 @@ def _role(session: Session, table: SourceTable) -> Iterator[Finding]:
         )
 
 
+def _tables_of(session: Session, schema: str) -> str:
+    """What could have been meant."""
+    found = session.rows(
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename LIMIT %s",
+        (schema, _NAMES_SHOWN + 1),
+    )
+    names = [name for (name,) in found]
+    more = ", ..." if len(names) > _NAMES_SHOWN else ""
+    listed = ", ".join(names[:_NAMES_SHOWN]) + more
+    return f"the schema {schema} has {listed or 'no table'}"
+
+
 def _table(session: Session, table: SourceTable) -> Iterator[Finding]:
     found = session.rows(
         "SELECT relkind::text, relreplident::text, relrowsecurity, relpersistence::text, "
@@ -145,7 +166,10 @@ def _table(session: Session, table: SourceTable) -> Iterator[Finding]:
     )
     if not found:
         yield Finding(
-            "error", f"there is no table {table}", "nothing can be captured", "-- check its name"
+            "error",
+            f"there is no table {table}",
+            "nothing can be captured",
+            f"-- check its name; {_tables_of(session, table.schema)}",
         )
         return
     kind, identity, row_security, persistence, is_owner = found[0]

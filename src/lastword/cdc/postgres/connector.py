@@ -47,7 +47,8 @@ def connector_config(
         "time.precision.mode": "isostring",
         "interval.handling.mode": "string",
         "binary.handling.mode": "bytes",
-        "column.propagate.source.type": ".*",
+        # Only for these does the reader need it: it is in the schema of every record, twice.
+        "datatype.propagate.source.type": r".*\._?(numeric|money)",
         "key.converter": _JSON,
         "key.converter.schemas.enable": "false",
         "value.converter": _JSON,

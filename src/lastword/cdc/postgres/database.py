@@ -49,10 +49,7 @@ class PostgresDatabase:
         except psycopg.ProgrammingError:  # its message may quote the URL
             raise _no_address() from None
         except psycopg.OperationalError as error:
-            raise CaptureError(
-                f"the database does not let us in: {_first_line(error)}",
-                hint="try the same with psql; the password may be in PGPASSWORD or ~/.pgpass",
-            ) from None
+            raise _no_connection(self.place, _first_line(error)) from None
         with connection:
             yield Session(connection)
 
@@ -117,6 +114,20 @@ def _no_address() -> ConfigError:
     return ConfigError(
         "this is no address of a PostgreSQL database",
         hint="postgresql://USER@HOST:5432/DATABASE, with the password in PGPASSWORD",
+    )
+
+
+def _no_connection(place: str, message: str) -> CaptureError:
+    """The reason is at the end of what libpq says; before it are the addresses it tried."""
+    reason = message.rpartition(" failed: ")[2]
+    if "FATAL" in reason or "password" in reason:
+        return CaptureError(
+            f"the database at {place} does not let us in: {reason}",
+            hint="try the same with psql; put the password into PGPASSWORD or ~/.pgpass",
+        )
+    return CaptureError(
+        f"the database at {place} does not answer: {reason}",
+        hint="see whether it runs, and listens there for connections from this machine",
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from lastword.cdc.postgres.capture_spec import CaptureSpec
 from lastword.pipelines import Pipeline
 
+_BATCH_RECORDS = 50_000
+"""Progress is known after each batch; so many rows take Debezium some seconds."""
+
 
 def mirror_of(spec: CaptureSpec) -> Pipeline:
     """Its application id is the name of the connector; its table has the name of the capture."""
-    app = Pipeline(spec.source.connector)
+    app = Pipeline(spec.source.connector, max_records_per_batch=_BATCH_RECORDS)
     changes = app.changes(spec.source.topic)
     if spec.filter is not None:
         changes = changes.filter(spec.filter)

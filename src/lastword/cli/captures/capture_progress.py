@@ -25,11 +25,12 @@ class CaptureProgress:
         self._store = store
         self._expected = rows_expected
         self._clock = clock
-        self._rows = 0
+        self._rows: int | None = None
         self._events = 0
         self._first: tuple[float, int] | None = None
         self._copied = resumed
         self._said: tuple[object, ...] = ()
+        self._text = ""
         self._said_at = float("-inf")
 
     def batch(self, report: BatchReport) -> None:
@@ -38,7 +39,7 @@ class CaptureProgress:
         if self._store in report.stores:
             self._rows = report.stores[self._store].rows
         if self._first is None:
-            self._first = self._clock.monotonic(), self._rows
+            self._first = self._clock.monotonic(), self._rows or 0
 
     def line(self, status: CaptureStatus) -> tuple[str, dict[str, Any]] | None:
         """Text and values; None when nothing has changed for less than a minute."""
@@ -51,11 +52,16 @@ class CaptureProgress:
             *(status.problems, status.holds_back),
         )
         now = self._clock.monotonic()
-        if said == self._said and now - self._said_at < _QUIET_S:
+        is_quiet = now - self._said_at < _QUIET_S
+        if said == self._said and is_quiet:
             return None
-        self._said, self._said_at = said, now
+        self._said = said
         values = self._values(status)
-        return f"{status.name}: {_text(status, values)}", values
+        text = f"{status.name}: {_text(status, values)}"
+        if text == self._text and is_quiet:
+            return None
+        self._text, self._said_at = text, now
+        return text, values
 
     def _values(self, status: CaptureStatus) -> dict[str, Any]:
         slot = status.slot
@@ -63,7 +69,7 @@ class CaptureProgress:
             "capture": status.name,
             "phase": status.phase.value if self._copied else CapturePhase.SNAPSHOT.value,
             "rows": self._rows,
-            "rows_expected": None if self._copied else max(self._rows, self._expected),
+            "rows_expected": None if self._copied else max(self._rows or 0, self._expected),
             "eta_seconds": None if self._copied else self._eta_s(),
             "lag_bytes": None if slot is None else slot.lag_bytes,
             "lag_seconds": status.lag_seconds,
@@ -79,10 +85,11 @@ class CaptureProgress:
         if self._first is None:
             return None
         since, rows = self._first
-        seconds, done = self._clock.monotonic() - since, self._rows - rows
+        now = self._rows or 0
+        seconds, done = self._clock.monotonic() - since, now - rows
         if seconds <= 0 or done <= 0:
             return None
-        return round(max(0, self._expected - self._rows) * seconds / done, 1)
+        return round(max(0, self._expected - now) * seconds / done, 1)
 
 
 def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
@@ -96,11 +103,13 @@ def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
     if status.phase is CapturePhase.STARTING:
         return "the connector starts"
     if values["phase"] == CapturePhase.SNAPSHOT:
-        rows, total = values["rows"], values["rows_expected"]
+        rows, total = values["rows"] or 0, values["rows_expected"]
         eta = values["eta_seconds"]
         left = "" if eta is None else f", about {as_duration(max(1.0, eta))} left"
         return f"copying: {rows:,} of about {total:,} rows ({rows / max(1, total):.0%}){left}"
-    return f"{values['rows']:,} rows; {lag_text(status)}"
+    # Until the first batch of this run, nobody has counted them.
+    counted = "" if values["rows"] is None else f"{values['rows']:,} rows; "
+    return f"{counted}{lag_text(status)}"
 
 
 def lag_text(status: CaptureStatus) -> str:

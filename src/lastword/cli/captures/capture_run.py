@@ -14,6 +14,7 @@ from lastword.cli.support.app_context import AppContext
 from lastword.cli.support.pipeline_target import mode_of
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.stop_signals import calling_at_signals
+from lastword.errors import FencedError
 from lastword.kafka.admin import Admin
 from lastword.spark.installed import require_spark
 
@@ -27,8 +28,14 @@ def run_capture(app: AppContext, spec: CaptureSpec) -> None:
     app.output.info(f"capturing {spec.source} into the topic {spec.source.topic}")
     try:
         _mirror(app, spec, capture)
-    finally:
+    except FencedError as error:
+        raise FencedError(
+            str(error), hint=f"one process keeps {spec.name} up to date; stop that one first"
+        ) from error
+    except BaseException:
         _say_what_stays(app, spec)
+        raise
+    _say_what_stays(app, spec)
 
 
 def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:

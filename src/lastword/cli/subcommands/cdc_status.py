@@ -32,6 +32,8 @@ def status(app: AppContext, name: str | None) -> None:
     change event that the table does not have. The exit status is 0 when all is well, else 3.
     """
     specs = every_capture(app) if name is None else [capture_named(app, name)]
+    if not specs:
+        app.output.info("no captures yet: lastword cdc postgres URL --table SCHEMA.TABLE")
     found = [_status(app, spec) for spec in specs]
     if app.json_lines:
         app.output.rows((), map(msgspec.to_builtins, map(document_of, found)))
