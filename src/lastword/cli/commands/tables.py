@@ -140,7 +140,7 @@ def _schema(app: AppContext, spec: TableSpec) -> dict[str, object]:
         "schema_kind": None if newest is None else newest.kind,
         "schema_version": None if newest is None else newest.version.number,
         "schema_id": None if newest is None else newest.version.schema_id,
-        "schema_versions": [each.version.number for each in versions],
+        "schema_versions": [each.version.number for each in versions] or None,
         "schema": None if newest is None else newest.text,
     }
 
