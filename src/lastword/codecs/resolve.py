@@ -9,7 +9,7 @@ from lastword.codecs.plain import BytesCodec, Int64Codec, StringCodec
 from lastword.codecs.row import RowCodec
 from lastword.codecs.structured import StructuredCodec
 from lastword.codecs.typed import TypedCodec
-from lastword.codecs.value_types import is_value_type
+from lastword.codecs.value_types import is_value_type, require_importable
 from lastword.errors import ConfigError
 
 CodecSpec = str | Codec[Any] | type[Any]
@@ -67,19 +67,27 @@ def codecs_for(topic: str, key: CodecSpec, value: CodecSpec) -> tuple[KeyCodec[A
     )
 
 
+def sent_to_executors(spec: CodecSpec) -> CodecSpec:
+    """The same, if Spark's executors can import its class; raises ConfigError."""
+    kind = spec if isinstance(spec, type) else getattr(codec(spec), "type", None)
+    if isinstance(kind, type):
+        require_importable(kind)
+    return spec
+
+
 def value_spec_for(topic: str, spec: CodecSpec) -> CodecSpec:
     """What was passed as codec of a topic's values, bound to the topic if it is a codec object.
 
     Names and classes mean the same for every topic, and stay as they are.
     """
-    if isinstance(spec, str | type):
+    if isinstance(sent_to_executors(spec), str | type):
         return spec
     return codec(spec).bound(Context(topic, "value"))
 
 
 def key_spec_for(topic: str, spec: CodecSpec) -> CodecSpec:
     """The same for the codec of a topic's keys."""
-    if isinstance(spec, str | type):
+    if isinstance(sent_to_executors(spec), str | type):
         return spec
     return key_codec(spec).bound(Context(topic, "key"))
 

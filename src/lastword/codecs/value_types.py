@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -46,6 +47,22 @@ class ValueType(Protocol):
         It is closed: a value has no other members than its fields. Otherwise a registry could
         accept no new field, because an old document might hold anything under that name.
         """
+
+
+def require_importable(kind: type[Any]) -> None:
+    """Raise ConfigError for a class that another process cannot import.
+
+    Spark would copy it there: a Struct arrives without its fields, and reads every document as
+    an empty one.
+    """
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if kind.__module__ == "__main__" or found is not kind:
+        raise ConfigError(
+            f"Spark's executors cannot import {kind.__qualname__} of {kind.__module__}",
+            hint="define the class in a module, and import it",
+        )
 
 
 class MsgspecType:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from lastword.codecs import TypedCodec
+from lastword.codecs.base import Codec
 from lastword.codecs.registry import Registry
+from lastword.codecs.resolve import key_codec
 from lastword.errors import ConfigError
 from lastword.pipelines import Pipeline, session, tumbling
 from lastword.pipelines.api.grouped import GroupedStream
 from lastword.pipelines.api.stream import Stream
 from lastword.pipelines.graph.own_topics import settings_of
+from lastword.snapshots.catalog.decoded_columns import decoded_columns
 
 
 def stream() -> Stream:
@@ -54,6 +59,28 @@ def test_a_store_cannot_have_schema_ids_in_headers_and_a_table_can() -> None:
         clicks.group_by_key().latest("last")
     assert "id_in='payload'" in str(refused.value.hint)
     clicks.to_table("copy", value=values)
+
+
+def test_a_class_that_executors_cannot_import_is_refused() -> None:
+    class Local(msgspec.Struct):
+        name: str
+
+    app = Pipeline("shop", bootstrap_servers="localhost:9092")
+    clicks = app.stream("clicks")
+    schemas = Registry("http://localhost:8081")
+    typed: Codec[Local] = TypedCodec("json", Local)
+    for value in (Local, typed, schemas.json_schema(Local)):
+        for declare in (
+            lambda value=value: app.stream("visits", value=value),
+            lambda value=value: clicks.to_table("copy", value=value),
+            lambda value=value: clicks.group_by_key().latest("last", value=value),
+            lambda value=value: clicks.join("users", max, "joined", table_value=value),
+        ):
+            with pytest.raises(ConfigError, match="cannot import") as refused:
+                declare()
+            assert "define the class in a module" in str(refused.value.hint)
+    with pytest.raises(ConfigError, match="cannot import"):
+        decoded_columns(key_codec("string"), typed)
 
 
 def test_aggregates_of_sessions_need_a_merger() -> None:

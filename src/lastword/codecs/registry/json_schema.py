@@ -67,8 +67,13 @@ class JsonSchemaCodec(RegistryCodec):
             return super().__reduce__()
         return again, (type(self), self._settings, self._type.type, self._rules, self._context)
 
+    @property
+    def type(self) -> type[Any] | None:
+        """The class of the values; None for plain documents."""
+        return None if self._type is None else self._type.type
+
     def _description(self) -> tuple[Any, ...]:
-        return *super()._description(), None if self._type is None else self._type.type
+        return *super()._description(), self.type
 
     def encode(self, value: Any) -> bytes:
         """The document; raises EncodeError unless it is valid."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from lastword.codecs.resolve import CodecSpec, codec, value_spec_for
+from lastword.codecs.resolve import CodecSpec, codec, sent_to_executors, value_spec_for
 from lastword.codecs.split import split_of
 from lastword.durations import Duration
 from lastword.errors import ConfigError
@@ -117,13 +117,13 @@ class GroupedStream:
         self, kind: str, store: str, fold: Fold, usual: CodecSpec, options: Options
     ) -> Result:
         self._check(fold, options)
-        value = options.get("value", usual)
+        value = sent_to_executors(options.get("value", usual))
+        _refuse_id_headers(store, value)
         retention_ms = self._retention_ms(options.get("retention"))
         changelog = changelog_of(
             self.topology, store, options.get("changelog", NO_SETTINGS), retention_ms
         )
         value = value_spec_for(changelog or store, value)
-        _refuse_id_headers(store, value)
         make = MakeFold(
             fold,
             self.key,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lastword.cdc.envelope import ChangeCodec
-from lastword.codecs.resolve import CodecSpec, codec, key_codec, key_spec_for
+from lastword.codecs.resolve import CodecSpec, key_codec, key_spec_for, sent_to_executors
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
 from lastword.home import default_state_dir
@@ -109,7 +109,7 @@ class Pipeline:
         """
         if not topics:
             raise ConfigError("a stream needs at least one topic", hint="app.stream('events')")
-        key_codec(key), codec(value)  # raises here rather than on an executor
+        key_codec(key), sent_to_executors(value)  # raises here rather than on an executor
         where = None if timestamp is None else check_field(timestamp)
         sources = [self._topology.add_source(SourcePlan(topic, value, where)) for topic in topics]
         keys = key_spec_for(topics[0], key)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lastword.codecs.resolve import CodecSpec, codec, value_spec_for
+from lastword.codecs.resolve import CodecSpec, sent_to_executors, value_spec_for
 from lastword.deduplication import BloomDeduplicator, DeduplicationWindow
 from lastword.durations import Duration, milliseconds
 from lastword.errors import ConfigError
@@ -180,7 +180,7 @@ class Stream:
         topic when its batch began, and no later ones. Events without a row are dropped; with
         ``left`` they are kept, and ``row`` is None.
         """
-        codec(table_value)
+        sent_to_executors(table_value)
         if not isinstance(table, str):
             raise ConfigError(
                 f"join() needs the name of a compacted topic, not a {type(table).__name__}",

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lastword.codecs.base import Codec
 from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.columns.typed_column import ColumnCodec, ColumnValues, TypedColumn
+from lastword.codecs.resolve import sent_to_executors
 from lastword.snapshots.catalog.layout import arrow_schema, arrow_type
 
 # What Arrow raises for a value that its type cannot hold.
@@ -146,6 +147,8 @@ class DecodedColumns:
 
 def decoded_columns(key: Codec[Any], value: Codec[Any]) -> DecodedColumns:
     """The columns that these codecs make from now on; may ask a schema registry."""
+    for codec in (key, value):
+        sent_to_executors(codec)
     return DecodedColumns(_decoded_column(key), _decoded_column(value))
 
 
