@@ -148,6 +148,9 @@ def test_rows_that_nobody_has_counted_yet_are_not_told() -> None:
     line = progress.line(streaming)
     assert line is not None
     assert (line[0], line[1]["rows"]) == ("orders: no event behind, 0 ms", None)
+    line = progress.line(replace(streaming, phase=CapturePhase.SNAPSHOT))
+    assert line is not None
+    assert line[0] == "orders: copying about 1,000 rows"
 
 
 def _batch(rows: int) -> BatchReport:

@@ -93,6 +93,7 @@ class CaptureProgress:
 
 
 def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
+    """Until the first batch of this run, nobody has counted the rows."""
     if status.problems:
         return "; ".join(status.problems)
     if status.failure is not None:
@@ -103,11 +104,12 @@ def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
     if status.phase is CapturePhase.STARTING:
         return "the connector starts"
     if values["phase"] == CapturePhase.SNAPSHOT:
-        rows, total = values["rows"] or 0, values["rows_expected"]
+        rows, total = values["rows"], values["rows_expected"]
+        if rows is None:
+            return f"copying about {total:,} rows"
         eta = values["eta_seconds"]
         left = "" if eta is None else f", about {as_duration(max(1.0, eta))} left"
         return f"copying: {rows:,} of about {total:,} rows ({rows / max(1, total):.0%}){left}"
-    # Until the first batch of this run, nobody has counted them.
     counted = "" if values["rows"] is None else f"{values['rows']:,} rows; "
     return f"{counted}{lag_text(status)}"
 

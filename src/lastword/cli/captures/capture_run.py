@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
 
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.capture_spec import CaptureSpec
@@ -11,15 +12,17 @@ from lastword.cli.captures.capture_progress import CaptureProgress, ProgressThre
 from lastword.cli.captures.capture_start import ensure_worker, start_capture
 from lastword.cli.captures.capture_watch import inspector_of
 from lastword.cli.support.app_context import AppContext
-from lastword.cli.support.pipeline_target import mode_of
 from lastword.cli.support.progress_bar import progress_bar
 from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.errors import FencedError
 from lastword.kafka.admin import Admin
 from lastword.spark.installed import require_spark
 
+if TYPE_CHECKING:
+    from lastword.pipelines.run.driver import Mode
 
-def run_capture(app: AppContext, spec: CaptureSpec) -> None:
+
+def run_capture(app: AppContext, spec: CaptureSpec, mode: Mode) -> None:
     """Returns when the pipeline was stopped; the capture goes on without it."""
     require_spark()
     _ = app.connection  # raises before anything is started
@@ -27,7 +30,7 @@ def run_capture(app: AppContext, spec: CaptureSpec) -> None:
     capture = start_capture(app, spec)
     app.output.info(f"capturing {spec.source} into the topic {spec.source.topic}")
     try:
-        _mirror(app, spec, capture)
+        _mirror(app, spec, capture, mode)
     except FencedError as error:
         raise FencedError(
             str(error), hint=f"one process keeps {spec.name} up to date; stop that one first"
@@ -38,7 +41,7 @@ def run_capture(app: AppContext, spec: CaptureSpec) -> None:
     _say_what_stays(app, spec)
 
 
-def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
+def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture, mode: Mode) -> None:
     # Loads PySpark, which few commands need.
     from lastword.spark.session import session_for
 
@@ -60,7 +63,7 @@ def _mirror(app: AppContext, spec: CaptureSpec, capture: Capture) -> None:
         app.output.info(f"{spec.name} runs at {app.connection.bootstrap_servers}. Ctrl-C stops it.")
         pipeline.run(
             spark,
-            mode=mode_of(app),
+            mode=mode,
             connection=app.connection,
             state_dir=app.state_dir,
             on_batch=progress.batch,

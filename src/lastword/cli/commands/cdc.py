@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from lastword.cdc.postgres.capture_spec import CaptureSpec
@@ -10,6 +12,9 @@ from lastword.cli.captures.capture_settings import capture_named, capture_of
 from lastword.cli.subcommands.cdc_remove import remove
 from lastword.cli.subcommands.cdc_status import status
 from lastword.cli.support.app_context import AppContext, with_cluster
+
+if TYPE_CHECKING:
+    from lastword.pipelines.run.driver import Mode
 
 
 @click.group()
@@ -45,6 +50,13 @@ cdc.add_command(remove)
     metavar="REFERENCE",
     help="What the config provider of your own Connect cluster has the password under.",
 )
+@click.option(
+    "--mode",
+    type=click.Choice(["real-time", "micro-batch"]),
+    default="real-time",
+    show_default=True,
+    help="A long task that commits every 100 ms, or batches that Spark plans.",
+)
 def postgres(
     app: AppContext,
     url: str,
@@ -56,6 +68,7 @@ def postgres(
     only_check: bool,
     connect: str | None,
     password_reference: str | None,
+    mode: Mode,
 ) -> None:
     """Mirror a table of the PostgreSQL database at URL until Ctrl-C.
 
@@ -89,7 +102,7 @@ def postgres(
         # Loads what pipelines need, which no other command here does.
         from lastword.cli.captures.capture_run import run_capture
 
-        run_capture(app, spec)
+        run_capture(app, spec, mode)
 
 
 @cdc.command()
