@@ -41,6 +41,8 @@ pack_prefix = _PREFIX.pack
 PLAIN_ROW = _PLAIN
 """The first byte of a row without extras: ``pack_prefix(PLAIN_ROW, offset, timestamp) + value``."""
 
+_ONLY_PLAIN = frozenset((_PLAIN,))
+
 # The same prefix as numpy lays it out. A plain row is this and the value.
 _PREFIXES = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
 _OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
@@ -115,6 +117,13 @@ def decode_row(row: bytes) -> Row:
 def value_of(row: bytes) -> bytes:
     """Only the raw value."""
     return row[PREFIX_BYTES:] if row[0] == _PLAIN else decode_row(row).value
+
+
+def plain_values(rows: Sequence[bytes]) -> list[bytes] | None:
+    """The raw values of many rows; None if one of the rows has more than its value."""
+    if {row[0] for row in rows} <= _ONLY_PLAIN:
+        return [row[PREFIX_BYTES:] for row in rows]
+    return None
 
 
 def headers_and_value_of(row: bytes) -> tuple[Headers, bytes]:

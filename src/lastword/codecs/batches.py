@@ -1,9 +1,9 @@
-"""Decodes whole batches: by the codec at once if it can, else value by value."""
+"""Decodes and encodes whole batches: by the codec at once if it can, else value by value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from lastword.codecs.base import Codec
 from lastword.errors import DecodeError
@@ -19,19 +19,24 @@ class DecodedBatch(NamedTuple):
     bad: Mapping[int, DecodeError]
 
 
-@runtime_checkable
-class BatchCodec(Protocol):
-    """A codec that decodes a batch faster than value by value."""
+def encode_batch(codec: Codec[Any], values: Sequence[Any]) -> list[bytes]:
+    """The bytes of each value, exactly as ``codec.encode`` gives them; raises EncodeError.
 
-    def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
-        """The values of ``data``; may raise RegistryError, as ``decode`` may."""
+    A codec may have an ``encode_batch`` that is faster than value by value.
+    """
+    at_once: Callable[[Sequence[Any]], list[bytes]] | None = getattr(codec, "encode_batch", None)
+    return list(map(codec.encode, values)) if at_once is None else at_once(values)
 
 
 def decode_batch(codec: Codec[Any], data: Sequence[bytes | None]) -> DecodedBatch:
-    """The values of ``data``, exactly as ``codec.decode`` gives them. A bad one spoils no other."""
-    if isinstance(codec, BatchCodec):
-        return codec.decode_batch(data)
-    return decode_singly(codec.decode, data)
+    """The values of ``data``, exactly as ``codec.decode`` gives them. A bad one spoils no other.
+
+    A codec may have a ``decode_batch`` that is faster than value by value; it may raise
+    RegistryError, as ``decode`` may.
+    """
+    at_once: Callable[[Sequence[bytes | None]], DecodedBatch] | None
+    at_once = getattr(codec, "decode_batch", None)
+    return decode_singly(codec.decode, data) if at_once is None else at_once(data)
 
 
 def decode_singly(decode: Callable[[bytes], Any], data: Sequence[bytes | None]) -> DecodedBatch:

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from lastword.codecs.base import Column
+from lastword.codecs.batches import NONE_BAD, DecodedBatch, decode_singly
 from lastword.codecs.defaults import WholeKey
 from lastword.errors import DecodeError, EncodeError
 
@@ -37,6 +38,13 @@ class StringCodec(WholeKey):
             return value.encode()
         except UnicodeEncodeError as error:
             raise EncodeError(f"not text that UTF-8 can hold: {error}") from error
+
+    def encode_batch(self, values: Sequence[str]) -> list[bytes]:
+        """The texts in UTF-8."""
+        try:
+            return list(map(str.encode, values))
+        except (TypeError, UnicodeEncodeError):
+            return list(map(self.encode, values))  # raises for the bad one
 
     def decode(self, data: bytes) -> str:
         """The text."""
@@ -80,6 +88,10 @@ class BytesCodec(WholeKey):
         """The same bytes."""
         return data
 
+    def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
+        """The same bytes."""
+        return DecodedBatch(list(data), NONE_BAD)
+
     def from_json(self, document: bytes) -> bytes:
         """The bytes of a text in base64."""
         try:
@@ -116,6 +128,25 @@ class Int64Codec(WholeKey):
                 f"{value!r} is not a 64-bit integer",
                 hint="int64 holds whole numbers from -2**63 to 2**63 - 1",
             ) from error
+
+    def encode_batch(self, values: Sequence[int]) -> list[bytes]:
+        """Eight bytes for each number."""
+        try:
+            data = struct.pack(f">{len(values)}q", *values)
+        except struct.error:
+            return list(map(self.encode, values))  # raises for the bad one
+        return [data[i : i + _LONG.size] for i in range(0, len(data), _LONG.size)]
+
+    def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
+        """The numbers, all at once if each has eight bytes."""
+        given = [each for each in data if each is not None]
+        if {*map(len, given)} - {_LONG.size}:
+            return decode_singly(self.decode, data)
+        numbers: Sequence[int] = struct.unpack(f">{len(given)}q", b"".join(given))
+        if len(given) == len(data):
+            return DecodedBatch(list(numbers), NONE_BAD)
+        following = iter(numbers)
+        return DecodedBatch([None if each is None else next(following) for each in data], NONE_BAD)
 
     def decode(self, data: bytes) -> int:
         """The number; raises DecodeError for anything but eight bytes."""

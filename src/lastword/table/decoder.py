@@ -10,7 +10,7 @@ from lastword.codecs.batches import decode_batch
 from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.metrics import Counter
 from lastword.records import Headers, Record, Validate, Version
-from lastword.rows import decode_row, encode_row, headers_and_value_of, offset_of
+from lastword.rows import decode_row, encode_row, headers_and_value_of, offset_of, plain_values
 from lastword.table.entry import Change, Entry, RawEntry
 
 _BAD = object()
@@ -87,17 +87,13 @@ class Decoder:
         self, partition: int, rows: Sequence[tuple[bytes, bytes]]
     ) -> Iterable[tuple[bytes, Any]]:
         """The raw keys and the values of many rows, without those left out as by ``entry``."""
-        read = self.value_of
-        try:
-            return [
-                (raw, read(value, headers))
-                for raw, row in rows
-                for headers, value in (headers_and_value_of(row),)
-            ]
-        except DecodeError:
-            # Rare, and worth a second pass: the loop above has nothing to do for good rows.
-            pairs = ((raw, self.row_value(partition, row, _BAD)) for raw, row in rows)
-            return [pair for pair in pairs if pair[1] is not _BAD]
+        data = plain_values([row for _, row in rows])
+        found = None if data is None else decode_batch(self.value, data)
+        if found is not None and not found.bad:
+            return zip([raw for raw, _ in rows], found.values, strict=True)
+        # Rare: rows with headers, which may hold the id of a schema, and bad ones.
+        pairs = ((raw, self.row_value(partition, row, _BAD)) for raw, row in rows)
+        return [pair for pair in pairs if pair[1] is not _BAD]
 
     def change(self, record: Record) -> Change | None:
         """The record as a change; None when it is bad and the policy is not to fail."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from lastword.codecs.base import key_bounds
+from lastword.codecs.batches import encode_batch
 from lastword.durations import Duration
 from lastword.errors import ConfigError
 from lastword.records import Position
@@ -92,7 +93,7 @@ class Queries:
         allow_stale: bool = False,
     ) -> Answer[dict[Any, Entry]]:
         """The entries of those keys that exist, all as of one moment."""
-        raws = list(map(self._decoder.key.encode, keys))
+        raws = encode_batch(self._decoder.key, list(keys))
         answer = self._raw.rows_of(
             raws, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
         )
@@ -103,7 +104,7 @@ class Queries:
     def values(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """Only the values of those keys that exist, all as of one moment."""
         asked = list(keys)
-        raws = list(map(self._decoder.key.encode, asked))
+        raws = encode_batch(self._decoder.key, asked)
         key_of = dict(zip(raws, asked, strict=True))
         return {
             key_of[raw]: value

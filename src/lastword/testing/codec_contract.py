@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.codecs.base import Codec, Context, KeyCodec
-from lastword.codecs.batches import decode_batch, decode_singly
+from lastword.codecs.batches import decode_batch, decode_singly, encode_batch
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -158,6 +158,18 @@ class CodecContract(ABC):
             assert reasons[0] == reasons[1]
 
         check()
+
+    def test_a_batch_is_encoded_as_its_values_are_singly(self) -> None:
+        subject = self.bound_codec()
+        singly = [subject.encode(value) for value in self.values]
+        assert encode_batch(subject, self.values) == singly
+        assert encode_batch(subject, ()) == []
+        nonsense = [*self.values, object()]
+        with pytest.raises(EncodeError) as at_once:
+            encode_batch(subject, nonsense)
+        with pytest.raises(EncodeError) as alone:
+            subject.encode(nonsense[-1])
+        assert str(at_once.value).partition(" at 0x")[0] == str(alone.value).partition(" at 0x")[0]
 
     def test_it_travels_as_a_small_description(self) -> None:
         subject = self.bound_codec()

@@ -36,11 +36,13 @@ class Fold(ABC):
 
     ``takes_nulls`` says whether the fold sees records without a value when there are no windows:
     Kafka Streams skips them in counts and reductions, except in windows. ``keeps_first`` says
-    whether the first value becomes the state unchanged.
+    whether the first value becomes the state unchanged. Without ``reads_values``, only the number
+    of records counts, and ``apply`` gets any sequence of that length.
     """
 
     takes_nulls = False
     keeps_first = False
+    reads_values = True
 
     @abstractmethod
     def step(self, key: Any, old: Any, value: Any) -> Any:
@@ -74,6 +76,8 @@ class Fold(ABC):
 
 class Count(Fold):
     """How many records a key had."""
+
+    reads_values = False
 
     def step(self, key: Any, old: Any, value: Any) -> int:
         """One more."""

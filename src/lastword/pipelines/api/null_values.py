@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lastword.codecs.base import Context
-from lastword.codecs.batches import decode_batch
+from lastword.codecs.batches import decode_batch, encode_batch
 from lastword.codecs.null import NULL
 from lastword.codecs.resolve import CodecSpec, codec
 
@@ -39,6 +39,12 @@ class Values:
             raise error
         pairs = zip(data, found.values, strict=True)
         return [NULL if value is None and one is not None else value for one, value in pairs]
+
+    def encode_batch(self, values: Sequence[Any]) -> list[bytes | None]:
+        """The bytes of many values, None where there is no value; raises EncodeError."""
+        if any(value is None or value is NULL for value in values):
+            return [None if value is None else self.encode(value) for value in values]
+        return [*encode_batch(self._coder, values)]
 
     def encode(self, value: Any) -> bytes:
         """Its bytes; raises EncodeError. Never called for None, which is no value."""

@@ -112,7 +112,8 @@ class _Folding:
         self, groups: RecordGroups, keys: list[Any], olds: list[Kept], *, every_update: bool
     ) -> None:
         """Fold all groups at once if possible; after a failure, record by record."""
-        given = groups.split(self.events.values)
+        reads_values = self.fold.reads_values
+        given = groups.split(self.events.values) if reads_values else groups.positions()
         news = None if every_update else self._fold_all(keys, olds, given)
         if news is not None:
             self._put_all(groups, olds, news)
@@ -127,10 +128,10 @@ class _Folding:
                 self._one_by_one(row, key, old, groups.indexes(group))
 
     def _fold_all(
-        self, keys: list[Any], olds: list[Kept], given: list[list[Any]]
+        self, keys: list[Any], olds: list[Kept], given: Sequence[Sequence[Any]]
     ) -> list[Folded] | None:
         """The new value of each group; None if the user's function fails, or a key is invalid."""
-        apply, encode = self.fold.apply, self.values.encode
+        apply = self.fold.apply
         if any(key is _UNREADABLE for key in keys):
             return None
         befores = self.values.decode_batch([old for old, _ in olds])
@@ -138,11 +139,14 @@ class _Folding:
             if self.fold.keeps_first:
                 given = self._with_own_first(befores, given)
             afters = [apply(*each) for each in zip(keys, befores, given, strict=True)]
-            return [(None if value is None else encode(value), since) for value, since in afters]
+            encoded = self.values.encode_batch([value for value, _ in afters])
+            return list(zip(encoded, [since for _, since in afters], strict=True))
         except Exception:  # noqa: BLE001 - the user's function: one by one shows which record
             return None
 
-    def _with_own_first(self, befores: list[Any], given: list[list[Any]]) -> list[list[Any]]:
+    def _with_own_first(
+        self, befores: list[Any], given: Sequence[Sequence[Any]]
+    ) -> list[Sequence[Any]]:
         """The groups, new ones with a copy of their first value.
 
         The user's function may modify the state it gets, but must not modify a record: other nodes

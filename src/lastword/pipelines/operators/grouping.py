@@ -42,6 +42,10 @@ class RecordGroups:
         """The records of one group."""
         return self.order[self.starts[group] : self.starts[group + 1]]
 
+    def positions(self) -> list[range]:
+        """Where the records of each group are in ``order``."""
+        return [range(start, end) for start, end in pairwise(self.starts)]
+
     def split(self, values: list[Any]) -> list[list[Any]]:
         """The values of all records, split by group."""
         ordered = [values[i] for i in self.order]
