@@ -146,10 +146,7 @@ class Decoder:
     ) -> dict[int, str]:
         found: dict[int, str] = {}
         for codec, data in ((self.value, values), (self.key, keys)):
-            joined = [
-                codec.joined(each, its) if its else each
-                for each, its in zip(data, headers, strict=True)
-            ]
+            joined = data if codec.id_header is None else _joined(codec, data, headers)
             found.update((i, str(error)) for i, error in _bad_of(codec, joined).items())
         return found
 
@@ -165,6 +162,15 @@ class Decoder:
                 "on_bad='skip' or on_bad='quarantine'",
             ) from error
         self._skipped.add()
+
+
+def _joined(
+    codec: Codec[Any], data: Sequence[bytes], headers: Sequence[Headers]
+) -> Sequence[bytes]:
+    if not any(headers):
+        return data
+    pairs = zip(data, headers, strict=True)
+    return [codec.joined(each, its) if its else each for each, its in pairs]
 
 
 def _bad_of(codec: Codec[Any], data: Sequence[bytes]) -> Mapping[int, DecodeError]:

@@ -7,6 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from lastword.codecs.base import Column
+from lastword.codecs.batches import DecodedBatch
+from lastword.codecs.columns.type_tree import StructType
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import WholeKey
 from lastword.snapshots.catalog.decoded_columns import DecodedColumn
 from lastword.snapshots.catalog.layout import HEADERS
@@ -50,3 +53,12 @@ def test_records_without_headers_are_decoded_as_they_are() -> None:
     empty = pa.array([None, [("other", b"1")]], HEADERS)
     assert column.decoded(raw).array.to_pylist() == ["a", "b"]
     assert column.decoded(raw, empty).array.to_pylist() == ["a", "b"]
+
+
+def test_values_that_arrow_refuses_as_they_are_are_fitted() -> None:
+    kind = StructType((("score", "float64"),))
+    values: list[Any] = [{"score": 2**60 + 1}, {"score": 1.5}, {"score": "x"}, None]
+    typed = TypedColumn(kind, lambda _: DecodedBatch(values, {}), exact_if=lambda _: True)
+    found = DecodedColumn(kind, Labelled(), typed).decoded(pa.array([b""] * 4, pa.binary()))
+    assert found.array.to_pylist() == [{"score": float(2**60)}, {"score": 1.5}, None, None]
+    assert found.unfit == 1

@@ -12,10 +12,14 @@ from lastword.codecs.columns.type_tree import ColumnType
 
 
 class ColumnValues(NamedTuple):
-    """Values for a column; None where one is missing, or is among the ``unfit`` ones."""
+    """Values for a column; None where one is missing, or is among the ``unfit`` ones.
+
+    Should Arrow refuse values ``as_decoded``, they can still be ``fitted``.
+    """
 
     values: Sequence[Any]
     unfit: int
+    as_decoded: bool = False
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,13 @@ class TypedColumn:
 
     Pickled, it is a description, so that all executors of a job make the same column. The values
     of an ``exact`` one are of the types that Arrow takes for ``type``: it checks them itself.
+    ``exact_if`` says it of a batch.
     """
 
     type: ColumnType
     decode: Callable[[Sequence[bytes | None]], DecodedBatch]
     exact: bool = False
+    exact_if: Callable[[Sequence[bytes | None]], bool] | None = None
 
     def read(self, data: Sequence[bytes | None]) -> ColumnValues:
         """A batch. Bytes that cannot be decoded, and values that the type cannot hold, are unfit.
@@ -38,10 +44,17 @@ class TypedColumn:
         found = self.decode(data)
         if self.exact:
             return ColumnValues(found.values, len(found.bad))
+        decoded = ColumnValues(found.values, len(found.bad), as_decoded=True)
+        if self.exact_if is not None and self.exact_if(data):
+            return decoded
+        return self.fitted(decoded)
+
+    def fitted(self, decoded: ColumnValues) -> ColumnValues:
+        """Decoded values as Arrow takes them for ``type``; those that it cannot hold are unfit."""
         fit = fit_for(self.type)
         values: list[Any] = []
-        unfit = len(found.bad)
-        for value in found.values:
+        unfit = decoded.unfit
+        for value in decoded.values:
             try:
                 values.append(None if value is None else fit(value))
             except UNFIT:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
+from lastword.codecs.registry.flat_documents import flat_decoder
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
 from lastword.codecs.registry.wire_format import NUMBER_BYTES, common_id, document_start
@@ -31,6 +33,7 @@ except ImportError as missing:  # pragma: no cover - the tests install the extra
 # Members are sorted: equal keys must have equal bytes; for values it does no harm.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
+_as_dict = msgspec.structs.asdict
 
 
 # Which version of a class a schema was generated from.
@@ -38,11 +41,16 @@ _VERSION = "x-lastword-version"
 
 
 class JsonSchema(NamedTuple):
-    """What checks documents, and the version of the class that they are documents of."""
+    """What checks documents, and the version of the class that they are documents of.
+
+    ``flat`` decodes and checks documents in one step, as Structs; None if the schema says more
+    than it can check. A document that it refuses may still be valid.
+    """
 
     validator: Any
     version: int
     described: Any
+    flat: Callable[[bytes], Any] | None
 
 
 class JsonSchemaCodec(RegistryCodec):
@@ -93,8 +101,14 @@ class JsonSchemaCodec(RegistryCodec):
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError unless it is valid."""
         writer = self._writer(data)
+        document = data[document_start(data) :]
+        if writer.flat is not None and self._type is None:
+            try:
+                return _as_dict(writer.flat(document))
+            except DECODING_FAILED:
+                pass  # the schema itself decides
         try:
-            value = _decode(data[document_start(data) :])
+            value = _decode(document)
         except DECODING_FAILED as error:
             raise DecodeError(
                 f"not json: {error}", hint="the bytes codec shows what is there"
@@ -110,9 +124,8 @@ class JsonSchemaCodec(RegistryCodec):
         """The values of a batch; if one schema wrote all of them, without looking at each id."""
         if self._type is None and (first := common_id(data)) is not None:
             try:
-                is_valid = self._writer(first).validator.is_valid
-                values = [_decode(each[NUMBER_BYTES:]) for each in data]  # type: ignore[index]
-                if all(map(is_valid, values)):
+                values = _decode_all(self._writer(first), data)  # type: ignore[arg-type]
+                if values is not None:
                     return DecodedBatch(values, NONE_BAD)
             except (DecodeError, *DECODING_FAILED):
                 pass  # find out which
@@ -139,7 +152,19 @@ class JsonSchemaCodec(RegistryCodec):
             kind = class_columns(self._type.type)
         else:
             kind = json_columns(self._own_parsed().described)
-        return TypedColumn(kind, self.decode_batch)
+        return TypedColumn(kind, self.decode_batch, exact_if=self._is_of_own_schema)
+
+    def _is_of_own_schema(self, data: Sequence[bytes | None]) -> bool:
+        """Whether the schema of the column wrote, and so has checked, every value.
+
+        Then Arrow converts them as they are, if they are flat.
+        """
+        first = common_id(data) if self._type is None else None
+        if first is None:
+            return False
+        writer = self._writer(first)
+        own = self._own_parsed()
+        return writer.flat is not None and writer.described == own.described
 
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before
@@ -174,7 +199,8 @@ class JsonSchemaCodec(RegistryCodec):
         try:
             described = json_of(schema.schema)
             validator = jsonschema_rs.validator_for(described, retriever=retrieve)
-            return JsonSchema(validator, _stated_version(described), described)
+            flat = flat_decoder(described, _VERSION)
+            return JsonSchema(validator, _stated_version(described), described, flat)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise ValueError(str(error)[:500]) from error
 
@@ -186,6 +212,15 @@ class JsonSchemaCodec(RegistryCodec):
             "a JSON schema without a title has no subject",
             hint="use the subject strategy topic, or give it a title",
         )
+
+
+def _decode_all(writer: JsonSchema, data: Sequence[bytes]) -> list[Any] | None:
+    """The values of one schema, or None if one of them is not valid; may raise DECODING_FAILED."""
+    if (flat := writer.flat) is not None:
+        with suppress(*DECODING_FAILED):
+            return [_as_dict(flat(each[NUMBER_BYTES:])) for each in data]
+    values = [_decode(each[NUMBER_BYTES:]) for each in data]
+    return values if all(map(writer.validator.is_valid, values)) else None
 
 
 def _stated_version(described: Any) -> int:

@@ -53,6 +53,8 @@ class DecodedColumn:
         try:
             return DecodedArray(pa.array(found.values, kind), found.unfit)
         except _REFUSED:
+            if self.typed is not None and found.as_decoded:
+                found = self.typed.fitted(found)
             return _one_by_one(found, kind)
 
     def as_type(self, kind: ColumnType) -> DecodedColumn:
