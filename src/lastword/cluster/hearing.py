@@ -41,7 +41,8 @@ class Hearing:
         self.sure = True
         """Whether the brokers have answered without a gap: then the deafness of others counts."""
         self._ask, self._clock = ask, clock
-        self._heard_at = self._looked_at = clock.monotonic()
+        self._heard_at = 0.0
+        self._looked_at: float | None = None
         self._sure_from = -inf
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hearing", daemon=True)
@@ -63,6 +64,8 @@ class Hearing:
     def look(self) -> None:
         """Judge the time since the last answer."""
         now = self._clock.monotonic()
+        if self._looked_at is None:  # silence counts from the first look on
+            self._heard_at = self._looked_at = now
         if now - self._heard_at > GAP_S:
             self._sure_from = now + SURE_S
         self.sure = now >= self._sure_from

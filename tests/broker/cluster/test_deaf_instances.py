@@ -47,52 +47,59 @@ class Instance(Cluster):
 
 
 class Pair(ExitStack):
-    """Two instances that share the partitions; ``a`` leads at first."""
+    """Two instances that share the partitions."""
 
     def __init__(self, connection: Connection, application: str) -> None:
         super().__init__()
         servers = connection.bootstrap_servers
-        self.a, self.b = (
+        self.both = [
             Instance(self.enter_context(KafkaProxy(servers)), application, name) for name in "ab"
-        )
+        ]
 
     def begin(self) -> None:
-        for each in (self.a, self.b):
+        for each in self.both:
             self.callback(each.close)
             each.begin()
             wait_until(partial(getattr, each, "owned"), "it owns partitions", timeout=WAIT_S)
-        self.wait_until_shared()
 
-    def wait_until_shared(self) -> None:
-        wait_until(
-            lambda: (
-                len(self.a.owned) == len(self.b.owned) == 2 and self.a.owned | self.b.owned == ALL
-            ),
-            "both own their share",
-            timeout=WAIT_S,
-        )
+    def settled(self) -> bool:
+        """Whether both own their share by the same plan."""
+        owned = [each.owned for each in self.both]
+        plans = {each.plan.number for each in self.both if each.plan is not None}
+        return len(plans) == 1 and list(map(len, owned)) == [2, 2] and owned[0] | owned[1] == ALL
 
-    def deafen_a(self, noticed: Callable[[], bool]) -> None:
-        """Until ``b`` owns everything because of that.
+    def deafen(self, *, leader: bool, noticed: Callable[[], bool]) -> bool:
+        """Deafen the leader, or the other one, until its partitions are elsewhere because of that.
 
-        On a machine that stalls, the session of ``a`` may end first: then it is deafened again.
+        False if only the end of its session made a difference.
+
+        On a machine that stalls its session may end first, or the leader change: then again.
         """
         for _ in range(ATTEMPTS):
-            wait_until(lambda: self.b._hearing.sure, "it trusts its brokers", timeout=WAIT_S)
-            with self.a.deaf():
-                wait_until(lambda: self.b.owned == ALL, "b takes over", timeout=WAIT_S)
-            self.wait_until_shared()
+            wait_until(self.settled, "both own their share", timeout=WAIT_S)
+            victim, other = sorted(self.both, key=lambda each: leads(each) != leader)
+            wait_until(lambda: other._hearing.sure, "it trusts its brokers", timeout=WAIT_S)  # noqa: B023
+            with victim.deaf():
+                wait_until(lambda: other.owned == ALL, "it takes over", timeout=WAIT_S)  # noqa: B023
             if noticed():
-                return
-        pytest.fail("only the end of its session made a difference")
+                return True
+        return False
 
 
-def test_a_deaf_instance_gives_its_partitions_away_whether_it_leads_or_not(
+def leads(instance: Instance) -> bool:
+    """Whether it wrote the last plan."""
+    return instance.plan is not None and instance.plan.leader == instance.instance_id
+
+
+def test_a_deaf_leader_is_evicted_and_another_deaf_instance_drained(
     connection: Connection, topic_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Pair(connection, topic_name) as pair:
         pair.begin()
-        assert pair.a.leads
-        pair.deafen_a(lambda: "no broker answers it" in caplog.text)
-        assert pair.b.leads
-        pair.deafen_a(lambda: any(each.cause == "drained" for each in pair.b.movements))
+        assert pair.deafen(leader=True, noticed=lambda: "no broker answers it" in caplog.text)
+        assert pair.deafen(
+            leader=False,
+            noticed=lambda: any(
+                move.cause == "drained" for each in pair.both for move in each.movements
+            ),
+        )

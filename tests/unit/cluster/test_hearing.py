@@ -21,6 +21,8 @@ class Watched:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.hearing = Hearing(lambda: None, self.clock)
+        self.clock.advance(seconds=10 * DEAF_S)  # it is made long before it starts
+        self.hearing.look()
 
     def watch(self, seconds: float, *, answered: bool) -> None:
         for _ in range(round(seconds / TICK_S)):
@@ -72,7 +74,10 @@ def test_an_instance_that_was_frozen_does_not_believe_deaf_ones() -> None:
     ("error", "heard"),
     [(ConnectionFailedError("no answer"), False), (TopicNotFoundError("no such topic"), True)],
 )
-def test_a_refusal_is_an_answer(error: LastwordError, heard: bool) -> None:
+def test_a_refusal_is_an_answer(
+    error: LastwordError, heard: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastword.cluster.hearing.ASK_S", 0.01)
     asked = threading.Semaphore(0)
 
     class Counting(Hearing):
