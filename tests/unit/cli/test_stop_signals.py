@@ -40,3 +40,31 @@ def test_a_signal_may_come_while_the_main_thread_holds_the_lock_that_stopping_ne
         with lock:
             signal.raise_signal(number)
         assert locked.get(timeout=120)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_reaches_another_thread_wakes_the_main_one(number: signal.Signals) -> None:
+    stopped, ended = threading.Event(), threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    try:
+        with calling_at_signals(stopped.set):
+            sender = threading.Timer(0.1, signal.pthread_kill, (other.ident, number))
+            sender.start()
+            assert stopped.wait(120)
+            sender.join()
+    finally:
+        ended.set()
+        other.join()
+
+
+def test_other_signals_do_not_stop_it() -> None:
+    calls: queue.SimpleQueue[str] = queue.SimpleQueue()
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        with calling_at_signals(lambda: calls.put("stop")):
+            signal.raise_signal(signal.SIGUSR1)
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert calls.qsize() == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import click
 
 from lastword.cli.captures.capture_watch import watch_captures
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.cli.support.table_options import table_spec
 from lastword.errors import ConfigError
 
@@ -60,9 +61,8 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
             hint="name one: lastword serve user-profiles; or list them in lastword.toml",
         )
     specs = [table_spec(app, name) for name in names]
-    # Blocked before any thread starts, so that no signal is lost before the wait.
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    with ExitStack() as running:
+    stop = threading.Event()
+    with calling_at_signals(stop.set), ExitStack() as running:
         captures = watch_captures(app, names, running)
         service = service_of(app, [mount_of(app, spec) for spec in specs], captures=captures)
         show_first_token(app)
@@ -73,5 +73,5 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
                 f"{spec.name} at {service.url}{path}",
                 {"table": spec.name, "url": f"{service.url}{path}"},
             )
-        signal.sigwait((signal.SIGINT, signal.SIGTERM))
+        stop.wait()
         app.output.info("stopping")

@@ -46,21 +46,26 @@ def stop_signals() -> Iterator[StopSignals]:
 def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Have each signal call ``stop`` meanwhile, without interrupting the main thread.
 
-    Another thread calls it: the main thread, in which a handler runs, may be holding the very
-    lock that ``stop`` needs (that of an Event it waits for), and would wait for itself.
+    A thread of its own calls it. A handler runs in the main thread, which may be holding the very
+    lock that ``stop`` needs (that of an Event it waits for); and not before that thread wakes up,
+    if the signal reached another thread.
     """
     told, tell = os.pipe()
+    os.set_blocking(tell, False)
 
     def call() -> None:
-        while os.read(told, 1):
-            stop()
+        while number := os.read(told, 1):
+            if number[0] in _NUMBERS:
+                stop()
 
     caller = threading.Thread(target=call, name="stop-signals", daemon=True)
     caller.start()
+    before = signal.set_wakeup_fd(tell)
     try:
-        with _handled(lambda *_: os.write(tell, b"!")):
+        with _handled(lambda *_: None):
             yield
     finally:
+        signal.set_wakeup_fd(before)
         os.close(tell)
         caller.join()
         os.close(told)
