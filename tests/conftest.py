@@ -34,24 +34,34 @@ LOGGERS = ("", "kafka", "py4j", "lastword.kafka.librdkafka")
 ON_SPARK = {HERE / "spark", HERE / "regressions" / "pipelines"}
 
 
-# What these start (a Spark session, a browser, a service) is worth sharing across their files.
+# What these start (a Spark session, a browser, brokers) is worth sharing across their files.
 SHARING = {
+    # Brokers cost processor time for as long as their process runs tests.
+    "tests/broker/test_embedded_broker_cluster.py": "cluster",
+    "tests/broker/test_topics_cluster.py": "cluster",
+    "tests/regressions/tables/test_a_silent_broker_costs_no_rows.py": "cluster",
+    "tests/regressions/tables/test_an_unanswered_offset_is_no_offset.py": "cluster",
+    "tests/robustness/test_fence_of_a_lost_leader.py": "cluster",
+    "tests/robustness/test_partitioned_faults.py": "cluster",
+    "tests/spark/test_pipeline_on_a_cluster.py": "cluster",
+    "tests/broker/test_connection_secure.py": "secure broker",
+    "tests/broker/test_embedded_broker_security.py": "secure broker",
+    "tests/broker/test_table_connections.py": "secure broker",
+    "tests/regressions/commands/test_no_command_prints_the_password.py": "secure broker",
+    # It starts Sparks of its own, and would only make the longest process longer.
+    "tests/spark/test_cdc_kills.py": "kills of a capture",
     "tests/browser": "browser",
     "tests/service": "service",
     "tests/spark": "spark",
     "tests/regressions/pipelines": "spark",
 }
-# These start Sparks of their own, and would only make the longest process longer.
-ALONE = {"tests/spark/test_cdc_kills.py", "tests/spark/test_pipeline_on_a_cluster.py"}
 
 
 class Together(LoadScopeScheduling):
-    """Tests of one file, or of one of those directories, run in one process (``pytest -n 3``)."""
+    """Tests of one file, or of those that share something, run in one process (``pytest -n 3``)."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        if file in ALONE:
-            return file
         return next((shared for place, shared in SHARING.items() if file.startswith(place)), file)
 
 

@@ -34,7 +34,7 @@ def connection(broker: EmbeddedBroker) -> Connection:
     return Connection(bootstrap_servers=broker.bootstrap_servers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def own_broker(
     kafka_runtime: KafkaRuntime, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EmbeddedBroker]:
