@@ -41,6 +41,7 @@ class EventLog:
         self.topic = topic
         self._connection = choose_connection(connection, bootstrap_servers)
         self._keys, self._values = codecs_for(topic, key, value)
+        self._split = split_of(self._values)
         self._lock = threading.Lock()
         self._path: WritePath | None = None
 
@@ -101,8 +102,7 @@ class EventLog:
     def _record(self, key: Any, event: Any, headers: Headers, timestamp_ms: int | None) -> Write:
         value = self._values.encode(event)
         record = Write(self._keys.encode(key), value, tuple(headers), timestamp_ms)
-        split = split_of(self._values)
-        return record if split is None else with_id_header(record, split)
+        return record if self._split is None else with_id_header(record, self._split)
 
     def _connect(self) -> WritePath:
         with self._lock:
