@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
 
 from lastword.clock import Clock
@@ -22,9 +22,12 @@ DEAF_S = 2.0
 """After this long without an answer an instance is deaf."""
 GAP_S = 1.0
 SURE_S = 10.0
-"""After a gap of its own, an instance does not act on the deafness of others for this long.
+"""After a gap of its own, an instance does not believe for this long that others are deaf.
 
 The brokers were silent for all, and some notice later than others that they answer again."""
+CALM_S = DEAF_S + ASK_S
+"""A member that is not deaf this long after that gap is believed from then on: a silence that it
+shared would have made it deaf by now."""
 _CLOSE_S = 1.0
 
 
@@ -38,12 +41,11 @@ class Hearing:
     def __init__(self, ask: Callable[[], object], clock: Clock) -> None:
         self.deaf = False
         """Whether no broker has answered for ``DEAF_S``."""
-        self.sure = True
-        """Whether the brokers have answered without a gap: then the deafness of others counts."""
         self._ask, self._clock = ask, clock
         self._heard_at = 0.0
         self._looked_at: float | None = None
-        self._sure_from = -inf
+        self._gap_at = -inf
+        self._well: frozenset[str] = frozenset()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hearing", daemon=True)
 
@@ -67,8 +69,7 @@ class Hearing:
         if self._looked_at is None:  # silence counts from the first look on
             self._heard_at = self._looked_at = now
         if now - self._heard_at > GAP_S:
-            self._sure_from = now + SURE_S
-        self.sure = now >= self._sure_from
+            self._gap_at, self._well = now, frozenset()
         if now - self._looked_at > STALLED_S:
             # This process was frozen: answers that arrived meanwhile have not been read yet.
             self._heard_at = now
@@ -76,6 +77,18 @@ class Hearing:
         was_deaf, self.deaf = self.deaf, now - self._heard_at > DEAF_S
         if self.deaf and not was_deaf:
             log.warning("no broker has answered for %g s; the other instances are told", DEAF_S)
+
+    def note_well(self, names: Collection[str]) -> None:
+        """These members have just said that the brokers answer them."""
+        if self._clock.monotonic() - self._gap_at >= CALM_S:
+            self._well |= frozenset(names)
+
+    def believes(self, name: str) -> bool:
+        """Whether that member is deaf if it says so, and not just later than this instance to hear.
+
+        A silence of the brokers makes all members deaf.
+        """
+        return name in self._well or self._clock.monotonic() - self._gap_at >= SURE_S
 
     def _run(self) -> None:
         while not self._closing.wait(ASK_S):

@@ -67,9 +67,11 @@ class Lookout:
     def judge(self, now: float, watched: Mapping[str, Health]) -> None:
         """Raise the alarm if this instance has to evict a member."""
         self.hearing.look()
-        deaf = {name for name, health in watched.items() if health.deaf and self.hearing.sure}
+        say_deaf = {name for name, health in watched.items() if health.deaf}
+        deaf = {name for name in say_deaf if self.hearing.believes(name)}
         with self._lock:
             suspects = self._detector.suspects(now, watched)
+            self.hearing.note_well(watched.keys() - suspects - say_deaf)
             self._due = self._detector.to_evict(now, suspects, self._standing(), deaf)
             self._deaf = deaf - suspects
             self.unheard = self._detector.unheard(now)

@@ -35,10 +35,10 @@ class MemberReports:
             name: msgspec.json.decode(answer, type=Report) for name, answer in answers.items()
         }
         reports[self._me] = self.own()
-        if not self._lookout.hearing.sure:
-            # The brokers may have been silent for all, and answer this instance first.
-            return {name: replace(each, deaf=False) for name, each in reports.items()}
-        return reports
+        believes = self._lookout.hearing.believes
+        return {
+            name: replace(each, deaf=each.deaf and believes(name)) for name, each in reports.items()
+        }
 
     def own(self) -> Report:
         """The report of this instance."""

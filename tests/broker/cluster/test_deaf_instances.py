@@ -77,7 +77,8 @@ class Pair(ExitStack):
         for _ in range(ATTEMPTS):
             wait_until(self.settled, "both own their share", timeout=WAIT_S)
             victim, other = sorted(self.both, key=lambda each: leads(each) != leader)
-            wait_until(lambda: other._hearing.sure, "it trusts its brokers", timeout=WAIT_S)  # noqa: B023
+            believes = partial(other._hearing.believes, victim.instance_id)
+            wait_until(believes, "the other one is believed", timeout=WAIT_S)
             with victim.deaf():
                 wait_until(lambda: other.owned == ALL, "it takes over", timeout=WAIT_S)  # noqa: B023
             if noticed():

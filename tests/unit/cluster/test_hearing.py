@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lastword.clock import SYSTEM_CLOCK
-from lastword.cluster.hearing import DEAF_S, GAP_S, SURE_S, Hearing
+from lastword.cluster.hearing import CALM_S, DEAF_S, GAP_S, SURE_S, Hearing
 from lastword.errors import ConnectionFailedError, LastwordError, TopicNotFoundError
 from lastword.testing.fake_clock import FakeClock
 from lastword.testing.waiting import wait_until
@@ -54,20 +54,34 @@ def test_an_instance_that_was_frozen_is_not_deaf() -> None:
 def test_an_instance_that_missed_answers_itself_does_not_believe_deaf_ones() -> None:
     here = Watched()
     here.watch(GAP_S, answered=True)
-    assert here.hearing.sure
+    assert here.hearing.believes("b")
     here.watch(GAP_S + 2 * TICK_S, answered=False)
-    assert not here.hearing.sure
+    assert not here.hearing.believes("b")
     here.watch(SURE_S - 2 * TICK_S, answered=True)
-    assert not here.hearing.sure
+    assert not here.hearing.believes("b")
     here.watch(4 * TICK_S, answered=True)
-    assert here.hearing.sure
+    assert here.hearing.believes("b")
+
+
+def test_a_member_that_heard_the_brokers_after_the_gap_is_believed_when_it_is_deaf_later() -> None:
+    here = Watched()
+    here.watch(2 * DEAF_S, answered=False)
+    here.watch(CALM_S - 2 * TICK_S, answered=True)
+    here.hearing.note_well({"b"})
+    assert not here.hearing.believes("b")  # it may yet notice the silence that both shared
+    here.watch(4 * TICK_S, answered=True)
+    here.hearing.note_well({"b"})
+    assert here.hearing.believes("b")
+    assert not here.hearing.believes("c")
+    here.watch(GAP_S + 2 * TICK_S, answered=False)
+    assert not here.hearing.believes("b")
 
 
 def test_an_instance_that_was_frozen_does_not_believe_deaf_ones() -> None:
     here = Watched()
     here.clock.advance(seconds=2 * GAP_S)
     here.hearing.look()
-    assert not here.hearing.sure
+    assert not here.hearing.believes("b")
 
 
 @pytest.mark.parametrize(
