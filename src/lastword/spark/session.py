@@ -92,6 +92,10 @@ DELTA_SETTINGS: Mapping[str, str] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Fifty tasks to read a Delta log of a few files: measured, most of a small snapshot's time.
     "spark.databricks.delta.snapshotPartitions": "2",
+    # Each task writes one partition's rows. The default row group of 128 MiB, and a sort by
+    # partition before it, take more heap than there is: 20 million keys ended in OutOfMemoryError.
+    "spark.hadoop.parquet.block.size": str(32 << 20),
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
 }
 
 # Workers that are ready at once. Not on a cluster, where it would have to be installed for Spark

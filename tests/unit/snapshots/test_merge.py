@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from lastword.keyspace import Keyspace
 from lastword.records import FENCE_KEY
 from lastword.snapshots.catalog import merge
-from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, merged
+from lastword.snapshots.catalog.merge import CHANGES, LatestPerKey, in_key_order, merged
 
 Change = tuple[bytes | None, bytes | None]
 KEYS = [b"", None, FENCE_KEY, *(b"k%d" % n for n in range(8))]
+MANY = 50_000
+BYTES_OF_A_ROW = 20 + 100 + 4 * 8  # the key, the value, their offsets; offset and timestamp
 changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.binary(max_size=3)), max_size=40)
 
 
@@ -40,7 +42,8 @@ def fold(records: list[Change]) -> dict[bytes, bytes]:
     return state
 
 
-def as_dict(rows: pa.Table) -> dict[bytes, bytes]:
+def as_dict(unordered: pa.Table) -> dict[bytes, bytes]:
+    rows = pa.Table.from_batches(in_key_order(unordered), unordered.schema)
     keys = rows["key"].to_pylist()
     assert keys == sorted(set(keys)), "rows are in key order, and each key has one"
     return dict(zip(keys, rows["value"].to_pylist(), strict=True))
@@ -75,3 +78,25 @@ def latest(records: list[Change], first_offset: int, size: int) -> pa.Table:
         merge._REDUCED_FROM_ROWS = before
     assert reader.records == len(records)
     return reader.changes(0, Keyspace(2))
+
+
+def test_a_partition_is_never_held_three_times() -> None:
+    memory = pa.proxy_memory_pool(pa.default_memory_pool())
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(memory)
+    try:
+        rows = sum(batch.num_rows for batch in in_key_order(merged(None, latest_of_many())))
+    finally:
+        pa.set_memory_pool(before)
+    assert rows == MANY
+    assert memory.max_memory() < 3 * MANY * BYTES_OF_A_ROW
+
+
+def latest_of_many() -> pa.Table:
+    """The rows of a log of which every record is the last of its key."""
+    reader = LatestPerKey()
+    for first in range(0, MANY, 1_000):
+        numbers = range(first, first + 1_000)
+        records: list[Change] = [(b"key-%016d" % n, bytes(100)) for n in numbers]
+        reader.add(table(records, first).to_batches()[0])
+    return reader.changes(0, Keyspace(1))

@@ -1,13 +1,16 @@
 """The last record of each key, column by column: the rows of a snapshot.
 
 Measured: grouping in Arrow is 1.6 times as fast as Spark's ``max_by`` and needs no shuffle.
-Keys and values are large binaries, because a partition may have more than two gigabytes.
+Keys and values are large binaries, because a partition may have more than two gigabytes. An
+executor holds a whole partition, so rows are copied batch by batch wherever possible.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,61 +28,88 @@ CHANGES = pa.schema(
     ]
 )
 _REDUCED_FROM_ROWS = 1_000_000
+_ROWS_PER_BATCH = 20_000
 
 
 class LatestPerKey:
     """Takes a partition's records in order and keeps the last one of each key, tombstones too."""
 
     def __init__(self) -> None:
-        self._kept = CHANGES.empty_table()
-        self._new: list[pa.Table] = []
-        self._new_rows = 0
+        self._batches: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._reduce_at = _REDUCED_FROM_ROWS
         self.records = 0
         self.bytes = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the next records."""
-        table = pa.Table.from_batches([batch]).select(CHANGES.names).cast(CHANGES)
-        self.records += table.num_rows
-        self.bytes += sum(_content_bytes(table.column(name)) for name in ("key", "value"))
-        self._new.append(table)
-        self._new_rows += table.num_rows
-        if self._new_rows >= max(_REDUCED_FROM_ROWS, self._kept.num_rows):
+        rows = batch.select(CHANGES.names).cast(CHANGES)
+        self.records += rows.num_rows
+        self.bytes += _content_bytes(rows.column("key")) + _content_bytes(rows.column("value"))
+        self._batches.append(rows)
+        self._rows += rows.num_rows
+        if self._rows >= self._reduce_at:
             self._reduce()
+            self._reduce_at = max(_REDUCED_FROM_ROWS, 2 * self._rows)
 
     def changes(self, partition: int, keyspace: Keyspace) -> pa.Table:
-        """The last record of each key that belongs to the table."""
+        """The last record of each key that belongs to the table; ends the use of this object."""
         self._reduce()
-        keys = self._kept["key"]
-        keyed = pc.greater(pc.binary_length(keys), 0)
-        kept = self._kept.filter(pc.and_(keyed, pc.not_equal(keys, FENCE_KEY)))
-        strays = keyspace.misplaced(kept["key"].to_pylist(), partition)
-        if not len(strays):
-            return kept
-        belongs = pc.invert(pc.is_in(pa.array(range(kept.num_rows)), pa.array(strays)))
-        return kept.filter(belongs)
+        for index, batch in enumerate(self._batches):
+            self._batches[index] = _rows_of_table(batch, partition, keyspace)
+        batches, self._batches = self._batches, []
+        return pa.Table.from_batches(batches, CHANGES)
 
     def _reduce(self) -> None:
-        rows = pa.concat_tables([self._kept, *self._new]).combine_chunks()
-        self._new, self._new_rows = [], 0
-        indexed = pa.table({"key": rows["key"], "row": pa.array(range(rows.num_rows), pa.int64())})
+        keys = pa.chunked_array([batch.column("key") for batch in self._batches], pa.large_binary())
+        indexed = pa.table({"key": keys, "row": np.arange(self._rows)})
         last = indexed.group_by("key", use_threads=False).aggregate([("row", "max")])
-        self._kept = rows.take(last["row_max"])
+        is_last = np.zeros(self._rows, bool)
+        is_last[last["row_max"].to_numpy()] = True
+        begin = 0
+        for index, batch in enumerate(self._batches):
+            kept = is_last[begin : begin + batch.num_rows]
+            begin += batch.num_rows
+            if not kept.all():
+                self._batches[index] = batch.filter(pa.array(kept))
+        self._rows = last.num_rows
 
 
 def merged(base: pa.Table | None, changes: pa.Table, *, first_offset: int = 0) -> pa.Table:
-    """The live rows in key order: those of ``base`` that did not change, and the changed ones.
+    """The live rows, in no order: those of ``base`` that did not change, and the changed ones.
 
     Rows before ``first_offset`` have left a log that also deletes by age.
     """
-    live = changes.filter(pc.is_valid(changes["value"]))
+    deletes = changes["value"].null_count
+    live = changes.filter(pc.is_valid(changes["value"])) if deletes else changes
     if base is not None:
         keys = changes["key"].combine_chunks()
         untouched = pc.invert(pc.is_in(base["key"], value_set=keys))
         live = pa.concat_tables([base.filter(untouched), live])
     if first_offset:
         live = live.filter(pc.greater_equal(live["offset"], first_offset))
-    return live.take(pc.sort_indices(live, [("key", "ascending")]))
+    return live
+
+
+def in_key_order(rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The rows in key order, in batches. The caller should keep no other reference to ``rows``."""
+    order = pc.sort_indices(rows, [("key", "ascending")])
+    rows = rows.combine_chunks()
+    for begin in range(0, len(order), _ROWS_PER_BATCH):
+        yield from rows.take(order.slice(begin, _ROWS_PER_BATCH)).to_batches()
+
+
+def _rows_of_table(batch: pa.RecordBatch, partition: int, keyspace: Keyspace) -> pa.RecordBatch:
+    """The records with a key that belongs to the partition."""
+    keys = batch.column("key")
+    keyed = pc.greater(pc.binary_length(keys), 0)
+    kept = batch.filter(pc.and_(keyed, pc.not_equal(keys, FENCE_KEY)))
+    strays = keyspace.misplaced(kept.column("key").to_pylist(), partition)
+    if not len(strays):
+        return kept
+    belongs = np.ones(kept.num_rows, bool)
+    belongs[strays] = False
+    return kept.filter(pa.array(belongs))
 
 
 def _content_bytes(column: Any) -> int:

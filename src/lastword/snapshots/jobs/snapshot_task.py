@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lastword.snapshots.catalog.decoded_columns import DecodedColumns
-
-_ROWS_PER_BATCH = 20_000
+    from lastword.snapshots.catalog.merge import LatestPerKey
 
 
 @dataclass(frozen=True)
@@ -34,23 +33,27 @@ class SnapshotTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Keep the last record of each key, merge them into the base, and hand the rows back."""
-        from lastword.snapshots.catalog.merge import LatestPerKey, merged  # noqa: PLC0415 - on executors only
-        from lastword.snapshots.travel.delta_reads import read_rows  # noqa: PLC0415
+        from lastword.snapshots.catalog.merge import LatestPerKey, in_key_order  # noqa: PLC0415 - on executors only
 
         latest = LatestPerKey()
         for batch in batches:
             latest.add(batch)
-        changes = latest.changes(self.partition, self.keyspace)
-        base = None
-        if self.base_delta_version is not None:
-            base = read_rows(self.uri, self.base_delta_version, self.partition)
-        rows = merged(base, changes, first_offset=self.first_offset)
         unfit = 0
-        for batch in rows.to_batches(max_chunksize=_ROWS_PER_BATCH):
+        for batch in in_key_order(self._merged(latest)):
             finished, more = self._finished(batch)
             unfit += more
             yield finished
         self.count(latest.records, latest.bytes, unfit)
+
+    def _merged(self, latest: LatestPerKey) -> pa.Table:
+        from lastword.snapshots.catalog.merge import merged  # noqa: PLC0415 - on executors only
+        from lastword.snapshots.travel.delta_reads import read_rows  # noqa: PLC0415
+
+        base = None
+        if self.base_delta_version is not None:
+            base = read_rows(self.uri, self.base_delta_version, self.partition)
+        changes = latest.changes(self.partition, self.keyspace)
+        return merged(base, changes, first_offset=self.first_offset)
 
     def _finished(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
         """The rows with all columns, and how many keys and values do not fit their schema."""
