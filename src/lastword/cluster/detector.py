@@ -26,6 +26,8 @@ EVICTIONS_APART_S = (5.0, 60.0)
 """The time between two evictions of a member doubles from the first to the second of these.
 
 So an instance that fails again soon is replaced soon, and a slow but live one is evicted rarely.
+An evicted leader leads no longer, so it is not evicted as such again and again: its pause does not
+grow.
 """
 
 
@@ -105,11 +107,11 @@ class Detector:
                 mine |= {standing.leader} & set(suspects)
         return sorted(name for name in mine if now >= self._due_at.get(name, now))
 
-    def evicted(self, now: float, name: str) -> None:
-        """Record that the member was evicted."""
+    def evicted(self, now: float, name: str, *, led: bool = False) -> None:
+        """Record that the member was evicted; ``led``: it was the leader."""
         first_s, longest_s = EVICTIONS_APART_S
-        if now >= self._due_at.get(name, now) + longest_s:
-            self._pause_s.pop(name, None)  # it has been well for long
+        if led or now >= self._due_at.get(name, now) + longest_s:
+            self._pause_s.pop(name, None)  # the others do without it, or it has been well for long
         pause_s = min(longest_s, 2 * self._pause_s.get(name, first_s / 2))
         self._pause_s[name], self._due_at[name] = pause_s, now + pause_s
 

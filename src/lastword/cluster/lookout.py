@@ -85,14 +85,20 @@ class Lookout:
             address = self.addresses.get(name, "")
             found = evict(name, address)
             evicted += found
-            with self._lock:
-                note = self._detector.evicted if found else self._detector.not_found
-                note(self._clock.monotonic(), name)
+            self._note_eviction(name, found=found)
             if found:
                 why = "no broker answers it" if name in self._deaf else "it does not answer"
                 log.warning("evicted %s at %s: %s", name, address, why)
         self._due = []
         return evicted
+
+    def _note_eviction(self, name: str, *, found: bool) -> None:
+        now = self._clock.monotonic()
+        with self._lock:
+            if found:
+                self._detector.evicted(now, name, led=name == self._standing().leader)
+            else:
+                self._detector.not_found(now, name)
 
     def _standing(self) -> Standing:
         leader = "" if self._plan is None else self._plan.leader

@@ -137,6 +137,14 @@ def test_a_member_that_was_well_for_long_is_evicted_again_soon_after_an_eviction
     assert detector.to_evict(later + first_s, {"b"}, leading()) == ["b"]
 
 
+def test_the_pause_after_the_eviction_of_a_leader_does_not_grow() -> None:
+    detector, first_s = Detector(), EVICTIONS_APART_S[0]
+    for now in (0.0, first_s, 2 * first_s):
+        assert detector.to_evict(now, {"c"}, following("a")) == ["c"]
+        detector.evicted(now, "c", led=True)
+        assert detector.to_evict(now + first_s - 0.1, {"c"}, following("a")) == []
+
+
 def test_a_suspect_that_the_group_does_not_have_is_looked_for_again_after_a_second() -> None:
     detector = Detector()
     detector.not_found(0.0, "b")
