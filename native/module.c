@@ -6,6 +6,7 @@
 #include "murmur2.h"
 #include "rdkafka.h"
 #include "reader.h"
+#include "rows.h"
 #include "sorting.h"
 
 static int numbers_of(PyObject *const *args, Py_ssize_t *suffix, long *partitions) {
@@ -88,11 +89,16 @@ static PyMethodDef functions[] = {
      "(key, suffix, partitions) -> the partition of a key"},
     {"by_partition", (PyCFunction)(void (*)(void))by_partition, METH_FASTCALL,
      "(keys, suffix, partitions) -> the keys of each partition, in their order"},
+    {"live_rows", (PyCFunction)(void (*)(void))live_rows, METH_FASTCALL,
+     "(keys, rows, now_ms) -> the keys and rows of those that are there and not expired"},
+    {"plain_values", (PyCFunction)(void (*)(void))plain_values, METH_FASTCALL,
+     "(rows, format) -> their values, or None if a row has another format"},
+    {"size_of", size_of_rows, METH_O, "(dict of bytes) -> the bytes of its keys and values"},
     {NULL, NULL, 0, NULL},
 };
 
 /* What lastword.native expects: a module of other sources, in a checkout, is as good as none. */
-#define INTERFACE 2
+#define INTERFACE 3
 
 static int execute(PyObject *module) {
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE)) return -1;

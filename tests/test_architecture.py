@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "native",
             "native_batch",
             "rows",
+            "many_rows",
             "column_batch",
             "clock",
             "durations",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-_INTERFACE = 2
+_INTERFACE = 3
 
 
 def _built() -> ModuleType | None:

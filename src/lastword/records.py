@@ -254,7 +254,7 @@ class TableRows:
     moment at which they could expire: they do not.
     """
 
-    puts: Mapping[bytes, bytes]
+    puts: dict[bytes, bytes]
     deletes: Sequence[bytes]
     keyless: int = 0
     misplaced: int = 0

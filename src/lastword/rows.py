@@ -41,8 +41,6 @@ pack_prefix = _PREFIX.pack
 PLAIN_ROW = _PLAIN
 """The first byte of a row without extras: ``pack_prefix(PLAIN_ROW, offset, timestamp) + value``."""
 
-_ONLY_PLAIN = frozenset((_PLAIN,))
-
 # The same prefix as numpy lays it out. A plain row is this and the value.
 _PREFIXES = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
 _OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
@@ -119,13 +117,6 @@ def value_of(row: bytes) -> bytes:
     return row[PREFIX_BYTES:] if row[0] == _PLAIN else decode_row(row).value
 
 
-def plain_values(rows: Sequence[bytes]) -> list[bytes] | None:
-    """The raw values of many rows; None if one of the rows has more than its value."""
-    if {row[0] for row in rows} <= _ONLY_PLAIN:
-        return [row[PREFIX_BYTES:] for row in rows]
-    return None
-
-
 def headers_and_value_of(row: bytes) -> tuple[Headers, bytes]:
     """The headers and the raw value."""
     if row[0] == _PLAIN:
@@ -162,14 +153,3 @@ def is_due(row: bytes, now_ms: int) -> bool:
     return bool(row[0] & HAS_EXPIRY) and now_ms >= int.from_bytes(
         row[PREFIX_BYTES:_EXPIRY_END], "big"
     )
-
-
-def live_rows(
-    keys: Sequence[bytes], rows: Sequence[bytes | None], now_ms: int
-) -> list[tuple[bytes, bytes]]:
-    """Those keys that have a row which has not expired, each with it."""
-    return [
-        (key, row)
-        for key, row in zip(keys, rows, strict=True)
-        if row is not None and not (row[0] & HAS_EXPIRY and is_due(row, now_ms))
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from lastword import keyspace
 from lastword.keyspace import Keyspace
+from lastword.many_rows import InPython
 from lastword.native import NATIVE
+from lastword.rows import PLAIN_ROW, PREFIX_BYTES, is_due
 from lastword.stores import rocksdb_ingest
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,6 +62,71 @@ def test_items_with_keys_that_are_not_bytes_are_refused() -> None:
         for nonsense in ({"text": 1}, {b"a": 1, None: 2}, [b"a"], None):
             with pytest.raises(TypeError):
                 functions.sorted_items(nonsense)
+    assert len(NATIVE_ONLY) == (NATIVE is not None)
+
+
+LIVE_AT = st.integers(-1, 2**40)
+ROWS = st.builds(
+    lambda flags, prefix, rest: bytes([0x10 | flags]) + prefix + rest,
+    st.sampled_from([0, 0, 0, 1, 2, 3]),
+    st.binary(min_size=16, max_size=16),
+    st.binary(max_size=40) | st.integers(0, 2**41).map(lambda at: at.to_bytes(8, "big")),
+)
+
+
+@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@given(rows=st.lists(ROWS | st.none() | st.binary(min_size=1, max_size=20)), now_ms=LIVE_AT)
+def test_rows_that_are_absent_or_expired_are_left_out(
+    functions: Any, rows: list[bytes | None], now_ms: int
+) -> None:
+    keys = [b"%d" % n for n in range(len(rows))]
+    live = [
+        (key, row)
+        for key, row in zip(keys, rows, strict=True)
+        if row is not None and not is_due(row, now_ms)
+    ]
+    found_keys, found_rows = functions.live_rows(keys, rows, now_ms)
+    assert list(zip(found_keys, found_rows, strict=True)) == live
+
+
+@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@given(rows=st.lists(ROWS | st.binary(min_size=1, max_size=20)))
+def test_the_values_of_plain_rows_are_what_follows_their_prefix(
+    functions: Any, rows: list[bytes]
+) -> None:
+    plain = [row for row in rows if row[0] == PLAIN_ROW]
+    assert functions.plain_values(plain, PLAIN_ROW) == [row[PREFIX_BYTES:] for row in plain]
+    if len(plain) < len(rows):
+        assert functions.plain_values(rows, PLAIN_ROW) is None
+
+
+@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@given(rows=st.dictionaries(st.binary(), st.binary()))
+def test_the_size_of_rows_is_that_of_keys_and_values(
+    functions: Any, rows: dict[bytes, bytes]
+) -> None:
+    assert functions.size_of(rows) == sum(len(key) + len(row) for key, row in rows.items())
+
+
+def test_rows_that_are_not_rows_are_refused() -> None:
+    for functions in NATIVE_ONLY:
+        for call in (
+            lambda each: each.live_rows([b"a"], ["text"], 0),
+            lambda each: each.live_rows([b"a"], [b""], 0),
+            lambda each: each.live_rows([b"a"], [], 0),
+            lambda each: each.live_rows((), (), 0),
+            lambda each: each.live_rows([], [], "now"),
+            lambda each: each.live_rows([], [], 2**70),
+            lambda each: each.plain_values([None], 16),
+            lambda each: each.plain_values([b""], 16),
+            lambda each: each.plain_values([b"a"]),
+            lambda each: each.plain_values([b"a"], "16"),
+            lambda each: each.size_of({b"a": None}),
+            lambda each: each.size_of({"a": b"a"}),
+            lambda each: each.size_of([b"a"]),
+        ):
+            with pytest.raises((TypeError, ValueError, IndexError, OverflowError)):
+                call(functions)
     assert len(NATIVE_ONLY) == (NATIVE is not None)
 
 

@@ -189,11 +189,9 @@ class RocksDBStore:
             database = self._opened()
             counter = self._counter
             rows = self._rows_added(puts, deletes) if counter.wants_changes else 0
-            size = sum(map(len, puts.values())) + len(puts) * _ROW_COSTS_BYTES
-            if size >= self._ingest_bytes_min:
-                changes: dict[bytes, bytes | None] = {**dict.fromkeys(deletes), **puts}
-                changes[CHECKPOINT_KEY] = checkpoint
-                self._ingested_bytes += ingest(database, self._ingested_file, changes)
+            if self._is_large(puts):
+                file = self._ingested_file
+                self._ingested_bytes += ingest(database, file, puts, deletes, checkpoint)
             else:
                 batch = WriteBatch(raw_mode=True)
                 batch[CHECKPOINT_KEY] = checkpoint
@@ -284,14 +282,26 @@ class RocksDBStore:
             with store_errors(self._path):
                 yield database
         finally:
-            with self._idle:
-                self._borrowers -= 1
+            self._give_back()
+
+    def _give_back(self) -> None:
+        with self._idle:
+            self._borrowers -= 1
+            if not self._borrowers:
                 self._idle.notify_all()
 
     def _look_up(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        with self._borrowed() as database:
+        # `_borrowed` without its context managers: for few keys they cost as much as the lookup.
+        with self._idle:
+            database = self._opened()
+            self._borrowers += 1
+        try:
             rows: list[bytes | None] = database.get(list(keys))
             return rows
+        except Exception as error:
+            raise store_error(error, self._path) from error
+        finally:
+            self._give_back()
 
     def _count(self) -> int:
         with self._borrowed():
@@ -305,6 +315,11 @@ class RocksDBStore:
                 counted += rows
                 self._opened()  # do not keep `close` waiting
             return counter.finish(counted)
+
+    def _is_large(self, puts: Mapping[bytes, bytes]) -> bool:
+        costs = len(puts) * _ROW_COSTS_BYTES
+        enough = self._ingest_bytes_min
+        return costs >= enough or costs + sum(map(len, puts.values())) >= enough
 
     def _rows_added(self, puts: Mapping[bytes, bytes], deletes: Collection[bytes]) -> int:
         return len(puts) - self._present(list(puts)) - self._present(list(set(deletes)))

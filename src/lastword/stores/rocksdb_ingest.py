@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocksdict import IngestExternalFileOptions, Rdict, SstFileWriter
 
 from lastword.native import NATIVE
+from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import ingested_file_options
 
 
 def sorted_items(
-    changes: dict[bytes, bytes | None],
+    changes: Mapping[bytes, bytes | None],
 ) -> tuple[list[bytes], list[bytes | None]]:
     """The keys in order with their rows; in Python."""
     keys = sorted(changes)
@@ -23,10 +25,20 @@ def sorted_items(
 _sorted_items = sorted_items if NATIVE is None else NATIVE.sorted_items
 
 
-def ingest(database: Rdict, file: Path, changes: dict[bytes, bytes | None]) -> int:
-    """Write rows, and remove those that are None, in one atomic step; returns bytes written."""
+def ingest(
+    database: Rdict,
+    file: Path,
+    puts: Mapping[bytes, bytes],
+    deletes: Collection[bytes],
+    checkpoint: bytes,
+) -> int:
+    """Write rows and checkpoint and remove keys in one atomic step; returns the bytes written."""
+    changes: Mapping[bytes, bytes | None] = puts
+    if deletes or not isinstance(puts, dict):
+        changes = {**dict.fromkeys(deletes), **puts}
     writer = SstFileWriter(ingested_file_options(memory_budget()))
     writer.open(str(file))
+    writer[CHECKPOINT_KEY] = checkpoint  # the empty key: it comes before every other
     for key, row in zip(*_sorted_items(changes), strict=True):
         if row is None:
             del writer[key]

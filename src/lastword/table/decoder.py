@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal, get_args
 
 from lastword.codecs.base import Codec, KeyCodec
 from lastword.codecs.batches import decode_batch
 from lastword.errors import ConfigError, DecodeError, RegistryError
+from lastword.many_rows import plain_values
 from lastword.metrics import Counter
 from lastword.records import Headers, Record, Validate, Version
-from lastword.rows import decode_row, encode_row, headers_and_value_of, offset_of, plain_values
-from lastword.table.entry import Change, Entry, RawEntry
+from lastword.rows import (
+    PLAIN_ROW,
+    PREFIX_BYTES,
+    decode_row,
+    encode_row,
+    headers_and_value_of,
+    offset_of,
+)
+from lastword.table.entry import Change, Entry, PartitionRows, RawEntry
 
 _BAD = object()
 
@@ -77,23 +86,24 @@ class Decoder:
     def row_value(self, partition: int, row: bytes, default: Any) -> Any:
         """Only the value of the row; the default when it is bad and the policy is not to fail."""
         try:
+            if row[0] == PLAIN_ROW:  # nearly every row, and a call for each would be felt
+                return self.value.decode(row[PREFIX_BYTES:])
             headers, raw_value = headers_and_value_of(row)
             return self.value_of(raw_value, headers)
         except DecodeError as error:
             self.handle_bad(error, partition, offset_of(row))
             return default
 
-    def values(
-        self, partition: int, rows: Sequence[tuple[bytes, bytes]]
-    ) -> Iterable[tuple[bytes, Any]]:
+    def values(self, found: PartitionRows) -> tuple[list[bytes], list[Any]]:
         """The raw keys and the values of many rows, without those left out as by ``entry``."""
-        data = plain_values([row for _, row in rows])
-        found = None if data is None else decode_batch(self.value, data)
-        if found is not None and not found.bad:
-            return zip([raw for raw, _ in rows], found.values, strict=True)
+        data = plain_values(found.rows, PLAIN_ROW)
+        decoded = None if data is None else decode_batch(self.value, data)
+        if decoded is not None and not decoded.bad:
+            return found.keys, decoded.values
         # Rare: rows with headers, which may hold the id of a schema, and bad ones.
-        pairs = ((raw, self.row_value(partition, row, _BAD)) for raw, row in rows)
-        return [pair for pair in pairs if pair[1] is not _BAD]
+        values = [self.row_value(found.partition, row, _BAD) for row in found.rows]
+        good = [value is not _BAD for value in values]
+        return list(compress(found.keys, good)), list(compress(values, good))
 
     def change(self, record: Record) -> Change | None:
         """The record as a change; None when it is bad and the policy is not to fail."""

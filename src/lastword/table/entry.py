@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -38,8 +39,16 @@ class RawEntry(NamedTuple):
     expires_at_ms: int | None = None
 
 
-PartitionRows = tuple[int, list[tuple[bytes, bytes]]]
-"""A partition, and some of its keys with their rows."""
+class PartitionRows(NamedTuple):
+    """Some keys of one partition, and the row of each."""
+
+    partition: int
+    keys: list[bytes]
+    rows: list[bytes]
+
+    def pairs(self) -> Iterator[tuple[bytes, bytes]]:
+        """Each key with its row."""
+        return zip(self.keys, self.rows, strict=True)
 
 
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:

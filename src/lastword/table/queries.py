@@ -98,7 +98,7 @@ class Queries:
             raws, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale
         )
         entry = self._decoder.entry
-        shaped = (entry(home, raw, row) for home, rows in answer.value for raw, row in rows)
+        shaped = (entry(each.partition, *pair) for each in answer.value for pair in each.pairs())
         return answer.with_value({each.key: each for each in shaped if each is not None})
 
     def values(self, keys: Iterable[Any]) -> dict[Any, Any]:
@@ -106,11 +106,11 @@ class Queries:
         asked = list(keys)
         raws = encode_batch(self._decoder.key, asked)
         key_of = dict(zip(raws, asked, strict=True))
-        return {
-            key_of[raw]: value
-            for partition, rows in self._raw.rows_of(raws).value
-            for raw, value in self._decoder.values(partition, rows)
-        }
+        values: dict[Any, Any] = {}
+        for found in self._raw.rows(raws):
+            for_raws, decoded = self._decoder.values(found)
+            values.update(zip(map(key_of.__getitem__, for_raws), decoded, strict=True))
+        return values
 
     def count(
         self,

@@ -13,13 +13,14 @@ from lastword.clock import Clock
 from lastword.errors import LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
+from lastword.many_rows import live_rows
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Absent, Batch, Headers, Position, Record, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
-from lastword.rows import HAS_EXPIRY, is_due, live_rows, offset_of
+from lastword.rows import HAS_EXPIRY, is_due, offset_of
 from lastword.table.entry import Answer, PartitionRows, RawEntry, raw_entry
 from lastword.table.local_table import LocalTable
 from lastword.table.raw_watch import ChangeSource, RawWatch
@@ -166,8 +167,22 @@ class RawTable(LocalTable):
         """The entries of those keys that exist, all as of one moment."""
         answer = self.rows_of(keys, at_least=at_least, timeout_s=timeout_s, allow_stale=allow_stale)
         return answer.with_value(
-            [raw_entry(home, key, row) for home, rows in answer.value for key, row in rows]
+            [raw_entry(found.partition, *pair) for found in answer.value for pair in found.pairs()]
         )
+
+    def rows(self, keys: list[bytes]) -> list[PartitionRows]:
+        """The rows of those keys that exist, by partition, all as of one moment, and no position.
+
+        ``row`` for many keys: enough for most reads, and cheaper than ``rows_of``.
+        """
+        started_ns = perf_counter_ns()
+        wanted = self.keyspace.by_partition(keys)
+        self._serving.admit_read(wanted, None, AT_LEAST_TIMEOUT_S, allow_stale=False)
+        with self._replicas.one_moment(wanted) as replicas:
+            stored = [replicas[p].get_many(of_it) for p, of_it in wanted.items()]
+        found = self._live(wanted, stored)
+        self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
+        return found
 
     def rows_of(
         self,
@@ -184,14 +199,19 @@ class RawTable(LocalTable):
         with self._replicas.one_moment(wanted) as replicas:
             position = position_of(replicas, self._replicas.topic_state.topic_id)
             stale, age_s = freshness_of(replicas.values())
-            rows = {p: replicas[p].get_many(of_it) for p, of_it in wanted.items()}
-        now_ms = self.clock.now_ms()
-        found = [
-            (partition, live_rows(of_it, rows[partition], now_ms))
-            for partition, of_it in wanted.items()
-        ]
+            stored = [replicas[p].get_many(of_it) for p, of_it in wanted.items()]
+        found = self._live(wanted, stored)
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(found, position, unready or stale, age_s)
+
+    def _live(
+        self, wanted: dict[int, list[bytes]], stored: list[list[bytes | None]]
+    ) -> list[PartitionRows]:
+        now_ms = self.clock.now_ms()
+        return [
+            PartitionRows(partition, *live_rows(of_it, rows, now_ms))
+            for (partition, of_it), rows in zip(wanted.items(), stored, strict=True)
+        ]
 
     # -- reads of partitions ---------------------------------------------------------------
 

@@ -37,6 +37,7 @@ def test_every_read_hides_a_row_from_its_expiry_on(table: OfflineTable, clock: F
     assert table.raw.get(b"a").value is None
     assert table.raw.row(b"a")[1] is None
     assert [entry.version for entry in table.raw.get_many([b"a", b"b"]).value] == [lasting]
+    assert [key for found in table.raw.rows([b"a", b"b"]) for key in found.keys] == [b"b"]
     assert keys(table) == [b"b"]
     assert [entry.key for entry in table.raw.scan(reverse=True)] == [b"b"]
 

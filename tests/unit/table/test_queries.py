@@ -81,6 +81,15 @@ def test_a_bad_value_is_the_decoders_affair(table: OfflineTable) -> None:
     assert skipping.values(["bad", "good"]) == {"good": 1}
 
 
+def test_many_values_are_read_whether_their_records_have_headers_or_not(
+    table: OfflineTable,
+) -> None:
+    for n in range(20):
+        table.append(b"k%d" % n, b"%d" % n, (("name", b"value"),) if n % 5 == 0 else None)
+    keys = [f"k{n}" for n in range(25)]
+    assert queries(table).values([*keys, *keys]) == {f"k{n}": n for n in range(20)}
+
+
 def test_the_windows_of_a_key_are_read_from_its_partition_alone(clock: FakeClock) -> None:
     keys = windowed("string", size_ms=1000)
     table = OfflineTable(clock, keyspace=Keyspace(3, keys.suffix_bytes))

@@ -44,6 +44,9 @@ def test_many_keys_are_read_from_their_partitions_only(table: OfflineTable) -> N
     assert {entry.key: entry.value for entry in answer.value} == {here: b"1", there: b"2"}
     assert answer.position.offsets == {0: 1, 2: 1}
     assert table.raw.get_many([]).value == []
+    rows = {found.partition: found.keys for found in table.raw.rows([there, here])}
+    assert rows == {0: [here], 2: [there]}
+    assert table.raw.rows([]) == []
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -111,10 +114,11 @@ def test_every_read_is_counted_once(table: OfflineTable) -> None:
     table.raw.row(b"a")
     table.raw.get(b"a")
     table.raw.get_many([b"a", b"b"])
+    table.raw.rows([b"a", b"b"])
     list(table.raw.scan())
     table.raw.count()
     counts = {name: table.metrics.latency(name).count for name in ("get", "get_many", "scan")}
-    assert counts == {"get": 2, "get_many": 1, "scan": 1}
+    assert counts == {"get": 2, "get_many": 2, "scan": 1}
     assert table.metrics.latency("count").count == 1
 
 
@@ -133,6 +137,7 @@ def test_a_partition_that_is_being_restored_holds_up_its_own_reads_only(clock: F
         lambda: table.raw.row(unready),
         lambda: table.raw.get(unready),
         lambda: table.raw.get_many([ready, unready]),
+        lambda: table.raw.rows([ready, unready]),
         table.raw.count,
         table.raw.scan,
     ):
@@ -171,6 +176,8 @@ def test_a_missing_partition_is_never_silently_omitted(clock: FakeClock, allow_s
             read()
     with pytest.raises(PartitionNotHereError):
         table.raw.row(table.key_in(1))
+    with pytest.raises(PartitionNotHereError):
+        table.raw.rows([table.key_in(0), table.key_in(1)])
     assert table.raw.scan(partitions=(0, 2)).position.offsets == {0: 0, 2: 0}
     assert table.raw.count(partitions=(2,)).position.offsets == {2: 0}
 

@@ -19,6 +19,7 @@ IMPATIENT_S = 0.01
 
 READS: dict[str, Callable[[RawTable, bytes], object]] = {
     "row": lambda raw, key: raw.row(key),
+    "rows": lambda raw, key: raw.rows([key]),
     "get": lambda raw, key: raw.get(key, timeout_s=IMPATIENT_S),
     "get_many": lambda raw, key: raw.get_many([key], timeout_s=IMPATIENT_S),
     "scan": lambda raw, _: list(raw.scan(timeout_s=IMPATIENT_S)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lastword.many_rows import size_of
 from lastword.replicas.apply.record_filter import FilteredBatch
 
 TOMBSTONE_BYTES = 128
@@ -24,11 +25,11 @@ class GatheredRows:
         """Add a later batch."""
         for key in filtered.deletes:
             self._puts.pop(key, None)
-        self._deletes.difference_update(filtered.puts)
+        if self._deletes:  # else it would still go through all of the puts
+            self._deletes.difference_update(filtered.puts)
         self._deletes.update(filtered.deletes)
         self._puts.update(filtered.puts)
-        self.size_bytes += sum(map(len, filtered.puts.values()))
-        self.size_bytes += sum(map(len, filtered.puts))
+        self.size_bytes += size_of(filtered.puts)
         self.size_bytes += sum(map(len, filtered.deletes))
         self.size_bytes += len(filtered.deletes) * TOMBSTONE_BYTES
 

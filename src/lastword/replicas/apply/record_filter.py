@@ -6,7 +6,7 @@ applied and never fatal. So are those that cannot be read, where the table quara
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lastword.errors import TopicUnfitError
@@ -19,7 +19,7 @@ from lastword.replicas.apply.checkpoint import Quarantined
 class FilteredBatch:
     """The result of a batch: disjoint puts and deletes, and what was dropped."""
 
-    puts: Mapping[bytes, bytes]
+    puts: dict[bytes, bytes]
     deletes: Sequence[bytes]
     keyless: int = 0
     misplaced: int = 0

@@ -102,6 +102,10 @@ class RoutedTable(RawTable):
         self._get_latency.observe_ns(perf_counter_ns() - started_ns)
         return self._answer(shaped, replies)
 
+    def rows(self, keys: list[bytes]) -> list[PartitionRows]:
+        """The rows of those keys that exist, as those who answered gave them."""
+        return self.rows_of(keys).value
+
     def rows_of(
         self,
         keys: Iterable[bytes],
@@ -116,7 +120,7 @@ class RoutedTable(RawTable):
         replies = self._asked(
             KeysWanted({p: list(of_it) for p, of_it in wanted.items()}), at_least, timeout_s
         )
-        found = [(p, [(key, row)]) for reply in replies for p, key, row in reply.rows]
+        found = [PartitionRows(p, [key], [row]) for reply in replies for p, key, row in reply.rows]
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return self._answer(found, replies)
 
