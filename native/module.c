@@ -82,7 +82,8 @@ static PyObject *load_librdkafka(PyObject *module, PyObject *path) {
 }
 
 static PyMethodDef functions[] = {
-    {"sorted_items", sorted_items, METH_O, "(dict with keys of bytes) -> its keys in order, and their values"},
+    {"write_sorted", (PyCFunction)(void (*)(void))write_sorted, METH_FASTCALL,
+     "([dict with keys of bytes], file): file[key] = value in order, or del file[key]; the last of a key counts"},
     {"load_librdkafka", load_librdkafka, METH_O,
      "(path) -> version; finds librdkafka in a library that is linked with it, or raises ImportError"},
     {"partition_of", (PyCFunction)(void (*)(void))partition_of_key, METH_FASTCALL,

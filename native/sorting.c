@@ -7,8 +7,8 @@
 typedef struct {
     const char *data;
     size_t size;
-    PyObject *key;   /* borrowed from the dict */
-    PyObject *value; /* borrowed from the dict */
+    PyObject *key;   /* a reference of its own: whoever is written to may change the dict */
+    PyObject *value; /* likewise */
 } item_t;
 
 /* `rank` are the first eight bytes after what all keys begin with: it decides nearly every comparison. */
@@ -23,13 +23,19 @@ static uint64_t rank_of(const char *data, size_t size) {
     return rank;
 }
 
-static int compare(const void *left, const void *right) {
-    const place_t *first = left, *second = right;
-    if (first->rank != second->rank) return first->rank < second->rank ? -1 : 1;
-    const item_t *a = first->item, *b = second->item;
+static int compare_keys(const item_t *a, const item_t *b) {
     int order = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
     if (order) return order;
     return a->size < b->size ? -1 : a->size > b->size;
+}
+
+/* Of equal keys, the later item comes last. */
+static int compare(const void *left, const void *right) {
+    const place_t *first = left, *second = right;
+    if (first->rank != second->rank) return first->rank < second->rank ? -1 : 1;
+    int order = compare_keys(first->item, second->item);
+    if (order) return order;
+    return first->item < second->item ? -1 : first->item > second->item;
 }
 
 static size_t common_prefix(const item_t *items, size_t count) {
@@ -43,14 +49,25 @@ static size_t common_prefix(const item_t *items, size_t count) {
 }
 
 /* 0 when a key is not bytes, with an error set. */
-static int collect(PyObject *dict, item_t *items, place_t *places, size_t count) {
+static int collect(PyObject *dict, item_t *items) {
+    PyObject *key, *value;
     Py_ssize_t position = 0, size;
-    for (size_t i = 0; i < count; i++) {
+    for (item_t *item = items; PyDict_Next(dict, &position, &key, &value); item++) {
         char *data;
-        if (!PyDict_Next(dict, &position, &items[i].key, &items[i].value)) return 0;
-        if (PyBytes_AsStringAndSize(items[i].key, &data, &size)) return 0;
-        items[i].data = data;
-        items[i].size = (size_t)size;
+        if (PyBytes_AsStringAndSize(key, &data, &size)) return 0;
+        Py_INCREF(key);
+        Py_INCREF(value);
+        *item = (item_t){data, (size_t)size, key, value};
+    }
+    return 1;
+}
+
+static int collect_all(PyObject *dicts, item_t *items, place_t *places, size_t count) {
+    item_t *next = items;
+    for (Py_ssize_t i = 0; i < PyList_Size(dicts); i++) {
+        PyObject *dict = PyList_GetItem(dicts, i);
+        if (!collect(dict, next)) return 0;
+        next += PyDict_Size(dict);
     }
     size_t common = common_prefix(items, count);
     for (size_t i = 0; i < count; i++) {
@@ -60,38 +77,65 @@ static int collect(PyObject *dict, item_t *items, place_t *places, size_t count)
     return 1;
 }
 
-/* Two lists and not one of pairs: as many tuples would keep the cyclic collector busy. */
-static PyObject *as_lists(const place_t *places, size_t count) {
-    PyObject *keys = PyList_New((Py_ssize_t)count), *values = PyList_New((Py_ssize_t)count), *both = NULL;
-    for (size_t i = 0; keys && values && i < count; i++) {
-        Py_INCREF(places[i].item->key);
-        Py_INCREF(places[i].item->value);
-        PyList_SetItem(keys, (Py_ssize_t)i, places[i].item->key);
-        PyList_SetItem(values, (Py_ssize_t)i, places[i].item->value);
-    }
-    if (keys && values) both = PyTuple_Pack(2, keys, values);
-    Py_XDECREF(keys);
-    Py_XDECREF(values);
-    return both;
+/* Keep the last of equal keys; how many are left. */
+static size_t without_replaced(place_t *places, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 == count || places[i].rank != places[i + 1].rank || compare_keys(places[i].item, places[i + 1].item))
+            places[kept++] = places[i];
+    return kept;
 }
 
-PyObject *sorted_items(PyObject *module, PyObject *dict) {
-    (void)module;
-    if (!PyDict_Check(dict)) {
-        PyErr_SetString(PyExc_TypeError, "sorted_items takes a dict");
-        return NULL;
+static int write_all(const place_t *places, size_t count, PyObject *file) {
+    for (size_t i = 0; i < count; i++) {
+        const item_t *item = places[i].item;
+        int failed = item->value == Py_None ? PyObject_DelItem(file, item->key)
+                                            : PyObject_SetItem(file, item->key, item->value);
+        if (failed) return 0;
     }
-    size_t count = (size_t)PyDict_Size(dict);
-    item_t *items = malloc((count ? count : 1) * sizeof *items);
-    place_t *places = malloc((count ? count : 1) * sizeof *places);
-    PyObject *lists = NULL;
-    if (!items || !places)
-        PyErr_NoMemory();
-    else if (collect(dict, items, places, count)) {
-        qsort(places, count, sizeof *places, compare);
-        lists = as_lists(places, count);
+    return 1;
+}
+
+static void release(item_t *items, size_t count) {
+    for (size_t i = 0; items && i < count; i++) {
+        Py_XDECREF(items[i].key);
+        Py_XDECREF(items[i].value);
     }
     free(items);
+}
+
+/* How many items all dicts have; -1 with an error set. */
+static Py_ssize_t count_items(PyObject *dicts) {
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; PyList_Check(dicts) && i < PyList_Size(dicts); i++) {
+        PyObject *dict = PyList_GetItem(dicts, i);
+        if (!PyDict_Check(dict)) {
+            count = -1;
+            break;
+        }
+        count += PyDict_Size(dict);
+    }
+    if (count >= 0 && PyList_Check(dicts)) return count;
+    PyErr_SetString(PyExc_TypeError, "write_sorted(list of dicts, file)");
+    return -1;
+}
+
+PyObject *write_sorted(PyObject *module, PyObject *const *args, Py_ssize_t arguments) {
+    (void)module;
+    Py_ssize_t counted = count_items(arguments == 2 ? args[0] : Py_None);
+    if (counted < 0) return NULL;
+    size_t count = (size_t)counted;
+    item_t *items = calloc(count + 1, sizeof *items);
+    place_t *places = malloc((count + 1) * sizeof *places);
+    int written = 0;
+    if (!items || !places)
+        PyErr_NoMemory();
+    else if (collect_all(args[0], items, places, count)) {
+        qsort(places, count, sizeof *places, compare);
+        written = write_all(places, without_replaced(places, count), args[1]);
+    }
     free(places);
-    return lists;
+    release(items, count);
+    if (!written) return NULL;
+    Py_RETURN_NONE;
 }

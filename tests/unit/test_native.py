@@ -44,24 +44,64 @@ def test_keys_are_where_java_puts_them(
     assert functions.by_partition(keys, suffix, partitions) == groups
 
 
+class WrittenFile:
+    """Records what is written to it, and clears what it was given while that is being written."""
+
+    def __init__(self, layers: list[dict[bytes, Any]] | None = None) -> None:
+        self.written: list[tuple[bytes, Any]] = []
+        self._layers = layers or []
+
+    def __setitem__(self, key: bytes, value: object) -> None:
+        self.written.append((bytes(bytearray(key)), value))
+        for layer in self._layers:
+            layer.clear()
+        self._layers.clear()
+
+    def __delitem__(self, key: bytes) -> None:
+        self.written.append((key, None))
+
+
 SORTING = [rocksdb_ingest, *NATIVE_ONLY]
 
 
 @pytest.mark.parametrize("functions", SORTING)
-@given(prefix=st.binary(max_size=9), ends=st.lists(st.binary(max_size=12) | st.binary(max_size=2)))
-def test_items_are_sorted_by_the_bytes_of_their_keys(
-    functions: ModuleType, prefix: bytes, ends: list[bytes]
+@given(
+    prefix=st.binary(max_size=9),
+    layers=st.lists(st.lists(st.binary(max_size=12) | st.binary(max_size=2)), max_size=4),
+)
+def test_items_are_sorted_by_the_bytes_of_their_keys_and_the_last_of_a_key_counts(
+    functions: ModuleType, prefix: bytes, layers: list[list[bytes]]
 ) -> None:
-    items = {prefix + end: number for number, end in enumerate(ends)}
-    keys, numbers = functions.sorted_items(items)
-    assert list(zip(keys, numbers, strict=True)) == sorted(items.items())
+    dicts = [
+        {prefix + end: None if (n + len(end)) % 3 == 0 else (n, end) for end in ends}
+        for n, ends in enumerate(layers)
+    ]
+    merged = {key: value for each in dicts for key, value in each.items()}
+    file = WrittenFile()
+    functions.write_sorted(dicts, file)
+    assert file.written == sorted(merged.items())
+
+
+def test_items_that_are_dropped_while_they_are_written_are_written_all_the_same() -> None:
+    for functions in NATIVE_ONLY:
+        layers = [{b"%d-%d" % (layer, n): object() for n in range(50)} for layer in range(3)]
+        expected = sorted((key, value) for each in layers for key, value in each.items())
+        file = WrittenFile(layers)
+        functions.write_sorted(layers, file)
+        assert file.written == expected
+        assert layers == []
+    assert len(NATIVE_ONLY) == (NATIVE is not None)
 
 
 def test_items_with_keys_that_are_not_bytes_are_refused() -> None:
     for functions in NATIVE_ONLY:
-        for nonsense in ({"text": 1}, {b"a": 1, None: 2}, [b"a"], None):
+        for nonsense in ([{"text": 1}], [{b"a": 1, None: 2}], [b"a"], [{}, None], {b"a": 1}, None):
             with pytest.raises(TypeError):
-                functions.sorted_items(nonsense)
+                functions.write_sorted(nonsense, {})
+        with pytest.raises(TypeError):
+            functions.write_sorted([])
+        with pytest.raises(TypeError):
+            functions.write_sorted([{b"a": 1}], None)
     assert len(NATIVE_ONLY) == (NATIVE is not None)
 
 

@@ -13,6 +13,7 @@ from rocksdict import Options, Rdict, WriteBatch
 from lastword.errors import StoreError
 from lastword.stores.base import Capabilities, StoreScan, not_open, refuse_empty_keys
 from lastword.stores.chunked_scan import ChunkedScan
+from lastword.stores.layered_rows import LayeredRows
 from lastword.stores.rocksdb_counter import RowCounter
 from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY, FIRST_KEY, RocksDBCursor, check_end
 from lastword.stores.rocksdb_errors import (
@@ -317,7 +318,8 @@ class RocksDBStore:
             return counter.finish(counted)
 
     def _is_large(self, puts: Mapping[bytes, bytes]) -> bool:
-        costs = len(puts) * _ROW_COSTS_BYTES
+        count = puts.changes if isinstance(puts, LayeredRows) else len(puts)
+        costs = count * _ROW_COSTS_BYTES
         enough = self._ingest_bytes_min
         return costs >= enough or costs + sum(map(len, puts.values())) >= enough
 

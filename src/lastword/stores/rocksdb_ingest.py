@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from rocksdict import IngestExternalFileOptions, Rdict, SstFileWriter
 
 from lastword.native import NATIVE
+from lastword.stores.layered_rows import Layer, LayeredRows
 from lastword.stores.rocksdb_cursor import CHECKPOINT_KEY
 from lastword.stores.rocksdb_memory import memory_budget
 from lastword.stores.rocksdb_options import ingested_file_options
 
 
-def sorted_items(
-    changes: Mapping[bytes, bytes | None],
-) -> tuple[list[bytes], list[bytes | None]]:
-    """The keys in order with their rows; in Python."""
-    keys = sorted(changes)
-    return keys, [changes[key] for key in keys]
+class SortedFile(Protocol):
+    """A file whose rows are written in the order of their keys."""
+
+    def __setitem__(self, key: bytes, row: bytes, /) -> None: ...
+
+    def __delitem__(self, key: bytes, /) -> None: ...
 
 
-# Measured: a third of the time in C.
-_sorted_items = sorted_items if NATIVE is None else NATIVE.sorted_items
+def write_sorted(layers: list[Layer], file: SortedFile) -> None:
+    """Write what the layers do to each key, of which the last one counts; in Python."""
+    changes: dict[bytes, bytes | None] = {}
+    for layer in layers:
+        changes.update(layer)
+    for key in sorted(changes):
+        row = changes[key]
+        if row is None:
+            del file[key]
+        else:
+            file[key] = row
+
+
+# Measured: half the time in C.
+_write_sorted = write_sorted if NATIVE is None else NATIVE.write_sorted
 
 
 def ingest(
@@ -33,17 +48,12 @@ def ingest(
     checkpoint: bytes,
 ) -> int:
     """Write rows and checkpoint and remove keys in one atomic step; returns the bytes written."""
-    changes: Mapping[bytes, bytes | None] = puts
-    if deletes or not isinstance(puts, dict):
-        changes = {**dict.fromkeys(deletes), **puts}
+    layers = puts.layers if isinstance(puts, LayeredRows) else [{**puts}]
+    layers = [*layers, dict.fromkeys(deletes)]
     writer = SstFileWriter(ingested_file_options(memory_budget()))
     writer.open(str(file))
     writer[CHECKPOINT_KEY] = checkpoint  # the empty key: it comes before every other
-    for key, row in zip(*_sorted_items(changes), strict=True):
-        if row is None:
-            del writer[key]
-        else:
-            writer[key] = row
+    _write_sorted(layers, writer)
     writer.finish()
     size = file.stat().st_size
     options = IngestExternalFileOptions()
