@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,6 +83,16 @@ def test_items_are_sorted_by_the_bytes_of_their_keys_and_the_last_of_a_key_count
     assert file.written == sorted(merged.items())
 
 
+ODD_LAYERS: list[Any] = [
+    [{"text": 1}],
+    [{b"a": 1, None: 2}],
+    [b"a"],
+    [{}, None],
+    {b"a": 1},
+    None,
+]
+
+
 def test_items_that_are_dropped_while_they_are_written_are_written_all_the_same() -> None:
     for functions in NATIVE_ONLY:
         layers = [{b"%d-%d" % (layer, n): object() for n in range(50)} for layer in range(3)]
@@ -95,7 +106,7 @@ def test_items_that_are_dropped_while_they_are_written_are_written_all_the_same(
 
 def test_items_with_keys_that_are_not_bytes_are_refused() -> None:
     for functions in NATIVE_ONLY:
-        for nonsense in ([{"text": 1}], [{b"a": 1, None: 2}], [b"a"], [{}, None], {b"a": 1}, None):
+        for nonsense in ODD_LAYERS:
             with pytest.raises(TypeError):
                 functions.write_sorted(nonsense, {})
         with pytest.raises(TypeError):
@@ -150,7 +161,7 @@ def test_the_size_of_rows_is_that_of_keys_and_values(
 
 def test_rows_that_are_not_rows_are_refused() -> None:
     for functions in NATIVE_ONLY:
-        for call in (
+        calls: list[Callable[[Any], object]] = [
             lambda each: each.live_rows([b"a"], ["text"], 0),
             lambda each: each.live_rows([b"a"], [b""], 0),
             lambda each: each.live_rows([b"a"], [], 0),
@@ -164,7 +175,8 @@ def test_rows_that_are_not_rows_are_refused() -> None:
             lambda each: each.size_of({b"a": None}),
             lambda each: each.size_of({"a": b"a"}),
             lambda each: each.size_of([b"a"]),
-        ):
+        ]
+        for call in calls:
             with pytest.raises((TypeError, ValueError, IndexError, OverflowError)):
                 call(functions)
     assert len(NATIVE_ONLY) == (NATIVE is not None)

@@ -48,7 +48,7 @@ def ingest(
     checkpoint: bytes,
 ) -> int:
     """Write rows and checkpoint and remove keys in one atomic step; returns the bytes written."""
-    layers = puts.layers if isinstance(puts, LayeredRows) else [{**puts}]
+    layers: list[Layer] = puts.layers if isinstance(puts, LayeredRows) else [{**puts}]
     layers = [*layers, dict.fromkeys(deletes)]
     writer = SstFileWriter(ingested_file_options(memory_budget()))
     writer.open(str(file))
