@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from lastword.many_rows import live_rows
 from lastword.records import Headers, Position, Version
 from lastword.rows import decode_row
 
@@ -49,6 +50,16 @@ class PartitionRows(NamedTuple):
     def pairs(self) -> Iterator[tuple[bytes, bytes]]:
         """Each key with its row."""
         return zip(self.keys, self.rows, strict=True)
+
+
+def live_partition_rows(
+    wanted: Mapping[int, list[bytes]], stored: Iterable[list[bytes | None]], now_ms: int
+) -> list[PartitionRows]:
+    """Those of the ``wanted`` keys of each partition whose ``stored`` row has not expired."""
+    return [
+        PartitionRows(partition, *live_rows(keys, rows, now_ms))
+        for (partition, keys), rows in zip(wanted.items(), stored, strict=True)
+    ]
 
 
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Self
 
-from lastword.errors import ConfigError
+from lastword.errors import ConfigError, LastwordError
 from lastword.keyspace import Keyspace
 from lastword.records import Position
 from lastword.table.partitioned.routing import Routing
@@ -45,6 +45,14 @@ class LocalTable:
         return bool(self._unread_marks) and bool(
             self._unread.behind((self.keyspace.partition_of(key),))
         )
+
+    def why_not_ready(self) -> LastwordError | None:
+        """Why a partition that is held here serves no reads, or None if all do."""
+        try:
+            self._serving.ensure_ready()
+        except LastwordError as error:
+            return error
+        return None
 
     @cached_property
     def at_once(self) -> Self:

@@ -13,7 +13,6 @@ from lastword.clock import Clock
 from lastword.errors import LastwordError, StoreError
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.source import LogSource
-from lastword.many_rows import live_rows
 from lastword.metrics import Metrics
 from lastword.records import NO_HEADERS, Absent, Batch, Headers, Position, Record, Version, Write
 from lastword.replicas.apply.record_filter import RecordFilter
@@ -21,7 +20,13 @@ from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.rows import HAS_EXPIRY, is_due, offset_of
-from lastword.table.entry import Answer, PartitionRows, RawEntry, raw_entry
+from lastword.table.entry import (
+    Answer,
+    PartitionRows,
+    RawEntry,
+    live_partition_rows,
+    raw_entry,
+)
 from lastword.table.local_table import LocalTable
 from lastword.table.raw_watch import ChangeSource, RawWatch
 from lastword.table.scan import Scan, Shape
@@ -180,7 +185,7 @@ class RawTable(LocalTable):
         self._serving.admit_read(wanted, None, AT_LEAST_TIMEOUT_S, allow_stale=False)
         with self._replicas.one_moment(wanted) as replicas:
             stored = [replicas[p].get_many(of_it) for p, of_it in wanted.items()]
-        found = self._live(wanted, stored)
+        found = live_partition_rows(wanted, stored, self.clock.now_ms())
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return found
 
@@ -200,18 +205,9 @@ class RawTable(LocalTable):
             position = position_of(replicas, self._replicas.topic_state.topic_id)
             stale, age_s = freshness_of(replicas.values())
             stored = [replicas[p].get_many(of_it) for p, of_it in wanted.items()]
-        found = self._live(wanted, stored)
+        found = live_partition_rows(wanted, stored, self.clock.now_ms())
         self._get_many_latency.observe_ns(perf_counter_ns() - started_ns)
         return Answer(found, position, unready or stale, age_s)
-
-    def _live(
-        self, wanted: dict[int, list[bytes]], stored: list[list[bytes | None]]
-    ) -> list[PartitionRows]:
-        now_ms = self.clock.now_ms()
-        return [
-            PartitionRows(partition, *live_rows(of_it, rows, now_ms))
-            for (partition, of_it), rows in zip(wanted.items(), stored, strict=True)
-        ]
 
     # -- reads of partitions ---------------------------------------------------------------
 
@@ -359,11 +355,3 @@ class RawTable(LocalTable):
         # The table's position is readable; records after an open transaction are not yet.
         end = max(topic_state.stable_ends[partition], replica.position)
         return topic_state.starts[partition], end
-
-    def why_not_ready(self) -> LastwordError | None:
-        """Why a partition that is held here serves no reads, or None if all do."""
-        try:
-            self._serving.ensure_ready()
-        except LastwordError as error:
-            return error
-        return None
