@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from lastword.many_rows import live_rows
 from lastword.records import Headers, Position, Version
@@ -47,19 +47,19 @@ class PartitionRows(NamedTuple):
     keys: list[bytes]
     rows: list[bytes]
 
+    @classmethod
+    def live(
+        cls, wanted: Mapping[int, list[bytes]], stored: Iterable[list[bytes | None]], now_ms: int
+    ) -> list[Self]:
+        """Those of the ``wanted`` keys of each partition whose ``stored`` row has not expired."""
+        return [
+            cls(partition, *live_rows(keys, rows, now_ms))
+            for (partition, keys), rows in zip(wanted.items(), stored, strict=True)
+        ]
+
     def pairs(self) -> Iterator[tuple[bytes, bytes]]:
         """Each key with its row."""
         return zip(self.keys, self.rows, strict=True)
-
-
-def live_partition_rows(
-    wanted: Mapping[int, list[bytes]], stored: Iterable[list[bytes | None]], now_ms: int
-) -> list[PartitionRows]:
-    """Those of the ``wanted`` keys of each partition whose ``stored`` row has not expired."""
-    return [
-        PartitionRows(partition, *live_rows(keys, rows, now_ms))
-        for (partition, keys), rows in zip(wanted.items(), stored, strict=True)
-    ]
 
 
 def raw_entry(partition: int, key: bytes, row: bytes) -> RawEntry:
