@@ -12,7 +12,7 @@ from lastword.native import NATIVE
 from lastword.rows import PREFIX_BYTES, is_due
 
 
-class InPython:
+class PythonRows:
     """What the native module has, too."""
 
     @staticmethod
@@ -36,7 +36,7 @@ class InPython:
         return sum(map(len, rows)) + sum(map(len, rows.values()))
 
 
-_CHOSEN = InPython if NATIVE is None else NATIVE
+_CHOSEN = PythonRows if NATIVE is None else NATIVE
 
 live_rows: Callable[[list[bytes], list[bytes | None], int], tuple[list[bytes], list[bytes]]] = (
     _CHOSEN.live_rows

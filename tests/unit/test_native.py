@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lastword import keyspace
 from lastword.keyspace import Keyspace
-from lastword.many_rows import InPython
+from lastword.many_rows import PythonRows
 from lastword.native import NATIVE
 from lastword.rows import PLAIN_ROW, PREFIX_BYTES, is_due
 from lastword.stores import rocksdb_ingest
@@ -125,7 +125,7 @@ ROWS = st.builds(
 )
 
 
-@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@pytest.mark.parametrize("functions", [PythonRows, *NATIVE_ONLY])
 @given(rows=st.lists(ROWS | st.none() | st.binary(min_size=1, max_size=20)), now_ms=LIVE_AT)
 def test_rows_that_are_absent_or_expired_are_left_out(
     functions: Any, rows: list[bytes | None], now_ms: int
@@ -140,7 +140,7 @@ def test_rows_that_are_absent_or_expired_are_left_out(
     assert list(zip(found_keys, found_rows, strict=True)) == live
 
 
-@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@pytest.mark.parametrize("functions", [PythonRows, *NATIVE_ONLY])
 @given(rows=st.lists(ROWS | st.binary(min_size=1, max_size=20)))
 def test_the_values_of_plain_rows_are_what_follows_their_prefix(
     functions: Any, rows: list[bytes]
@@ -151,7 +151,7 @@ def test_the_values_of_plain_rows_are_what_follows_their_prefix(
         assert functions.plain_values(rows, PLAIN_ROW) is None
 
 
-@pytest.mark.parametrize("functions", [InPython, *NATIVE_ONLY])
+@pytest.mark.parametrize("functions", [PythonRows, *NATIVE_ONLY])
 @given(rows=st.dictionaries(st.binary(), st.binary()))
 def test_the_size_of_rows_is_that_of_keys_and_values(
     functions: Any, rows: dict[bytes, bytes]
