@@ -24,6 +24,7 @@ from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import TopicUnfitError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
+from lastword.kafka.groups import Groups
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines import Pipeline
 from lastword.testing.waiting import wait_until
@@ -87,6 +88,16 @@ def equals(
         timeout=WAIT_S,
         every=0.5,
     )
+
+
+def test_a_worker_is_found_in_its_group(worker: EmbeddedWorker, connection: Connection) -> None:
+    """Its members are no consumers, and do not describe themselves as consumers do."""
+    groups = Groups(connection)
+    try:
+        found = groups.members(worker.info.group)
+    finally:
+        groups.close()
+    assert [member.client_id for member in found] == [worker.info.client_id]
 
 
 TYPES = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from lastword.errors import (
@@ -18,6 +19,7 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.connection.discreet_logs import keep_discreet
 
 REQUEST_TIMEOUT_SECONDS = 10.0
+_CONSUMERS = "consumer"
 
 
 @contextmanager
@@ -39,7 +41,26 @@ def open_wire_admin(connection: Connection, *, timeout_seconds: float) -> Any:
     """The same client, to be kept and closed by the caller; one thread uses it."""
     timeout_ms = int(timeout_seconds * 1000)
     limits = {"request_timeout_ms": timeout_ms, "bootstrap_timeout_ms": timeout_ms}
-    return _started(kafka_python().KafkaAdminClient, wire_settings(connection) | limits)
+    return _started(_admin_class(), wire_settings(connection) | limits)
+
+
+@cache
+def _admin_class() -> Any:
+    """The library's admin client, for groups of any kind of member.
+
+    The library reads what the members of a Connect cluster say of themselves as if they were
+    consumers, and fails.
+    """
+
+    class AnyGroupAdmin(kafka_python().KafkaAdminClient):  # type: ignore[misc]
+        def _describe_groups_process_response(self, response: Any) -> Any:
+            for group in response.groups:
+                if group.protocol_type != _CONSUMERS:
+                    for member in group.members:
+                        member.member_metadata = member.member_assignment = b""
+            return super()._describe_groups_process_response(response)
+
+    return AnyGroupAdmin
 
 
 def _started(kind: Any, settings: dict[str, Any]) -> Any:
