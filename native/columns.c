@@ -94,7 +94,7 @@ PyObject *columns_wrap(PyObject *type, columns_t *columns, PyObject *headers, Py
 }
 
 static void columns_dealloc(Columns *self) {
-    PyTypeObject *type = Py_TYPE(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
     columns_free(&self->columns);
     Py_CLEAR(self->headers);
     Py_CLEAR(self->unreadable);

@@ -148,7 +148,7 @@ static void stop(Reader *self, int leave) {
 }
 
 static void reader_dealloc(Reader *self) {
-    PyTypeObject *type = Py_TYPE(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
     int ours = self->process == getpid();
     stop(self, 0);
     free(self->messages);

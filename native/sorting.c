@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROWS_PER_TURN 1024
+
 typedef struct {
     const char *data;
     size_t size;
@@ -86,8 +88,15 @@ static size_t without_replaced(place_t *places, size_t count) {
     return kept;
 }
 
+/* Other threads get their turn, as they would between two lines of Python. */
+static void let_others_run(void) {
+    PyThreadState *state = PyEval_SaveThread();
+    PyEval_RestoreThread(state);
+}
+
 static int write_all(const place_t *places, size_t count, PyObject *file) {
     for (size_t i = 0; i < count; i++) {
+        if (i % ROWS_PER_TURN == ROWS_PER_TURN - 1) let_others_run();
         const item_t *item = places[i].item;
         int failed = item->value == Py_None ? PyObject_DelItem(file, item->key)
                                             : PyObject_SetItem(file, item->key, item->value);
@@ -131,7 +140,9 @@ PyObject *write_sorted(PyObject *module, PyObject *const *args, Py_ssize_t argum
     if (!items || !places)
         PyErr_NoMemory();
     else if (collect_all(args[0], items, places, count)) {
+        Py_BEGIN_ALLOW_THREADS  /* bytes do not change, and each item has references of its own */
         qsort(places, count, sizeof *places, compare);
+        Py_END_ALLOW_THREADS
         written = write_all(places, without_replaced(places, count), args[1]);
     }
     free(places);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import runpy
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -101,6 +103,31 @@ def test_items_that_are_dropped_while_they_are_written_are_written_all_the_same(
         functions.write_sorted(layers, file)
         assert file.written == expected
         assert layers == []
+    assert len(NATIVE_ONLY) == (NATIVE is not None)
+
+
+def test_other_threads_run_while_items_are_written() -> None:
+    items: dict[bytes, int] = {b"%d" % n: n for n in range(100_000)}
+    for functions in NATIVE_ONLY:
+        file: dict[bytes, int] = {}
+        seen: set[int] = set()
+        ended = threading.Event()
+
+        def look(file: Any = file, seen: Any = seen, ended: Any = ended) -> None:
+            while not ended.is_set():
+                seen.add(len(file))
+
+        other = threading.Thread(target=look)
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            other.start()
+            functions.write_sorted([items], file)
+        finally:
+            ended.set()
+            sys.setswitchinterval(interval)
+            other.join()
+        assert seen - {0, len(items)}, "it saw the file half written"
     assert len(NATIVE_ONLY) == (NATIVE is not None)
 
 
