@@ -87,6 +87,7 @@ class Worker:
             state_dir=state_dir,
         )
         self.driver_lock = self.join(app, control.name)
+        self.keeps_stores = False
 
     def nodes(self, *topics: str) -> tuple[Node, ...]:
         """A count of the events of these topics."""
@@ -106,9 +107,14 @@ class Worker:
 
     def run(self, *records: tuple[int, str]) -> dict[str, int]:
         """One task attempt; what it reports."""
-        order = BatchOrder(self.committed, self.driver_lock.metadata)
-        (report,) = task.run_task(batch(self.source, *records), self.plan, order)
+        (report,) = task.run_task(batch(self.source, *records), self.plan, self.order)
         return dict(report.to_pylist()[0])
+
+    @property
+    def order(self) -> BatchOrder:
+        """What the driver orders now."""
+        metadata = self.driver_lock.metadata
+        return BatchOrder(self.committed, metadata, keeps_stores=self.keeps_stores)
 
     def move_to_another_process(self) -> None:
         """The next attempt knows no writer, as in a worker that was just started."""

@@ -75,18 +75,6 @@ _SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "1g",
 }
 
-# Spark's own checkpoint of a pipeline lasts for one run. By default Hadoop starts a process
-# (chmod) for each of its files, and there are checksums of checksums: measured, 220 ms of every
-# batch instead of 35. Not beside Delta, whose files outlive the run.
-_CHECKPOINT_SETTINGS: Mapping[str, str] = {
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-}
-
 DELTA_SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -202,7 +190,7 @@ def build_session(
     options = (
         dict(_SETTINGS)
         | dict(network_settings(master))
-        | dict(_CHECKPOINT_SETTINGS if delta_at is None else DELTA_SETTINGS)
+        | dict({} if delta_at is None else DELTA_SETTINGS)
         | (s3a_settings(os.environ) if in_s3 else {})
         | _jar_settings(jars, s3a_jars, master)
         | ({"spark.python.daemon.module": _DAEMON} if is_local(master) else {})

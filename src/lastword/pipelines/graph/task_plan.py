@@ -110,9 +110,11 @@ class BatchOrder:
 
     ``tables`` has the first and the end offset of the joined tables at the start of the batch.
     ``spans`` says what to read from several sources; from a single one it reads what Spark gives.
+    With ``keeps_stores``, the stores stay open for the next batch.
     """
 
     committed: Mapping[TopicPartition, Committed]
     group_metadata: bytes
     tables: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
     spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
+    keeps_stores: bool = False

@@ -17,16 +17,21 @@ from lastword.pipelines.run.continuity import check_continuity, starting_offsets
 from lastword.pipelines.run.part_query import PartQuery, QueryInputs
 from lastword.pipelines.run.source_frame import source_spans, source_stream
 from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
+from lastword.pipelines.task.release_request import release_all
 from lastword.pipelines.task.run_task import partitions_added, run_task
-from lastword.pipelines.task.task_report import REPORT_SCHEMA, from_row
+from lastword.pipelines.task.task_report import from_row, report_type
+from lastword.pipelines.task.task_stores import store_directories
 from lastword.records import TopicPartition
 from lastword.spark.arrow_batches import arrow_settings
+from lastword.spark.query_settings import SCRATCH_CHECKPOINT, query_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger(__name__)
+
+_RELEASE_S = 10.0
 
 
 class PipelineQuery(PartQuery):
@@ -40,6 +45,7 @@ class PipelineQuery(PartQuery):
     def __init__(self, inputs: QueryInputs, *, max_records: int) -> None:
         super().__init__(inputs)
         self._max_records = max_records
+        self._admin = Admin(inputs.plan.connection)
         self._arrow: Mapping[str, str] = {}
         self._spans: Spans | None = None
         self._running: StreamingQuery | None = None
@@ -52,7 +58,8 @@ class PipelineQuery(PartQuery):
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{self._commit_interval_ms} milliseconds")
-        self._running = writer.start()
+        with query_settings(self._spark, {**SCRATCH_CHECKPOINT, **self._arrow}):
+            self._running = writer.start()
 
     @property
     def is_active(self) -> bool:
@@ -69,15 +76,25 @@ class PipelineQuery(PartQuery):
         self._stopping.set()
         if self._running is not None:
             self._running.stop()
+            self._release_stores()
+        self._admin.close()
+
+    def _release_stores(self) -> None:
+        """Have the workers of this machine close the stores that they keep open.
+
+        On other machines they close them after a while, or for the next run.
+        """
+        kept = release_all(store_directories(self._plan), timeout_s=_RELEASE_S)
+        for each in kept:
+            log.warning("%s is still open, %.0f s after the end of the run", each, _RELEASE_S)
 
     def _stream(self) -> DataFrame:
         """The sources as a stream; raises if results and positions do not belong together."""
         committed = self._committed()
-        with Admin(self._plan.connection) as admin:
-            check_continuity(admin, self._log_source, self._plan, committed)
-            if not self._plan.transforms:  # a transform may make records larger
-                self._arrow = arrow_settings(admin, self._plan.sources)
-            starts = starting_offsets(admin, self._plan, committed)
+        check_continuity(self._admin, self._log_source, self._plan, committed)
+        if not self._plan.transforms:  # a transform may make records larger
+            self._arrow = arrow_settings(self._admin, self._plan.sources)
+        starts = starting_offsets(self._admin, self._plan, committed)
         if len(self._plan.sources) == 1:
             return source_stream(self._spark, self._plan, starts, self._max_records)
         places = {
@@ -130,18 +147,20 @@ class PipelineQuery(PartQuery):
         It collects only a few rows of counts per task.
         """
         began = self._clock.monotonic()
-        for name, value in self._arrow.items():
-            records.sparkSession.conf.set(name, value)  # this query's own session
         records = with_transforms(records, self._plan)
-        if self._plan.only_source is not None:
-            records = records.drop("topic")  # the same in every record
-        else:
+        if self._plan.only_source is None:
             # Spark reads each partition of each topic in its own task; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
-        order = BatchOrder(committed, self._group_metadata(), self._tables(), spans)
+        order = BatchOrder(
+            committed,
+            self._group_metadata(),
+            self._tables(),
+            spans,
+            keeps_stores=not self._once,
+        )
         task = functools.partial(run_task, plan=self._plan, order=order)
-        rows = records.mapInArrow(task, REPORT_SCHEMA).collect()
+        rows = records.mapInArrow(task, report_type()).collect()
         reports = [from_row(row.asDict()) for row in rows]
         total = self._totals.add_up(reports, self._clock.monotonic() - began)
         log.debug("a batch of %s: %s", self._plan.name, total.tally)
@@ -153,22 +172,19 @@ class PipelineQuery(PartQuery):
         """The ends of the joined tables, captured once per batch."""
         partitions = range(self._plan.partitions)
         bounds: dict[TopicPartition, tuple[int, int]] = {}
-        if self._plan.tables:
-            with Admin(self._plan.connection) as admin:
-                for topic in set(self._plan.tables.values()):
-                    bounds |= {
-                        TopicPartition(topic, p): (each.start, each.stable_end)
-                        for p, each in admin.bounds(topic, partitions).items()
-                    }
+        for topic in set(self._plan.tables.values()):
+            bounds |= {
+                TopicPartition(topic, p): (each.start, each.stable_end)
+                for p, each in self._admin.bounds(topic, partitions).items()
+            }
         return bounds
 
     def _ends(self) -> dict[TopicPartition, int]:
         """The current ends of the sources. A later look never returns a smaller end (KIP-207)."""
         ends: dict[TopicPartition, int] = {}
-        with Admin(self._plan.connection) as admin:
-            if partitions_of(admin, self._plan.sources) != self._plan.partitions:
-                raise partitions_added(self._plan)
-            for topic in self._plan.sources:
-                stable = admin.stable_offsets(topic, range(self._plan.partitions))
-                ends |= {TopicPartition(topic, p): end for p, end in stable.items()}
+        if partitions_of(self._admin, self._plan.sources) != self._plan.partitions:
+            raise partitions_added(self._plan)
+        for topic in self._plan.sources:
+            stable = self._admin.stable_offsets(topic, range(self._plan.partitions))
+            ends |= {TopicPartition(topic, p): end for p, end in stable.items()}
         return ends

@@ -76,5 +76,7 @@ def _records(
             hint='use spark-submit --jars "$(lastword pipeline jars)", or set spark.jars, '
             "or let the pipeline build its own session",
         ) from error
+    unused = {"topic"} if plan.only_source is not None else set()  # the same in every record
+    columns = [name for name in COLUMNS[:-1] if name not in unused]
     headers = [HEADERS] if plan.wants_headers else []
-    return records.selectExpr(*COLUMNS[:-1], f"unix_millis(timestamp) AS {COLUMNS[-1]}", *headers)
+    return records.selectExpr(*columns, f"unix_millis(timestamp) AS {COLUMNS[-1]}", *headers)

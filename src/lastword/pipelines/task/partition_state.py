@@ -21,6 +21,7 @@ from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
 from lastword.pipelines.task.any_key_store import AnyKeyStore
+from lastword.pipelines.task.release_request import ask_to_release
 from lastword.pipelines.task.task_report import StoreSize
 from lastword.records import FENCE_KEY, Batch
 from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
@@ -32,7 +33,7 @@ from lastword.stores.rocksdb import RocksDBStore
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 20.0
-_LOCK_LOOK_S = 0.1
+_LOCK_LOOK_S = 0.02
 _ROWS_BYTES = 8
 
 
@@ -54,6 +55,7 @@ class PartitionState:
         self._directory = StateDirectory(
             plan.state_dir, plan.application_id, store.name, self._clock
         )
+        self.directory = self._directory.path / str(partition)
         self._checkpoint: Checkpoint | None = None
         self._rows: int | None = None
         self._reading: Generator[Batch, None, None] | None = None
@@ -61,7 +63,7 @@ class PartitionState:
         self._store = self._open(self._acquire())
 
     def _acquire(self) -> Path:
-        """Wait for an earlier attempt of the same task that is about to end."""
+        """Wait for a worker that keeps the store, or for an attempt that is about to end."""
         deadline = self._clock.monotonic() + LOCK_WAIT_S
         while True:
             try:
@@ -69,6 +71,7 @@ class PartitionState:
             except StoreLockedError:
                 if self._clock.monotonic() >= deadline:
                     raise
+                ask_to_release(self.directory)
                 self._clock.sleep(_LOCK_LOOK_S)
 
     def _open(self, path: Path) -> AnyKeyStore:

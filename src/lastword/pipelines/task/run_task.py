@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.kafka.write.transaction_writer import TransactionWriter
 from lastword.pipelines.graph.task_plan import BatchOrder, TaskPlan
 from lastword.pipelines.task.partition_run import PartitionRun
+from lastword.pipelines.task.store_keeper import Cached, StoreKeeper
 from lastword.pipelines.task.task_input import TaskInput, read_inputs
 from lastword.pipelines.task.task_report import TaskReport, to_arrow
 from lastword.pipelines.task.task_stores import TaskStores
@@ -58,11 +60,8 @@ class _HeldWriter:
         )
 
 
-Cached = tuple[str, str]
-"""The servers of a cluster, and a transactional id or a group: names are unique only within one
-cluster, and a worker outlives the query that started it."""
-
 _held: dict[Cached, _HeldWriter] = {}
+_keeper = StoreKeeper()
 _groups: dict[Cached, Groups] = {}
 """Open connections: connecting takes longer than a request."""
 
@@ -96,25 +95,25 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
     if given.partition >= plan.partitions:
         raise partitions_added(plan)
     name, key = plan.transactional_id(given.partition), writer_key(plan, given.partition)
-    restored, patience_s = 0, 0.0
+    runs: list[PartitionRun] = []
+    patience_s = 0.0
     for _ in range(TAKE_OVERS_MAX):
         SYSTEM_CLOCK.sleep(patience_s)
         began = SYSTEM_CLOCK.monotonic()
         held = _hold(plan, given.partition, order)
-        stores = TaskStores(plan, given.partition, KafkaLog(plan.connection))
-        run = PartitionRun(plan, given, held.committed, order, stores)
         # After an error the outcome of the transaction is unknown until the id is taken over.
         del _held[key]
         try:
-            with stores:
-                held.committed = run.commit(held.writer, order.group_metadata)
+            with _stores(plan, given.partition, order) as stores:
+                runs.append(PartitionRun(plan, given, held.committed, order, stores))
+                held.committed = runs[-1].commit(held.writer, order.group_metadata)
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
-            restored += run.tally.restored
             patience_s = 2 * patience_s + SYSTEM_CLOCK.monotonic() - began
         else:
             _held[key] = held
-            run.tally.restored += restored
+            run = runs[-1]
+            run.tally.restored = sum(each.tally.restored for each in runs)
             return TaskReport(given.partition, run.tally, run.stores, run.by_store)
     raise TakenOverError(
         f"{name!r} was taken over {TAKE_OVERS_MAX} times in one task",
@@ -130,10 +129,32 @@ def partitions_added(plan: TaskPlan) -> PartitionCountError:
     )
 
 
+@contextmanager
+def _stores(plan: TaskPlan, partition: int, order: BatchOrder) -> Iterator[TaskStores]:
+    """The stores of a partition: open from the last batch, and kept open for the next one.
+
+    After an error they are closed.
+    """
+    key = writer_key(plan, partition)
+    stores = _keeper.take(key, order.group_metadata)
+    if stores is None:
+        stores = TaskStores(plan, partition, KafkaLog(plan.connection))
+    try:
+        yield stores
+    except BaseException:
+        stores.close()
+        raise
+    if order.keeps_stores and stores.directories:
+        _keeper.keep(key, order.group_metadata, stores)
+    else:
+        stores.close()
+
+
 def _hold(plan: TaskPlan, partition: int, order: BatchOrder) -> _HeldWriter:
     key = writer_key(plan, partition)
     held = _held.get(key)
     if held is None or held.is_fenced(order.committed, partition):
+        _keeper.drop(key)
         writer = TransactionWriter(plan.connection, plan.transactional_id(partition))
         writer.take_over()
     elif held.group_metadata != order.group_metadata:

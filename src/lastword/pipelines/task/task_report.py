@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +13,7 @@ from lastword.pipelines.operators.events import Tally
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.types import StructType
 
 
 class StoreSize(msgspec.Struct, frozen=True):
@@ -41,9 +43,15 @@ _COUNTS = tuple(asdict(Tally()))
 _SIZES = msgspec.json.Decoder(dict[str, StoreSize])
 _TALLIES = msgspec.json.Decoder(dict[str, Tally])
 _COLUMNS = {"task": "long", "stores": "binary", "by_store": "binary"}
-REPORT_SCHEMA = ", ".join(
-    f"{name} {kind}" for name, kind in (dict.fromkeys(_COUNTS, "long") | _COLUMNS).items()
-)
+
+
+@cache
+def report_type() -> StructType:
+    """The columns of a report. Spark parses their description only once."""
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - on the driver only
+
+    columns = dict.fromkeys(_COUNTS, "long") | _COLUMNS
+    return StructType.fromDDL(", ".join(f"{name} {kind}" for name, kind in columns.items()))
 
 
 def to_arrow(report: TaskReport) -> pa.RecordBatch:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from lastword.kafka.log.source import LogSource
 from lastword.pipelines.graph.node import StorePlan
+from lastword.pipelines.graph.part import stores_of
 from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.operators.table_view import TableView
@@ -46,7 +48,8 @@ class StoresAtHand(Protocol):
 class TaskStores:
     """The stores of one partition on this machine, from the first use until ``close``.
 
-    The creator decides how long they stay open: a task for one batch, a long task for its life.
+    The creator decides how long they stay open: a long task for its life, a batch's task until the
+    next batch.
     """
 
     def __init__(self, plan: TaskPlan, partition: int, log_source: LogSource) -> None:
@@ -63,16 +66,24 @@ class TaskStores:
             )
         return self._states[plan.name]
 
+    @property
+    def directories(self) -> list[Path]:
+        """The directories of the open stores."""
+        return [state.directory for state in self._states.values()]
+
     def close(self) -> None:
         """Close all of them and release their locks; idempotent."""
         while self._states:
             self._states.popitem()[1].close()
 
-    def __enter__(self) -> TaskStores:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def store_directories(plan: TaskPlan) -> list[Path]:
+    """Where the stores of all partitions are, on the machines of their tasks."""
+    return [
+        plan.state_dir / plan.application_id / store.name / str(partition)
+        for store in stores_of(plan.nodes)
+        for partition in range(plan.partitions)
+    ]
 
 
 class ScratchState:
