@@ -7,6 +7,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,12 +92,8 @@ def equals(
 
 
 def test_a_worker_is_found_in_its_group(worker: EmbeddedWorker, connection: Connection) -> None:
-    """Its members are no consumers, and do not describe themselves as consumers do."""
-    groups = Groups(connection)
-    try:
+    with closing(Groups(connection)) as groups:  # its members are no consumers
         found = groups.members(worker.info.group)
-    finally:
-        groups.close()
     assert [member.client_id for member in found] == [worker.info.client_id]
 
 
