@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import UNSET, UnsetType
@@ -10,6 +11,7 @@ from lastword.errors import ConfigError
 from lastword.records import ABSENT, Absent, Version
 from lastword.service.http.problems import RefusedError
 
+_ETAG = re.compile(rb'"([0-9]{1,10}):([0-9]{1,19})"')
 _MATCH = b"if-match"
 _NONE_MATCH = b"if-none-match"
 
@@ -46,6 +48,8 @@ def condition_in(given: str | UnsetType, *, required: bool) -> Version | Absent 
 
 
 def _version(header: bytes) -> Version:
+    if (found := _ETAG.fullmatch(header)) is not None:
+        return Version(int(found[1]), int(found[2]))
     text = header.strip()
     if len(text) < 2 or not (text.startswith(b'"') and text.endswith(b'"')):
         raise _refused("If-Match takes one strong ETag here")

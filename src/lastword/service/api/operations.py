@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
@@ -149,7 +150,9 @@ def read_document(body: bytes, kind: type[Q], name: str) -> Q:
 def parse_query(query_string: bytes, kind: type[Q]) -> Q:
     """The parameters as ``kind``: unknown, repeated and malformed ones are refused."""
     try:
-        return msgspec.convert(_pairs(query_string) if query_string else {}, kind, strict=False)
+        if not query_string:  # nearly always
+            return _no_parameters(kind)
+        return msgspec.convert(_pairs(query_string), kind, strict=False)
     except ValueError as error:
         accepted = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         raise RefusedError(
@@ -158,6 +161,12 @@ def parse_query(query_string: bytes, kind: type[Q]) -> Q:
             f"the query is not valid: {error}",
             hint=f"parameters here: {accepted}" if accepted else "there are no parameters here",
         ) from error
+
+
+@cache
+def _no_parameters(kind: type[Q]) -> Q:
+    """The query without parameters, one for all requests: none is ever changed."""
+    return msgspec.convert({}, kind)
 
 
 def _pairs(query_string: bytes) -> dict[str, str]:

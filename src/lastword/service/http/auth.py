@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from lastword.service.http.problems import RefusedError
-from lastword.service.http.tokens import EVERY_TABLE, TokenFile
+from lastword.service.http.tokens import EVERY_TABLE, StoredToken, TokenFile
 
 # Visible ASCII only: `str.strip` would turn a non-breaking space into an empty token.
 _BEARER = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7e]+)[ \t]*")
@@ -82,6 +82,7 @@ class Authenticator:
         self._tokens = tokens
         self._preset = None if preset is None else preset.encode("ascii")
         self._anonymous = Caller({EVERY_TABLE: anonymous}, identified=False)
+        self._known: dict[str, tuple[StoredToken, Caller]] = {}
 
     def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
         """Who sent this header; an unknown token is refused for every operation.
@@ -97,8 +98,7 @@ class Authenticator:
                 return Caller({EVERY_TABLE: Access.ADMIN}, identified=True)
             token = self._tokens.find(secret.decode("ascii"), fresh=fresh)
             if token is not None:
-                rights = {table: Access[scope.upper()] for table, scope in token.scopes.items()}
-                return Caller(rights, identified=True)
+                return self._holder_of(token)
         raise RefusedError(
             401,
             "Unauthorized",
@@ -106,3 +106,13 @@ class Authenticator:
             hint="send `Authorization: Bearer TOKEN`; see them with `lastword token list`",
             www_authenticate='Bearer error="invalid_token"',
         )
+
+    def _holder_of(self, token: StoredToken) -> Caller:
+        """The holder of a token, made once for as long as the token stays the same."""
+        known = self._known.get(token.name)
+        if known is not None and known[0] is token:
+            return known[1]
+        rights = {table: Access[scope.upper()] for table, scope in token.scopes.items()}
+        caller = Caller(rights, identified=True)
+        self._known[token.name] = token, caller
+        return caller

@@ -14,7 +14,7 @@ from typing import Any
 from lastword.errors import InvalidRecordError, LastwordError, WriteFailedError
 from lastword.kafka.write.validity import why_invalid
 from lastword.records import FENCE_KEY, NO_HEADERS, Headers, Version, Write
-from lastword.writer.owned.draft import Cell, Draft, Settle, row_of
+from lastword.writer.owned.draft import Cell, Draft, Pending, Settle, row_of
 from lastword.writer.owned.leases import Leases
 from lastword.writer.owned.requests import (
     Acquire,
@@ -72,7 +72,8 @@ def decide(
 def refuse_invalid(request: AnyRequest) -> None:
     """Raise InvalidRecordError if the request is invalid for any value of the key."""
     match request:
-        case Put(key=key, headers=headers, timestamp_ms=at_ms):
+        case Put():  # by far the most frequent one: a Write is made only if something is unusual
+            key, headers, at_ms = request.key, request.headers, request.timestamp_ms
             if not key or key == FENCE_KEY or headers or at_ms is not None:
                 _refuse_invalid(Write(key, request.value, headers, at_ms))
         case Transact():
@@ -107,18 +108,20 @@ def _decide_one(
 
 def _put(request: Put, draft: Draft, operations: Operations) -> Settle:
     refuse_invalid(request)
-    if not draft.meets(request.key, request.expected):
-        return _conflict(request.key, draft)
-    value, headers = _split(operations, request.value, request.headers)
-    index = draft.write(
-        request.key,
+    key, value, headers = request.key, request.value, request.headers
+    if not draft.meets(key, request.expected):
+        return _conflict(key, draft)
+    if operations.split is not None:
+        value, headers = _split(operations, value, headers)
+    cell = draft.write(
+        key,
         value,
         request.request_id,
         headers,
         timestamp_ms=request.timestamp_ms,
         ttl_ms=request.ttl_ms,
     )
-    return _applied_one(index, draft.cell(request.key), draft.partition)
+    return _applied_one(cell, draft.partition)
 
 
 def _split(
@@ -159,8 +162,8 @@ def _replace(
 ) -> Settle:
     _refuse_invalid(Write(request.key, value))
     new, headers = _split(operations, value)
-    index = draft.write(request.key, new, request.request_id, headers, ttl_ms=request.ttl_ms)
-    return _applied_one(index, draft.cell(request.key), draft.partition)
+    cell = draft.write(request.key, new, request.request_id, headers, ttl_ms=request.ttl_ms)
+    return _applied_one(cell, draft.partition)
 
 
 def _transact(request: Transact, draft: Draft, operations: Operations) -> Settle:
@@ -168,22 +171,25 @@ def _transact(request: Transact, draft: Draft, operations: Operations) -> Settle
     for key, expected in request.expected:
         if not draft.meets(key, expected):
             return _conflict(key, draft)
-    indexes = [
+    cells = [
         draft.write(key, value, request.request_id, headers, ttl_ms=request.ttl_ms)
         for key, given in request.writes
         for value, headers in (_split(operations, given),)
     ]
-    last = draft.cell(request.writes[-1][0])
-    return _applied(indexes, last, draft.partition)
+    return _applied(cells, draft.partition)
 
 
-def _applied_one(index: int, cell: Cell, partition: int) -> Settle:
-    return lambda offsets: Applied((Version(partition, offsets[index]),), row_of(cell, offsets))
+def _applied_one(cell: Pending, partition: int) -> Settle:
+    return lambda offsets: Applied(
+        (Version(partition, offsets[cell.number]),), row_of(cell, offsets)
+    )
 
 
-def _applied(indexes: Sequence[int], last: Cell, partition: int) -> Settle:
+def _applied(cells: Sequence[Pending], partition: int) -> Settle:
+    last = cells[-1]
+
     def settle(offsets: Sequence[int]) -> Applied:
-        versions = tuple(Version(partition, offsets[index]) for index in indexes)
+        versions = tuple(Version(partition, offsets[cell.number]) for cell in cells)
         return Applied(versions, row_of(last, offsets))
 
     return settle

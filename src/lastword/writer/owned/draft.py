@@ -9,10 +9,11 @@ bytes for superseded records until the topic is compacted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from lastword.expiry import with_expiry
-from lastword.records import NO_HEADERS, REQUEST_HEADER, Absent, Headers, Write
+from lastword.records import ABSENT, NO_HEADERS, REQUEST_HEADER, Headers, Write
 from lastword.rows import encode_row, headers_and_value_of, is_due, offset_of, value_of
 from lastword.writer.owned.requests import AnyAnswer, Expected, new_request_id
 
@@ -23,7 +24,7 @@ ReadRow = Callable[[bytes], bytes | None]
 """A key's row as of the last acknowledged batch, or None."""
 
 
-class Known(NamedTuple):
+class Known(msgspec.Struct, frozen=True):
     """The state of a key before this batch; its row is None if the key is absent."""
 
     row: bytes | None
@@ -39,7 +40,7 @@ class Known(NamedTuple):
         return NO_HEADERS if self.row is None else headers_and_value_of(self.row)[0]
 
 
-class Pending(NamedTuple):
+class Pending(msgspec.Struct, frozen=True):
     """The state of a key after a request of this batch; ``number`` is the index of its record."""
 
     number: int
@@ -74,8 +75,7 @@ class Draft:
         if cell is None:
             cell = self._cells[key] = Known(self._read(key))
             if cell.row is not None and is_due(cell.row, self.now_ms):
-                self.write(key, None, new_request_id())
-                return self._cells[key]
+                return self.write(key, None, new_request_id())
         return cell
 
     def meets(self, key: bytes, expected: Expected) -> bool:
@@ -86,11 +86,11 @@ class Draft:
         if expected is None:
             return True
         cell = self.cell(key)
-        if isinstance(expected, Absent):
+        if expected is ABSENT:
             return cell.value is None
         if isinstance(cell, Pending) or cell.row is None:
             return False
-        return expected.partition == self.partition and expected.offset == offset_of(cell.row)
+        return expected == (self.partition, offset_of(cell.row))
 
     def write(
         self,
@@ -101,15 +101,15 @@ class Draft:
         *,
         timestamp_ms: int | None = None,
         ttl_ms: int | None = None,
-    ) -> int:
-        """Add a record; returns its number in the batch."""
+    ) -> Pending:
+        """Add a record; returns the key's new state."""
         index, at_ms = len(self.records), timestamp_ms or self.now_ms
         if ttl_ms is not None and value is not None:
             headers = with_expiry(headers, ttl_ms, self.now_ms)
         marked = (*headers, (REQUEST_HEADER, request_id))
         self.records.append(Write(key, value, marked, at_ms, self.partition))
-        self._cells[key] = Pending(index, value, headers, at_ms)
-        return index
+        cell = self._cells[key] = Pending(index, value, headers, at_ms)
+        return cell
 
     def rows(self, offsets: Sequence[int]) -> dict[bytes, tuple[int, bytes | None]]:
         """Offset and row of every key that the batch changed, once its offsets are known."""

@@ -103,11 +103,11 @@ class Leases:
         return self._write(request, LeaseRow(request.holder, request.ttl_ms), draft)
 
     def _write(self, request: Acquire | Renew, lease: LeaseRow, draft: Draft) -> Settle:
-        index = draft.write(request.key, msgspec.json.encode(lease), request.request_id)
+        number = draft.write(request.key, msgspec.json.encode(lease), request.request_id).number
 
         def settle(offsets: Sequence[int]) -> Leased:
             self._arm(request.key, lease.ttl_ms)
-            return Leased(offsets[index] if lease.token is None else lease.token)
+            return Leased(offsets[number] if lease.token is None else lease.token)
 
         return settle
 

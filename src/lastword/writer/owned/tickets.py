@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from lastword.clock import Clock
 from lastword.errors import (
@@ -36,8 +37,7 @@ Reroute = Callable[["Ticket"], bool]
 False means that no time is left, so the error is the answer."""
 
 
-@dataclass(slots=True, eq=False)
-class Ticket:
+class Ticket(msgspec.Struct, eq=False):
     """A request, and where its answer goes; ``number`` is the sink's own id for it.
 
     ``position`` is how far the peer that forwarded it had read the log; None if it comes from here.
@@ -55,20 +55,19 @@ class Ticket:
     partition: int = -1
     reroute: Reroute | None = None
     tries: int = 0
-    _unclaimed: list[None] = field(default_factory=lambda: [None])
+    _unclaimed: bool = True
 
     def claim(self) -> bool:
         """Claim the ticket; exactly one of several callers gets True."""
         try:
-            self._unclaimed.pop()
-        except IndexError:
+            del self._unclaimed  # one step, so it succeeds for one thread only
+        except AttributeError:
             return False
         return True
 
     def unclaim(self) -> None:
         """Release the claim: another attempt may take it."""
-        if not self._unclaimed:
-            self._unclaimed.append(None)
+        self._unclaimed = True
 
 
 def claimed(tickets: Sequence[Ticket], now: float) -> list[Ticket]:
@@ -138,6 +137,8 @@ def refuse_unread(tickets: Sequence[Ticket], fence: int) -> Sequence[Ticket]:
 
 class Waiting:
     """A sink for threads that wait for the answers to some requests."""
+
+    __slots__ = ("_answers", "_complete", "_done", "_lock", "_missing", "tickets")
 
     def __init__(
         self, requests: Sequence[AnyRequest], deadline: float, position: int | None = None

@@ -1,7 +1,8 @@
 """Requests about one partition and one transactional id, over kafka-python's client.
 
 The library does connections, TLS, SASL and the lookup of leaders. Its event loop runs in the
-calling thread, so an append needs no thread switch.
+calling thread, so an append needs no thread switch. Where it can, an append does without that loop
+(``direct_exchange``); the loop still runs ten times a second, for the timers of the library.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lastword.kafka.connection.connection import (
     RECONNECT_BACKOFF_MS_MAX,
     SOCKET_TIMEOUT_MS,
 )
+from lastword.kafka.write.fenced.direct_exchange import exchange
 from lastword.kafka.write.fenced.fence import Holder
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 
@@ -36,7 +38,7 @@ with kafka_python_imported():
 _TRANSACTION = 1  # the coordinator type
 _TRANSACTION_TIMEOUT_MS = 60_000  # required, although no transaction is ever begun
 _AGAIN_S = 0.01
-_IDLE_S = 1.0
+_UPKEEP_S = 0.1
 _GRACE_MS = 1_000
 _LARGEST_ANSWER_BYTES = 100 << 20
 NO_HOLDER = Holder(-1, -1)
@@ -71,7 +73,7 @@ class PartitionWire:
         self._cluster = self._manager.cluster
         self._cluster.config["allow_auto_create_topics"] = False
         self._coordinator: int | None = None
-        self._used_at = 0.0
+        self._polled_at = 0.0
 
     def connect(self, deadline: float) -> None:
         """Find the cluster and the partition."""
@@ -135,9 +137,10 @@ class PartitionWire:
         answer = leader.send_request(
             _produce_request(self._place, batch, waits_ms), request_timeout_ms=waits_ms
         )
-        # The request's timeout closes the connection, so no late answer arrives.
-        self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
-        self._used_at = self._clock.monotonic()
+        exchange(leader, answer, waits_ms)
+        if not answer.is_done:
+            # The request's timeout closes the connection, so no late answer arrives.
+            self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
         if not answer.is_done:
             leader.close()
             raise NoAnswerError("no answer in time")
@@ -206,8 +209,11 @@ class PartitionWire:
 
     def _leader(self, deadline: float) -> Any:
         """A ready connection to the leader."""
-        if self._clock.monotonic() - self._used_at > _IDLE_S:
-            self._net.poll(timeout_ms=0)  # the broker may have closed it meanwhile
+        now = self._clock.monotonic()
+        if now - self._polled_at > _UPKEEP_S:
+            # The broker may have closed it meanwhile, and the library has timers of its own.
+            self._net.poll(timeout_ms=0)
+            self._polled_at = now
         try:
             found = self._manager.get_connection(self._cluster.leader_for_partition(self._place))
         except errors.KafkaError as error:
