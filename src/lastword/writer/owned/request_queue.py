@@ -1,8 +1,7 @@
 """The queue of requests for one partition's owner: bounded, and taken in batches.
 
-The owner appends one batch at a time; requests that arrive meanwhile form the next batch. Callers
-that just got an answer often ask again at once, so the queue waits until it holds as many requests
-as the last batch: as long as that batch took, and from 2 to 5 ms. A single caller never waits.
+The owner appends one batch at a time; requests that arrive meanwhile form the next batch. It waits
+a moment for callers that just got an answer (``gathering``). A single caller never waits.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ from collections import deque
 
 from lastword.clock import Clock
 from lastword.errors import OverloadedError
+from lastword.writer.owned.gathering import Gathering
 from lastword.writer.owned.tickets import Ticket
 
-GATHER_S = 0.002
-GATHER_MAX_S = 0.005
 REQUESTS_MAX = 10_000
 BYTES_MAX = 64 << 20
 _OVERHEAD_BYTES = 100  # per record in the log: lengths, request id
-_NEVER = REQUESTS_MAX + 1
 
 
 class RequestQueue:
@@ -39,16 +36,17 @@ class RequestQueue:
         self._bytes_max = bytes_max
         self._tickets: deque[Ticket] = deque()
         self._bytes = 0
-        self._last_batch = 1
+        self._gathering = Gathering()
         self._cut_at = 0.0
         self._closed = False
-        self._wanted = _NEVER
-        self._changed = threading.Condition(threading.Lock())
+        self._wanted = 0  # for how many the owner waits
+        self._lock = threading.Lock()  # entered as it is: a Condition's own method takes longer
+        self._changed = threading.Condition(self._lock)
 
     def put(self, ticket: Ticket) -> bool:
         """Add a ticket; False if the queue is closed. Raises OverloadedError when it is full."""
         size = _size(ticket)
-        with self._changed:
+        with self._lock:
             if self._closed:
                 return False
             if len(self._tickets) >= self._requests_max or self._bytes + size > self._bytes_max:
@@ -58,23 +56,23 @@ class RequestQueue:
                 )
             self._tickets.append(ticket)
             self._bytes += size
-            if len(self._tickets) >= self._wanted:
-                self._wanted = _NEVER  # the owner wakes up once per batch
+            if self._wanted and self._has(self._wanted):
+                self._wanted = 0  # the owner wakes up once per batch
                 self._changed.notify()
         return True
 
     def take(self, timeout_s: float) -> list[Ticket]:
         """The next batch; empty if nothing arrives within ``timeout_s``."""
         took_s = self._clock.monotonic() - self._cut_at
-        with self._changed:
-            if not self._tickets and not self._closed:
-                self._wanted = 1
-                self._changed.wait(timeout_s)
-            if len(self._tickets) < self._last_batch:
-                self._gather(min(max(took_s, GATHER_S), GATHER_MAX_S))
-            self._wanted = _NEVER
+        with self._lock:
+            wanted, longest_s = self._gathering.next(len(self._tickets), took_s)
+            in_time = self._wait_for(wanted, longest_s)
+            if not self._tickets:
+                in_time = self._wait_for(1, timeout_s)
             self._cut_at = self._clock.monotonic()
-            return self._cut()
+            batch = self._cut()
+            self._gathering.took(len(batch), in_time=in_time)
+            return batch
 
     def drain(self) -> list[Ticket]:
         """Remove and return all tickets."""
@@ -94,13 +92,22 @@ class RequestQueue:
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def _gather(self, longest_s: float) -> None:
+    def _wait_for(self, requests: int, longest_s: float) -> bool:
+        """Wait until so many are here, with the lock held; returns whether they came in time."""
+        if self._has(requests):
+            return True
         deadline = self._clock.monotonic() + longest_s
-        while self._tickets and len(self._tickets) < self._last_batch and not self._closed:
-            self._wanted = self._last_batch
+        while not self._has(requests) and not self._closed:
+            self._wanted = requests
             left_s = deadline - self._clock.monotonic()
             if left_s <= 0 or not self._changed.wait(left_s):
                 break
+        self._wanted = 0
+        return self._has(requests)
+
+    def _has(self, requests: int) -> bool:
+        """Whether so many are here, or as many as one append takes."""
+        return len(self._tickets) >= requests or self._bytes >= self._batch_bytes
 
     def _cut(self) -> list[Ticket]:
         """As many tickets as one append takes, at least one."""
@@ -108,7 +115,6 @@ class RequestQueue:
             everything = list(self._tickets)
             self._tickets.clear()
             self._bytes = 0
-            self._last_batch = len(everything)
             return everything
         batch: list[Ticket] = []
         size = 0
@@ -119,7 +125,6 @@ class RequestQueue:
             batch.append(self._tickets.popleft())
             size += next_size
         self._bytes -= size
-        self._last_batch = len(batch)
         return batch
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -95,8 +96,13 @@ def deliver(tickets: Sequence[Ticket], results: Iterable[Result]) -> None:
             by_sink[id(sink)] = sink, [(ticket.number, result)]
         else:
             known[1].append((ticket.number, result))
+    complete: deque[Waiting] = deque()
     for sink, answers in by_sink.values():
-        sink.deliver(answers)
+        if not isinstance(sink, Waiting):
+            sink.deliver(answers)
+        elif sink.take(answers):
+            complete.append(sink)
+    wake_up(complete)
 
 
 def _goes_on(ticket: Ticket, error: NotOwnerError) -> bool:
@@ -136,9 +142,12 @@ def refuse_unread(tickets: Sequence[Ticket], fence: int) -> Sequence[Ticket]:
 
 
 class Waiting:
-    """A sink for threads that wait for the answers to some requests."""
+    """A sink for threads that wait for the answers to some requests.
 
-    __slots__ = ("_answers", "_complete", "_done", "_lock", "_missing", "tickets")
+    ``waited_for`` says whether a thread waits at the moment.
+    """
+
+    __slots__ = ("_answers", "_done", "_lock", "_missing", "_others", "tickets", "waited_for")
 
     def __init__(
         self, requests: Sequence[AnyRequest], deadline: float, position: int | None = None
@@ -152,17 +161,22 @@ class Waiting:
         # Held until the last answer is here. An Event costs several times as much.
         self._done = threading.Lock()
         self._done.acquire()
-        self._complete = False
+        self.waited_for = False
+        self._others: deque[Waiting] | None = None
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
         """Receive some of the answers."""
+        if self.take(answers):
+            wake_up(deque((self,)))
+
+    def take(self, answers: Sequence[tuple[int, Result]]) -> bool:
+        """Receive some of the answers; returns True once, when all are here, for ``wake_up``."""
         with self._lock:
+            missing = self._missing
             for number, answer in answers:
                 self._missing -= self._answers[number] is None
                 self._answers[number] = answer
-            if self._missing <= 0 and not self._complete:
-                self._complete = True
-                self._done.release()
+            return missing > 0 and self._missing == 0
 
     def wait(self, clock: Clock) -> list[Result]:
         """The answers in the order of the requests; waits until shortly after the deadline.
@@ -170,13 +184,43 @@ class Waiting:
         Several threads may wait.
         """
         if self._missing and self.tickets:
-            deadline = self.tickets[0].deadline
-            if self._done.acquire(timeout=max(0.0, deadline + GRACE_S - clock.monotonic())):
-                self._done.release()
+            self._wait(self.tickets[0].deadline + GRACE_S - clock.monotonic())
         return [
             given_up(ticket) if answer is None else answer
             for ticket, answer in zip(self.tickets, self._answers, strict=True)
         ]
+
+    def _wait(self, longest_s: float) -> None:
+        with self._lock:
+            self.waited_for = True
+        try:
+            if self._done.acquire(timeout=max(0.0, longest_s)):
+                self._done.release()
+        finally:
+            with self._lock:
+                self.waited_for = False
+                others, self._others = self._others, None
+            if others:
+                wake_up(others)
+
+    def release(self, others: deque[Waiting]) -> bool:
+        """Wake the threads that wait; returns whether one of them will wake up the others."""
+        with self._lock:
+            self._done.release()
+            if self.waited_for:
+                self._others = others
+            return self.waited_for
+
+
+def wake_up(waiting: deque[Waiting]) -> None:
+    """Wake up the first, which wakes up the next before it does anything else.
+
+    Only one thread at a time runs Python. If all were woken at once, each would wait again at once,
+    and would have to be woken twice.
+    """
+    while waiting:
+        if waiting.popleft().release(waiting):
+            return
 
 
 def given_up(ticket: Ticket) -> LastwordError:

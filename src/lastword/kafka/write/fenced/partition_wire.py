@@ -2,7 +2,7 @@
 
 The library does connections, TLS, SASL and the lookup of leaders. Its event loop runs in the
 calling thread, so an append needs no thread switch. Where it can, an append does without that loop
-(``direct_exchange``); the loop still runs ten times a second, for the timers of the library.
+(``direct_produce``); the loop still runs ten times a second, for the timers of the library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lastword.kafka.connection.connection import (
     RECONNECT_BACKOFF_MS_MAX,
     SOCKET_TIMEOUT_MS,
 )
-from lastword.kafka.write.fenced.direct_exchange import exchange
+from lastword.kafka.write.fenced.direct_produce import DirectProduce
 from lastword.kafka.write.fenced.fence import Holder
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 
@@ -60,6 +60,7 @@ class PartitionWire:
         clock: Clock,
     ) -> None:
         self._place = TopicPartition(topic, partition)
+        self._direct = DirectProduce(topic, partition)
         self._servers, self._clock = connection.bootstrap_servers, clock
         self._transactional_id = transactional_id
         settings = wire_settings(connection) | {
@@ -134,13 +135,14 @@ class PartitionWire:
         waits_ms = min(SOCKET_TIMEOUT_MS, self._left_ms(deadline))
         if not waits_ms:
             raise NotSentError("no time is left")
+        direct = self._direct.send(leader, batch, waits_ms)
+        if direct is not None:
+            return direct
         answer = leader.send_request(
             _produce_request(self._place, batch, waits_ms), request_timeout_ms=waits_ms
         )
-        exchange(leader, answer, waits_ms)
-        if not answer.is_done:
-            # The request's timeout closes the connection, so no late answer arrives.
-            self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
+        # The request's timeout closes the connection, so no late answer arrives.
+        self._net.poll(timeout_ms=waits_ms + _GRACE_MS, future=answer)
         if not answer.is_done:
             leader.close()
             raise NoAnswerError("no answer in time")
