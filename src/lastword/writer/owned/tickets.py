@@ -144,7 +144,8 @@ def refuse_unread(tickets: Sequence[Ticket], fence: int) -> Sequence[Ticket]:
 class Waiting:
     """A sink for threads that wait for the answers to some requests.
 
-    ``waited_for`` says whether a thread waits at the moment.
+    ``tickets`` are those of the requests, until all are answered. ``waited_for`` says whether a
+    thread waits at the moment.
     """
 
     __slots__ = ("_answers", "_done", "_lock", "_missing", "_others", "tickets", "waited_for")
@@ -176,18 +177,22 @@ class Waiting:
             for number, answer in answers:
                 self._missing -= self._answers[number] is None
                 self._answers[number] = answer
-            return missing > 0 and self._missing == 0
+            complete = missing > 0 and self._missing == 0
+            if complete:
+                self.tickets = []  # they refer to this sink: without the circle, all is freed soon
+            return complete
 
     def wait(self, clock: Clock) -> list[Result]:
         """The answers in the order of the requests; waits until shortly after the deadline.
 
         Several threads may wait.
         """
-        if self._missing and self.tickets:
-            self._wait(self.tickets[0].deadline + GRACE_S - clock.monotonic())
+        tickets = self.tickets
+        if tickets:
+            self._wait(tickets[0].deadline + GRACE_S - clock.monotonic())
         return [
-            given_up(ticket) if answer is None else answer
-            for ticket, answer in zip(self.tickets, self._answers, strict=True)
+            given_up(tickets[number]) if answer is None else answer
+            for number, answer in enumerate(self._answers)
         ]
 
     def _wait(self, longest_s: float) -> None:
