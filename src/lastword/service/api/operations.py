@@ -151,7 +151,8 @@ def parse_query(query_string: bytes, kind: type[Q]) -> Q:
     """The parameters as ``kind``: unknown, repeated and malformed ones are refused."""
     try:
         if not query_string:  # nearly always
-            return _no_parameters(kind)
+            empty: Q = _no_parameters(kind)
+            return empty
         return msgspec.convert(_pairs(query_string), kind, strict=False)
     except ValueError as error:
         accepted = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
