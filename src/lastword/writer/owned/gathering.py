@@ -16,25 +16,25 @@ TRY_AGAIN = 20
 """After that many batches with half of the callers, one waits for all of them again."""
 
 
-class Gather(NamedTuple):
+class GatherLimit(NamedTuple):
     """What a batch waits for: so many requests, and no longer than that."""
 
     requests: int
     longest_s: float
 
 
-class Gathering:
+class GatherTarget:
     """Decides that for one batch after another. Used by one thread."""
 
     def __init__(self) -> None:
         self._last = 0
         self._halves = 0
 
-    def next(self, waiting: int, took_s: float) -> Gather:
+    def next(self, waiting: int, took_s: float) -> GatherLimit:
         """For the next batch. The last one ``took_s``, and so many requests came meanwhile."""
         callers = waiting + self._last
         wanted = (callers + 1) // 2 if self._halves else callers
-        return Gather(wanted, min(max(took_s, GATHER_S), GATHER_MAX_S))
+        return GatherLimit(wanted, min(max(took_s, GATHER_S), GATHER_MAX_S))
 
     def took(self, requests: int, *, in_time: bool) -> None:
         """The batch has so many requests; whether all that were waited for came in time."""

@@ -11,7 +11,7 @@ from collections import deque
 
 from lastword.clock import Clock
 from lastword.errors import OverloadedError
-from lastword.writer.owned.gathering import Gathering
+from lastword.writer.owned.gathering import GatherTarget
 from lastword.writer.owned.tickets import Ticket
 
 REQUESTS_MAX = 10_000
@@ -36,7 +36,7 @@ class RequestQueue:
         self._bytes_max = bytes_max
         self._tickets: deque[Ticket] = deque()
         self._bytes = 0
-        self._gathering = Gathering()
+        self._gathering = GatherTarget()
         self._cut_at = 0.0
         self._closed = False
         self._wanted = 0  # for how many the owner waits

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.writer.owned.gathering import GATHER_MAX_S, GATHER_S, TRY_AGAIN, Gathering
+from lastword.writer.owned.gathering import GATHER_MAX_S, GATHER_S, TRY_AGAIN, GatherTarget
 
 
-def gathering(last: int, *, in_time: bool = True) -> Gathering:
-    made = Gathering()
+def gathering(last: int, *, in_time: bool = True) -> GatherTarget:
+    made = GatherTarget()
     made.took(last, in_time=in_time)
     return made
 
 
 def test_a_single_caller_never_waits_for_others() -> None:
-    assert Gathering().next(0, 0.001).requests == 0
+    assert GatherTarget().next(0, 0.001).requests == 0
     assert gathering(1).next(0, 0.001).requests == 1
 
 

@@ -2,7 +2,7 @@
 
 The library does connections, TLS, SASL and the lookup of leaders. Its event loop runs in the
 calling thread, so an append needs no thread switch. Where it can, an append does without that loop
-(``direct_produce``); the loop still runs ten times a second, for the timers of the library.
+(``direct_producer``); the loop still runs ten times a second, for the timers of the library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lastword.kafka.connection.connection import (
     RECONNECT_BACKOFF_MS_MAX,
     SOCKET_TIMEOUT_MS,
 )
-from lastword.kafka.write.fenced.direct_produce import DirectProduce
+from lastword.kafka.write.fenced.direct_producer import DirectProducer
 from lastword.kafka.write.fenced.fence import Holder
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 
@@ -60,7 +60,7 @@ class PartitionWire:
         clock: Clock,
     ) -> None:
         self._place = TopicPartition(topic, partition)
-        self._direct = DirectProduce(topic, partition)
+        self._direct = DirectProducer(topic, partition)
         self._servers, self._clock = connection.bootstrap_servers, clock
         self._transactional_id = transactional_id
         settings = wire_settings(connection) | {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.kafka.admin.wire import kafka_python_imported
-from lastword.kafka.write.fenced.produce_bytes import VERSION, ProduceBytes
+from lastword.kafka.write.fenced.produce_codec import VERSION, ProduceCodec
 from lastword.kafka.write.fenced.sending import LeaderAnswer
 
 with kafka_python_imported():
@@ -61,14 +61,14 @@ def test_a_request_has_the_same_bytes_as_the_one_of_the_library(
     topic: str, partition: int, size: int
 ) -> None:
     batch = bytes(size)
-    ours = ProduceBytes(CLIENT, topic, partition).request(77, batch, 30_000)
+    ours = ProduceCodec(CLIENT, topic, partition).request(77, batch, 30_000)
     assert ours == by_the_library(topic, partition, batch, 30_000, 77)
 
 
 @pytest.mark.parametrize(("code", "offset"), [(0, 0), (0, 1 << 40), (47, -1)])
 def test_an_answer_is_read_as_the_library_writes_it(code: int, offset: int) -> None:
     frame = answer_by_the_library("users", 3, code, offset, 77)
-    assert ProduceBytes(CLIENT, "users", 3).answer(77, frame) == LeaderAnswer(code, offset)
+    assert ProduceCodec(CLIENT, "users", 3).answer(77, frame) == LeaderAnswer(code, offset)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_an_answer_is_read_as_the_library_writes_it(code: int, offset: int) -> N
 def test_an_answer_to_something_else_is_not_taken(topic: str, partition: int, number: int) -> None:
     frame = answer_by_the_library(topic, partition, 0, 5, number)
     with pytest.raises(ValueError, match="not an answer"):
-        ProduceBytes(CLIENT, "users", 3).answer(77, frame)
+        ProduceCodec(CLIENT, "users", 3).answer(77, frame)
 
 
 def test_an_answer_that_ends_too_early_is_not_taken() -> None:
     frame = answer_by_the_library("users", 3, 0, 5, 77)
     with pytest.raises(ValueError, match="not an answer"):
-        ProduceBytes(CLIENT, "users", 3).answer(77, frame[:20])
+        ProduceCodec(CLIENT, "users", 3).answer(77, frame[:20])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lastword.kafka.admin.wire import kafka_python_imported
-from lastword.kafka.write.fenced.direct_produce import DirectProduce
+from lastword.kafka.write.fenced.direct_producer import DirectProducer
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError
 
 with kafka_python_imported():
@@ -100,7 +100,7 @@ def connect(sockets: tuple[socket.socket, socket.socket]) -> Iterator[Callable[.
 
 
 def send(connection: Any, batch: bytes = b"batch", timeout_ms: int = PATIENT_MS) -> Any:
-    return DirectProduce(TOPIC, PARTITION).send(connection, batch, timeout_ms)
+    return DirectProducer(TOPIC, PARTITION).send(connection, batch, timeout_ms)
 
 
 def test_the_answer_of_the_leader_is_returned(connect: Any) -> None:

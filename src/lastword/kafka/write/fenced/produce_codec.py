@@ -17,7 +17,7 @@ _ONE = b"\x02"  # the length of an array or text is written as one more: 0 is no
 _NONE = b"\x00"  # no text, and no tagged fields
 
 
-class ProduceBytes:
+class ProduceCodec:
     """Encodes the requests for one partition, and decodes the answers."""
 
     def __init__(self, client_id: str, topic: str, partition: int) -> None:

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from lastword.kafka.admin.wire import kafka_python_imported
-from lastword.kafka.write.fenced.produce_bytes import VERSION, ProduceBytes
+from lastword.kafka.write.fenced.produce_codec import VERSION, ProduceCodec
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError
 
 with kafka_python_imported():
@@ -27,13 +27,13 @@ _LARGEST_ANSWER_BYTES = 1 << 20
 _READ_BYTES = 4096
 
 
-class DirectProduce:
+class DirectProducer:
     """Sends batches for one partition. Used by one thread, the one that runs the loop."""
 
     def __init__(self, topic: str, partition: int) -> None:
         self._topic, self._partition = topic, partition
         self._numbers = itertools.count(1)
-        self._known: tuple[Any, ProduceBytes | None] = (None, None)
+        self._known: tuple[Any, ProduceCodec | None] = (None, None)
 
     def send(self, connection: Any, batch: bytes, timeout_ms: int) -> LeaderAnswer | None:
         """The leader's answer; None if the library has to send the batch: nothing was sent.
@@ -59,14 +59,14 @@ class DirectProduce:
         transport.last_write = transport.last_read = time.monotonic()
         return answer
 
-    def _codec(self, connection: Any) -> ProduceBytes | None:
+    def _codec(self, connection: Any) -> ProduceCodec | None:
         """For this connection; None if it needs the library."""
         known, codec = self._known
         if known is not connection:
             codec = None
             if _is_plain(connection):
                 client_id = connection.config["client_id"]
-                codec = ProduceBytes(client_id, self._topic, self._partition)
+                codec = ProduceCodec(client_id, self._topic, self._partition)
             self._known = connection, codec
         return codec
 
