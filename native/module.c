@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "columns.h"
+#include "documents.h"
 #include "murmur2.h"
 #include "rdkafka.h"
 #include "reader.h"
@@ -103,7 +104,7 @@ static PyMethodDef functions[] = {
 
 static int execute(PyObject *module) {
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE)) return -1;
-    return columns_register(module) || reader_register(module) ? -1 : 0;
+    return columns_register(module) || reader_register(module) || documents_register(module) ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};

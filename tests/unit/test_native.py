@@ -32,6 +32,7 @@ EVERYWHERE = [keyspace, *NATIVE_ONLY]
 def test_it_is_in_use_wherever_it_can_be_built() -> None:
     why_not = runpy.run_path(str(ROOT / "hatch_build.py"))["why_not"]
     assert (NATIVE is None) == (why_not() is not None), "make setup builds it"
+    assert hasattr(NATIVE, "Documents") == (NATIVE is not None), "make setup builds it"
 
 
 @pytest.mark.parametrize("functions", EVERYWHERE)

@@ -13,10 +13,14 @@ NONE_BAD: Mapping[int, DecodeError] = {}
 
 class DecodedBatch(NamedTuple):
     """The values in the order of the data, None for what is missing; and, by index, why the other
-    values are None: they are bad."""
+    values are None: they are bad.
+
+    ``id_bytes`` is the schema id with which all of the data begins, where a codec knows it.
+    """
 
     values: list[Any]
     bad: Mapping[int, DecodeError]
+    id_bytes: bytes | None = None
 
 
 def encode_batch(codec: Codec[Any], values: Sequence[Any]) -> list[bytes]:
@@ -37,6 +41,16 @@ def decode_batch(codec: Codec[Any], data: Sequence[bytes | None]) -> DecodedBatc
     at_once: Callable[[Sequence[bytes | None]], DecodedBatch] | None
     at_once = getattr(codec, "decode_batch", None)
     return decode_singly(codec.decode, data) if at_once is None else at_once(data)
+
+
+def check_batch(codec: Codec[Any], data: Sequence[bytes | None]) -> Mapping[int, DecodeError]:
+    """Why some of ``data`` is bad, by index: ``bad`` of ``decode_batch``.
+
+    A codec may have a ``check_batch`` that needs no values; it may raise RegistryError, too.
+    """
+    at_once: Callable[[Sequence[bytes | None]], Mapping[int, DecodeError]] | None
+    at_once = getattr(codec, "check_batch", None)
+    return decode_batch(codec, data).bad if at_once is None else at_once(data)
 
 
 def decode_singly(decode: Callable[[bytes], Any], data: Sequence[bytes | None]) -> DecodedBatch:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,6 +54,18 @@ class StringCodec(WholeKey):
             raise DecodeError(
                 f"not UTF-8 text: {error}", hint="the bytes codec shows what is there"
             ) from error
+
+    def check_batch(self, data: Sequence[bytes | None]) -> Mapping[int, DecodeError]:
+        """Why some of a batch is bad, by index.
+
+        Joined by line feeds, which are a part of no other character, all of it is UTF-8 only if
+        each of it is.
+        """
+        try:
+            b"\n".join(data).decode()  # type: ignore[arg-type]
+        except (TypeError, UnicodeDecodeError):
+            return decode_singly(self.decode, data).bad
+        return NONE_BAD
 
     def column_value(self, data: bytes) -> str:
         """The text itself, not its JSON."""

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any, Literal, get_args
 
 from lastword.codecs.base import Codec, KeyCodec
-from lastword.codecs.batches import decode_batch
+from lastword.codecs.batches import check_batch, decode_batch
 from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.many_rows import plain_values
 from lastword.metrics import Counter
@@ -187,7 +187,7 @@ def _bad_of(codec: Codec[Any], data: Sequence[bytes]) -> Mapping[int, DecodeErro
     """Why some of the data is bad. What needs a registry that does not answer is not: it is
     decoded and checked when it is read."""
     try:
-        return decode_batch(codec, data).bad
+        return check_batch(codec, data)
     except RegistryError:
         pass  # one by one: the registry is needed for some of the data only
     found: dict[int, DecodeError] = {}

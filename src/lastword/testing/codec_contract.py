@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.codecs.base import Codec, Context, KeyCodec
-from lastword.codecs.batches import decode_batch, decode_singly, encode_batch
+from lastword.codecs.batches import check_batch, decode_batch, decode_singly, encode_batch
 from lastword.codecs.resolve import codec, key_codec
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -154,8 +154,9 @@ class CodecContract(ABC):
         def check(data: list[bytes | None]) -> None:
             found, singly = decode_batch(subject, data), decode_singly(subject.decode, data)
             assert found.values == singly.values
-            reasons = [{i: str(error) for i, error in each.bad.items()} for each in (found, singly)]
-            assert reasons[0] == reasons[1]
+            bad = (found.bad, singly.bad, check_batch(subject, data))
+            reasons = [{i: str(error) for i, error in each.items()} for each in bad]
+            assert reasons[0] == reasons[1] == reasons[2]
 
         check()
 

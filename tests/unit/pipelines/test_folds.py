@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from lastword.pipelines.api.folds import (
     Average,
     Count,
     Extreme,
+    Field,
     Fold,
     Latest,
     Merge,
@@ -50,6 +53,21 @@ def test_a_fold_turns_the_values_of_a_key_into_one(fold: Fold, expected: Any) ->
 def test_a_shortcut_over_many_values_gives_what_single_steps_give(
     fold: Fold, values: Sequence[int | None], old: int | None
 ) -> None:
+    assert fold.apply("k", old, values) == Fold.apply(fold, "k", old, values)
+
+
+FIELDS = st.none() | st.integers() | st.floats(allow_nan=False)
+
+
+@pytest.mark.parametrize("field", ["bpm", itemgetter("bpm")], ids=["name", "function"])
+@given(st.lists(FIELDS, max_size=6), FIELDS, st.booleans())
+def test_a_sum_of_many_values_is_that_of_single_steps(
+    field: Field, found: list[float | None], old: float | None, of_objects: bool
+) -> None:
+    values: list[Any] = [{"bpm": each} for each in found]
+    if of_objects and isinstance(field, str):
+        values += [SimpleNamespace(bpm=each) for each in found] + [{}]
+    fold = Sum(field)
     assert fold.apply("k", old, values) == Fold.apply(fold, "k", old, values)
 
 

@@ -28,13 +28,13 @@ class TypedColumn:
 
     Pickled, it is a description, so that all executors of a job make the same column. The values
     of an ``exact`` one are of the types that Arrow takes for ``type``: it checks them itself.
-    ``exact_if`` says it of a batch.
+    ``exact_if`` says it of a decoded batch.
     """
 
     type: ColumnType
     decode: Callable[[Sequence[bytes | None]], DecodedBatch]
     exact: bool = False
-    exact_if: Callable[[Sequence[bytes | None]], bool] | None = None
+    exact_if: Callable[[DecodedBatch], bool] | None = None
 
     def read(self, data: Sequence[bytes | None]) -> ColumnValues:
         """A batch. Bytes that cannot be decoded, and values that the type cannot hold, are unfit.
@@ -45,7 +45,7 @@ class TypedColumn:
         if self.exact:
             return ColumnValues(found.values, len(found.bad))
         decoded = ColumnValues(found.values, len(found.bad), as_decoded=True)
-        if self.exact_if is not None and self.exact_if(data):
+        if self.exact_if is not None and self.exact_if(found):
             return decoded
         return self.fitted(decoded)
 

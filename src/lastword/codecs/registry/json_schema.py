@@ -1,24 +1,23 @@
-"""JSON with a schema from a registry: validated by jsonschema-rs, decoded by msgspec."""
+"""JSON with a schema from a registry: read natively, or by msgspec and jsonschema-rs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from lastword.codecs.batches import NONE_BAD, DecodedBatch, decode_singly
+from lastword.codecs.batches import DecodedBatch, decode_singly
 from lastword.codecs.columns.class_columns import class_columns
-from lastword.codecs.columns.json_columns import json_columns
+from lastword.codecs.columns.json_columns import has_json_types, json_columns
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
 from lastword.codecs.registry.client import RegistrySettings, Schema
-from lastword.codecs.registry.flat_documents import flat_decoder
+from lastword.codecs.registry.document_plan import native_documents
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
-from lastword.codecs.registry.wire_format import NUMBER_BYTES, common_id, document_start
+from lastword.codecs.registry.wire_format import document_start
 from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -33,7 +32,6 @@ except ImportError as missing:  # pragma: no cover - the tests install the extra
 # Members are sorted: equal keys must have equal bytes; for values it does no harm.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
-_as_dict = msgspec.structs.asdict
 
 
 # Which version of a class a schema was generated from.
@@ -43,14 +41,14 @@ _VERSION = "x-lastword-version"
 class JsonSchema(NamedTuple):
     """What checks documents, and the version of the class that they are documents of.
 
-    ``flat`` decodes and checks documents in one step, as Structs; None if the schema says more
-    than it can check. A document that it refuses may still be valid.
+    ``documents`` reads and checks in one pass; None if the schema says more than it can check, or
+    without the native module. A document that it refuses may still be valid.
     """
 
     validator: Any
     version: int
     described: Any
-    flat: Callable[[bytes], Any] | None
+    documents: Any
 
 
 class JsonSchemaCodec(RegistryCodec):
@@ -101,35 +99,44 @@ class JsonSchemaCodec(RegistryCodec):
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError unless it is valid."""
         writer = self._writer(data)
-        document = data[document_start(data) :]
-        if writer.flat is not None and self._type is None:
-            try:
-                return _as_dict(writer.flat(document))
-            except DECODING_FAILED:
-                pass  # the schema itself decides
-        try:
-            value = _decode(document)
-        except DECODING_FAILED as error:
-            raise DecodeError(
-                f"not json: {error}", hint="the bytes codec shows what is there"
-            ) from error
-        if not writer.validator.is_valid(value):
-            raise DecodeError(
-                f"the value does not fit its schema: {_why_invalid(writer.validator, value)}",
-                hint="its writer did not validate it; repair the record or its schema",
-            )
+        start = document_start(data)
+        value = None if writer.documents is None else writer.documents.value(data, start)
+        if value is None:
+            value = _checked(writer.validator, data[start:])
         return value if self._type is None else self._typed(value, writer.version)
 
     def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
-        """The values of a batch; if one schema wrote all of them, without looking at each id."""
-        if self._type is None and (first := common_id(data)) is not None:
+        """The values of a batch; those of its first schema at once, the others singly."""
+        batch, id_bytes, documents = self._at_once(data)
+        if documents is None or self._type is not None:
+            return decode_singly(self.decode, batch)
+        values, left = documents.values(batch, id_bytes)
+        bad: dict[int, DecodeError] = {}
+        for i in left:
             try:
-                values = _decode_all(self._writer(first), data)  # type: ignore[arg-type]
-                if values is not None:
-                    return DecodedBatch(values, NONE_BAD)
-            except (DecodeError, *DECODING_FAILED):
-                pass  # find out which
-        return decode_singly(self.decode, data)
+                values[i] = self.decode(batch[i])
+            except DecodeError as error:
+                bad[i] = error
+        return DecodedBatch(values, bad, None if left else id_bytes)
+
+    def check_batch(self, data: Sequence[bytes | None]) -> Mapping[int, DecodeError]:
+        """Why some of a batch is bad, by index, without making values of the others."""
+        batch, id_bytes, documents = self._at_once(data)
+        if documents is None or self._type is not None:
+            return decode_singly(self.decode, batch).bad
+        left = documents.unsure(batch, id_bytes)
+        found = decode_singly(self.decode, [batch[i] for i in left])
+        return {left[i]: error for i, error in found.bad.items()}
+
+    def _at_once(self, data: Sequence[bytes | None]) -> tuple[list[bytes | None], bytes, Any]:
+        """The batch, the id that its first value begins with, and what reads such values."""
+        batch = data if isinstance(data, list) else list(data)
+        first = next((each for each in batch if each is not None), b"")
+        try:
+            documents = self._writer(first).documents
+        except DecodeError:
+            return batch, b"", None  # found again for each value that has it
+        return batch, first[: document_start(first)], documents
 
     def to_json(self, data: bytes) -> bytes:
         """The document; of a class, as its newest version writes it."""
@@ -152,19 +159,15 @@ class JsonSchemaCodec(RegistryCodec):
             kind = class_columns(self._type.type)
         else:
             kind = json_columns(self._own_parsed().described)
-        return TypedColumn(kind, self.decode_batch, exact_if=self._is_of_own_schema)
+        plain = self._type is None and has_json_types(kind)
+        exact_if = self._is_of_own_schema if plain else None
+        return TypedColumn(kind, self.decode_batch, exact_if=exact_if)
 
-    def _is_of_own_schema(self, data: Sequence[bytes | None]) -> bool:
-        """Whether the schema of the column wrote, and so has checked, every value.
-
-        Then Arrow converts them as they are, if they are flat.
-        """
-        first = common_id(data) if self._type is None else None
-        if first is None:
+    def _is_of_own_schema(self, found: DecodedBatch) -> bool:
+        """Whether the schema of the column wrote, and so has checked, every value."""
+        if found.id_bytes is None:
             return False
-        writer = self._writer(first)
-        own = self._own_parsed()
-        return writer.flat is not None and writer.described == own.described
+        return bool(self._writer(found.id_bytes).described == self._own_parsed().described)
 
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before
@@ -199,8 +202,8 @@ class JsonSchemaCodec(RegistryCodec):
         try:
             described = json_of(schema.schema)
             validator = jsonschema_rs.validator_for(described, retriever=retrieve)
-            flat = flat_decoder(described, _VERSION)
-            return JsonSchema(validator, _stated_version(described), described, flat)
+            documents = native_documents(described)
+            return JsonSchema(validator, _stated_version(described), described, documents)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise ValueError(str(error)[:500]) from error
 
@@ -214,13 +217,20 @@ class JsonSchemaCodec(RegistryCodec):
         )
 
 
-def _decode_all(writer: JsonSchema, data: Sequence[bytes]) -> list[Any] | None:
-    """The values of one schema, or None if one of them is not valid; may raise DECODING_FAILED."""
-    if (flat := writer.flat) is not None:
-        with suppress(*DECODING_FAILED):
-            return [_as_dict(flat(each[NUMBER_BYTES:])) for each in data]
-    values = [_decode(each[NUMBER_BYTES:]) for each in data]
-    return values if all(map(writer.validator.is_valid, values)) else None
+def _checked(validator: Any, document: bytes) -> Any:
+    """The value of a document; raises DecodeError unless it is valid."""
+    try:
+        value = _decode(document)
+    except DECODING_FAILED as error:
+        raise DecodeError(
+            f"not json: {error}", hint="the bytes codec shows what is there"
+        ) from error
+    if not validator.is_valid(value):
+        raise DecodeError(
+            f"the value does not fit its schema: {_why_invalid(validator, value)}",
+            hint="its writer did not validate it; repair the record or its schema",
+        )
+    return value
 
 
 def _stated_version(described: Any) -> int:

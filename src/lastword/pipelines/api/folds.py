@@ -204,6 +204,15 @@ class Sum(Fold):
         found = pick(self.field, value)
         return old if found is None else (old or 0) + found
 
+    def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
+        """Add one after the other, as ``step`` does: the sum of floats depends on the order."""
+        since = BEFORE
+        for i, found in enumerate(pick_all(self.field, values)):
+            if found is not None:
+                since = i if old is None else since
+                old = (old or 0) + found
+        return old, since
+
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """Both."""
         return earlier + later
@@ -237,6 +246,13 @@ def pick(field: Field, value: Any) -> Any:
     if isinstance(value, Mapping):
         return value.get(field)
     return getattr(value, field, None)
+
+
+def pick_all(field: Field, values: Sequence[Any]) -> list[Any]:
+    """The field of each value, as ``pick`` finds it."""
+    if isinstance(field, str) and set(map(type, values)) == {dict}:
+        return [value.get(field) for value in values]
+    return [pick(field, value) for value in values]
 
 
 def check_field(field: Field) -> Field:
