@@ -26,7 +26,7 @@ static PyObject *documents_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 }
 
 static void documents_dealloc(Documents *self) {
-    PyTypeObject *type = Py_TYPE(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
     plan_free(&self->plan);
     PyObject_Free(self);
     Py_DECREF(type);

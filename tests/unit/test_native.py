@@ -35,6 +35,13 @@ def test_it_is_in_use_wherever_it_can_be_built() -> None:
     assert hasattr(NATIVE, "Documents") == (NATIVE is not None), "make setup builds it"
 
 
+def test_the_compiler_has_nothing_to_say(tmp_path: Path) -> None:
+    """Later compilers take some of these warnings for errors."""
+    build = runpy.run_path(str(ROOT / "hatch_build.py"))
+    if build["why_not"]() is None:
+        assert build["compile_module"](tmp_path / "module.so", "-Werror", "-O1") is None
+
+
 @pytest.mark.parametrize("functions", EVERYWHERE)
 @given(keys=KEYS, suffix=SUFFIXES, partitions=PARTITIONS)
 def test_keys_are_where_java_puts_them(
