@@ -23,7 +23,6 @@ PARTITIONS = 4
 _PATIENCE_S = 60.0
 _TICK_S = 0.001
 _KEYS = 1_000
-_WARM_SECONDS = 2
 
 
 class Writes:
@@ -62,7 +61,6 @@ def freshness(servers: str, *, store: str, rate: int, seconds: int) -> dict[str,
         settings = {"cleanup.policy": "compact"}
         admin.create(topic, partitions=PARTITIONS, replication=1, settings=settings)
     seen_at: dict[bytes, float] = {}
-    seconds += _WARM_SECONDS
     count = rate * seconds
     with lw.Table(topic, bootstrap_servers=servers, value="bytes", store=store) as table:
         writes = Writes(servers, topic)
@@ -74,11 +72,7 @@ def freshness(servers: str, *, store: str, rate: int, seconds: int) -> dict[str,
                 if len(seen_at) == count:
                     break
         writing.join()
-    late_ms = [
-        max(0.0, seen_at[value] - at) * 1000
-        for value, at in writes.acknowledged_at.items()
-        if int(value) >= _WARM_SECONDS * rate
-    ]
+    late_ms = [max(0.0, seen_at[value] - at) * 1000 for value, at in writes.acknowledged_at.items()]
     p50, p99 = np.percentile(late_ms, [50, 99])
     return {"writes": len(late_ms), "p50_ms": p50, "p99_ms": p99, "max_ms": max(late_ms)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from tests.support.wire import RawName, RawRecord, produce_raw
 pytestmark = pytest.mark.broker
 
 FLUSH_S = 60.0
+LONGER_THAN_CONNECTING_S = 0.3
 
 
 class PlainWriter:
@@ -70,6 +72,33 @@ def _by_hand(record: NewRecord) -> RawRecord:
 class ReadFromKafka(LogSourceContract, LogRangeContract):
     def make_writer(self, connection: Connection) -> PlainWriter:
         return PlainWriter(connection)
+
+    def test_a_reader_connects_when_it_gets_its_first_partition(self, topic_name: str) -> None:
+        """Only then does librdkafka ask for the leaders of the topic as soon as it is connected."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"127.0.0.1:{listener.getsockname()[1]}"
+            reader = self.make_source(Connection(bootstrap_servers=address)).follow(topic_name)
+            assert reader.poll(LONGER_THAN_CONNECTING_S) == []
+            listener.settimeout(0)
+            with pytest.raises(BlockingIOError):
+                listener.accept()
+            reader.assign(0, 0)
+            listener.settimeout(FLUSH_S)
+            listener.accept()[0].close()
+            reader.close()
+
+    @pytest.mark.parametrize("partitions", [[], [0]])
+    def test_a_closed_reader_refuses_to_read(self, topic_name: str, partitions: list[int]) -> None:
+        nobody = Connection(bootstrap_servers="127.0.0.1:1")
+        reader = self.make_source(nobody).follow(topic_name)
+        for partition in partitions:
+            reader.assign(partition, 0)
+        reader.close()
+        reader.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            reader.poll(0.01)
+        with pytest.raises(RuntimeError, match="closed"):
+            reader.assign(1, 0)
 
 
 class TestTheDefault(ReadFromKafka):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -31,8 +32,11 @@ class ClientReader(ConsumerReader):
 
     def __init__(self, connection: Connection, topic: str, *, queue_bytes: int) -> None:
         super().__init__(topic)
-        settings = reader_settings(connection, queue_bytes)
-        self._consumer = Consumer(settings | {"error_cb": _note_error})
+        self._settings = reader_settings(connection, queue_bytes) | {"error_cb": _note_error}
+
+    @cached_property
+    def _consumer(self) -> Consumer:
+        return Consumer(self._settings)
 
     def _assign(self, partition: int, offset: int, leader_epoch: int) -> None:
         place = TopicPartition(self._topic, partition, offset, "", leader_epoch)

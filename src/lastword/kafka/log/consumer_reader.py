@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -68,11 +69,15 @@ class ConsumerReader(ABC):
 
     Everything that touches the consumer is done under one lock: librdkafka does not promise
     anything for a consumer that is closed during a poll.
+
+    The consumer is made with the first partition. librdkafka asks for the leaders of its topics
+    when it connects, and of a topic that comes later only with its next look, once a second.
     """
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self._using = threading.Lock()
+        self._started = False
         self._closed = False
 
     def assign(self, partition: int, offset: int, leader_epoch: int = -1) -> None:
@@ -84,6 +89,8 @@ class ConsumerReader(ABC):
         if offset < 0:
             raise ValueError(f"{self._topic}, partition {partition}: {offset} is not an offset")
         with self._using:
+            self._refuse_if_closed()
+            self._started = True
             self._assign(partition, offset, leader_epoch)
 
     def release(self, partition: int) -> None:
@@ -94,15 +101,23 @@ class ConsumerReader(ABC):
     def poll(self, timeout_s: float) -> list[News]:
         """Wait for news at most ``timeout_s``; batches come before the events that follow them."""
         with self._using:
+            self._refuse_if_closed()
+            if not self._started:
+                time.sleep(timeout_s)
+                return []
             batches, failed = self._take(timeout_s)
             return [*batches, *self._events(failed)]
 
     def close(self) -> None:
         """Free the consumer after the current poll; a second call does nothing."""
         with self._using:
-            if not self._closed:
-                self._closed = True
+            if self._started and not self._closed:
                 self._free()
+            self._closed = True
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("the reader is closed")
 
     def _events(
         self, failed: Iterable[FailedRead]
@@ -147,10 +162,7 @@ class ConsumerReader(ABC):
 
     @abstractmethod
     def _take(self, timeout_s: float) -> tuple[list[Batch], list[FailedRead]]:
-        """Wait for one message, and take it with those that are queued.
-
-        Raises RuntimeError when the consumer is closed.
-        """
+        """Wait for one message, and take it with those that are queued."""
 
     @abstractmethod
     def _position(self, partition: int) -> tuple[int, int]:

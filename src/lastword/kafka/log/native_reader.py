@@ -8,7 +8,7 @@ interface, and that client's callbacks need a state that only its own calls set 
 from __future__ import annotations
 
 import logging
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, cimpl
@@ -57,7 +57,11 @@ class NativeReader(ConsumerReader):
         super().__init__(topic)
         settings = reader_settings(connection, queue_bytes)
         self._log = settings.pop("logger", librdkafka_logger())
-        self._reader = _open(list(map(_as_text, settings.items())), topic)
+        self._settings = list(map(_as_text, settings.items()))
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return _open(self._settings, self._topic)
 
     def _assign(self, partition: int, offset: int, leader_epoch: int) -> None:
         self._reader.assign(partition, offset, leader_epoch)
