@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import jsonschema_rs
@@ -20,8 +22,16 @@ PREFIX = b"\0\0\0\0\7"
 
 
 def natively(schema: Any) -> list[Any]:
-    """What reads documents of the schema natively, in a list that is empty without the module."""
-    return [native_documents(schema)] if hasattr(NATIVE, "Documents") else []
+    """What reads documents of the schema natively, in a list that is empty without the module.
+
+    It is the same one for all documents of a schema: it learns from them.
+    """
+    return [_documents(json.dumps(schema))] if hasattr(NATIVE, "Documents") else []
+
+
+@lru_cache(4)
+def _documents(schema: str) -> Any:
+    return native_documents(json.loads(schema))
 
 
 def read(schema: Any, text: bytes) -> tuple[Any, bool]:
@@ -211,6 +221,26 @@ def test_documents_keep_the_order_of_their_members() -> None:
     for text in ('{"age":1,"name":"Ada"}', '{"name":"Ada","age":1}', '{"name":"Ada"}') * 3:
         for documents in natively(PROFILE):
             assert list(documents.value(text.encode(), 0)) == list(json.loads(text))
+
+
+TREE = {"$ref": "#/$defs/tree", "$defs": DEFINITIONS}
+
+
+def test_objects_of_changing_shapes_within_each_other_are_read_as_they_are() -> None:
+    leaves = ["{}", '{"a":null}', '{"b":[]}', '{"a":null,"b":[]}', '{"b":[],"a":null}']
+    texts = [f'{{"a":{one},"b":[{two},{one}]}}' for one in leaves for two in leaves]
+    deeper = [f'{{"b":[{one}],"a":{two}}}' for one, two in pairwise(texts)]
+    for text in (*texts, *deeper, *texts):
+        value, sure = read(TREE, text.encode())
+        assert sure
+        assert same(value, json.loads(text))
+
+
+def test_deep_documents_that_are_bad_inside_take_no_longer_than_others() -> None:
+    read(TREE, b'{"a":null}')
+    for end in ('{"a":1}', '{"b":1}', '{"a":null,"b":1}', '{"c":1}'):
+        text = '{"a":' * 60 + end + "}" * 60
+        assert read(TREE, text.encode()) == (None, False)
 
 
 @pytest.mark.parametrize(
