@@ -28,7 +28,7 @@ def worker(
     connection: Connection, admin: Admin, topic_name: str, tmp_path: Path
 ) -> Iterator[Worker]:
     worker = Worker(connection, admin, topic_name, tmp_path)
-    worker.keeps_stores = True
+    worker.keeps_stores_after = 1
     yield worker
     worker.driver_lock.leave()
     worker.move_to_another_process()
@@ -58,6 +58,14 @@ def test_a_store_stays_open_for_the_next_batch(worker: Worker) -> None:
     assert worker.table == {b"a": b"3", b"b": b"1"}
 
 
+def test_a_store_is_closed_until_its_partition_has_stayed_for_some_batches(worker: Worker) -> None:
+    worker.keeps_stores_after = 2
+    worker.run((0, "a"))
+    assert holder_of(directory(worker)) is None
+    worker.run((1, "a"))
+    assert holder_of(directory(worker)) is not None
+
+
 def test_a_store_goes_to_the_process_with_the_next_task_and_a_killed_one_holds_none(
     worker: Worker,
 ) -> None:
@@ -85,9 +93,9 @@ def test_a_worker_whose_partition_ran_on_another_machine_closes_its_store(
         elsewhere.setattr(task, "_held", {})
         elsewhere.setattr(task, "_keeper", StoreKeeper())
         worker.plan = replace(here, state_dir=tmp_path / "elsewhere")
-        worker.keeps_stores = False
+        worker.keeps_stores_after = None
         worker.run((1, "a"))
-    worker.plan, worker.keeps_stores = here, True
+    worker.plan, worker.keeps_stores_after = here, 1
     assert worker.run((2, "a"))["restored"] == 1
     assert opening(worker) != first
     assert worker.table == {b"a": b"3"}

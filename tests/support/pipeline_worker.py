@@ -87,7 +87,7 @@ class Worker:
             state_dir=state_dir,
         )
         self.driver_lock = self.join(app, control.name)
-        self.keeps_stores = False
+        self.keeps_stores_after: int | None = None
 
     def nodes(self, *topics: str) -> tuple[Node, ...]:
         """A count of the events of these topics."""
@@ -114,7 +114,7 @@ class Worker:
     def order(self) -> BatchOrder:
         """What the driver orders now."""
         metadata = self.driver_lock.metadata
-        return BatchOrder(self.committed, metadata, keeps_stores=self.keeps_stores)
+        return BatchOrder(self.committed, metadata, keeps_stores_after=self.keeps_stores_after)
 
     def move_to_another_process(self) -> None:
         """The next attempt knows no writer, as in a worker that was just started."""

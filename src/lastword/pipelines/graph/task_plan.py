@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,11 +112,24 @@ class BatchOrder:
 
     ``tables`` has the first and the end offset of the joined tables at the start of the batch.
     ``spans`` says what to read from several sources; from a single one it reads what Spark gives.
-    With ``keeps_stores``, the stores stay open for the next batch.
+    A worker that has had a partition for ``keeps_stores_after`` batches in a row keeps its stores
+    open for the next one; None: it closes them after each batch.
     """
 
     committed: Mapping[TopicPartition, Committed]
     group_metadata: bytes
     tables: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
     spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
-    keeps_stores: bool = False
+    keeps_stores_after: int | None = None
+
+    def as_text(self) -> str:
+        """The order as text, for ``from_text``."""
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> BatchOrder:
+        """The order that the driver has written. It sends pickled functions to tasks, too."""
+        order = pickle.loads(base64.b64decode(text))  # noqa: S301
+        if not isinstance(order, cls):
+            raise TypeError(f"{type(order)} is not an order")
+        return order

@@ -18,7 +18,7 @@ from lastword.pipelines.run.part_query import PartQuery, QueryInputs
 from lastword.pipelines.run.source_frame import source_spans, source_stream
 from lastword.pipelines.run.spans import NO_SPANS, Span, Spans
 from lastword.pipelines.task.release_request import release_all
-from lastword.pipelines.task.run_task import partitions_added, run_task
+from lastword.pipelines.task.run_task import ORDER_PROPERTY, partitions_added, run_ordered_task
 from lastword.pipelines.task.task_report import from_row, report_type
 from lastword.pipelines.task.task_stores import store_directories
 from lastword.records import TopicPartition
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RELEASE_S = 10.0
+# Spark gives a task to the worker that has been idle longest. With several tasks in a batch, a
+# partition changes its worker nearly every time, and stores that were kept would have to move.
+_STEADY_BATCHES = 3
 
 
 class PipelineQuery(PartQuery):
@@ -88,6 +91,11 @@ class PipelineQuery(PartQuery):
         for each in kept:
             log.warning("%s is still open, %.0f s after the end of the run", each, _RELEASE_S)
 
+    @property
+    def _is_planned_once(self) -> bool:
+        """Whether the tasks are part of the stream, which Spark analyzes once for all batches."""
+        return self._plan.only_source is not None
+
     def _stream(self) -> DataFrame:
         """The sources as a stream; raises if results and positions do not belong together."""
         committed = self._committed()
@@ -96,7 +104,8 @@ class PipelineQuery(PartQuery):
             self._arrow = arrow_settings(self._admin, self._plan.sources)
         starts = starting_offsets(self._admin, self._plan, committed)
         if len(self._plan.sources) == 1:
-            return source_stream(self._spark, self._plan, starts, self._max_records)
+            stream = source_stream(self._spark, self._plan, starts, self._max_records)
+            return self._tasks(stream) if self._is_planned_once else stream
         places = {
             TopicPartition(topic, p): at for topic, each in starts.items() for p, at in each.items()
         }
@@ -124,7 +133,8 @@ class PipelineQuery(PartQuery):
         records in the log by now are processed before Spark looks again.
         """
         if self._spans is None:
-            self._process(records, self._committed())
+            tasks = records if self._is_planned_once else self._tasks(records)
+            self._process(tasks, self._committed())
             return
         ends = self._ends()
         while not self._stopping.is_set():
@@ -133,35 +143,39 @@ class PipelineQuery(PartQuery):
             if not spans:
                 break
             read = source_spans(records.sparkSession, self._plan, spans)
-            processed = self._process(read, committed, spans)
+            processed = self._process(self._tasks(read), committed, spans)
             self._spans.pass_over(spans, {place.partition for place in spans} - processed)
 
-    def _process(
-        self,
-        records: DataFrame,
-        committed: Mapping[TopicPartition, Committed],
-        spans: Mapping[TopicPartition, Span] = NO_SPANS,
-    ) -> set[int]:
-        """Run one task per partition; returns the partitions that had records.
-
-        It collects only a few rows of counts per task.
-        """
-        began = self._clock.monotonic()
+    def _tasks(self, records: DataFrame) -> DataFrame:
+        """One task for each partition of these records; its rows are the reports of the tasks."""
         records = with_transforms(records, self._plan)
         if self._plan.only_source is None:
             # Spark reads each partition of each topic in its own task; equal numbers must meet.
             records = records.repartitionById(self._plan.partitions, "partition")
             records = records.sortWithinPartitions("topic", "offset")
+        task = functools.partial(run_ordered_task, plan=self._plan)
+        return records.mapInArrow(task, report_type())
+
+    def _process(
+        self,
+        tasks: DataFrame,
+        committed: Mapping[TopicPartition, Committed],
+        spans: Mapping[TopicPartition, Span] = NO_SPANS,
+    ) -> set[int]:
+        """Run the tasks of a batch; returns the partitions that had records.
+
+        It collects only a few rows of counts per task.
+        """
+        began = self._clock.monotonic()
         order = BatchOrder(
             committed,
             self._group_metadata(),
             self._tables(),
             spans,
-            keeps_stores=not self._once,
+            keeps_stores_after=None if self._once else _STEADY_BATCHES,
         )
-        task = functools.partial(run_task, plan=self._plan, order=order)
-        rows = records.mapInArrow(task, report_type()).collect()
-        reports = [from_row(row.asDict()) for row in rows]
+        self._spark.sparkContext.setLocalProperty(ORDER_PROPERTY, order.as_text())
+        reports = [from_row(row.asDict()) for row in tasks.collect()]
         total = self._totals.add_up(reports, self._clock.monotonic() - began)
         log.debug("a batch of %s: %s", self._plan.name, total.tally)
         self._on_batch(total)

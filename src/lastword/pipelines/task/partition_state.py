@@ -33,7 +33,7 @@ from lastword.stores.rocksdb import RocksDBStore
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 20.0
-_LOCK_LOOK_S = 0.02
+_LOCK_LOOK_S = 0.005
 _ROWS_BYTES = 8
 
 

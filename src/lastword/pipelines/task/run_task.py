@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAKE_OVERS_MAX = 3
+ORDER_PROPERTY = "lastword.order"
+"""The property of a Spark job that has the order of its batch."""
 
 
 @dataclass(slots=True)
@@ -45,6 +47,12 @@ class _HeldWriter:
     writer: TransactionWriter
     group_metadata: bytes
     committed: Mapping[TopicPartition, Committed]
+    batches: int = 0
+
+    def is_steady(self, order: BatchOrder) -> bool:
+        """Whether the partition has stayed with this worker long enough to keep its stores."""
+        after = order.keeps_stores_after
+        return after is not None and self.batches >= after
 
     def is_fenced(self, known: Mapping[TopicPartition, Committed], partition: int) -> bool:
         """Whether another process has committed since: the partition ran elsewhere meanwhile.
@@ -69,6 +77,17 @@ _groups: dict[Cached, Groups] = {}
 def writer_key(plan: TaskPlan, partition: int) -> Cached:
     """The cache key of this worker's writer for a partition."""
     return plan.connection.bootstrap_servers, plan.transactional_id(partition)
+
+
+def run_ordered_task(batches: Iterator[pa.RecordBatch], plan: TaskPlan) -> Iterator[pa.RecordBatch]:
+    """Process one partition; the properties of the Spark job have the driver's order."""
+    from pyspark import TaskContext  # noqa: PLC0415 - in a worker of Spark only
+
+    context = TaskContext.get()
+    order = None if context is None else context.getLocalProperty(ORDER_PROPERTY)
+    if order is None:
+        raise RuntimeError(f"this Spark job has no property {ORDER_PROPERTY}")
+    return run_task(batches, plan, BatchOrder.from_text(order))
 
 
 def run_task(
@@ -104,9 +123,10 @@ def _run(plan: TaskPlan, given: TaskInput, order: BatchOrder) -> TaskReport:
         # After an error the outcome of the transaction is unknown until the id is taken over.
         del _held[key]
         try:
-            with _stores(plan, given.partition, order) as stores:
+            with _stores(plan, given.partition, order, held) as stores:
                 runs.append(PartitionRun(plan, given, held.committed, order, stores))
                 held.committed = runs[-1].commit(held.writer, order.group_metadata)
+                held.batches += 1
         except TakenOverError as error:
             log.info("taking %s back: %s", name, error)
             patience_s = 2 * patience_s + SYSTEM_CLOCK.monotonic() - began
@@ -130,7 +150,9 @@ def partitions_added(plan: TaskPlan) -> PartitionCountError:
 
 
 @contextmanager
-def _stores(plan: TaskPlan, partition: int, order: BatchOrder) -> Iterator[TaskStores]:
+def _stores(
+    plan: TaskPlan, partition: int, order: BatchOrder, held: _HeldWriter
+) -> Iterator[TaskStores]:
     """The stores of a partition: open from the last batch, and kept open for the next one.
 
     After an error they are closed.
@@ -144,7 +166,7 @@ def _stores(plan: TaskPlan, partition: int, order: BatchOrder) -> Iterator[TaskS
     except BaseException:
         stores.close()
         raise
-    if order.keeps_stores and stores.directories:
+    if held.is_steady(order) and stores.directories:
         _keeper.keep(key, order.group_metadata, stores)
     else:
         stores.close()
