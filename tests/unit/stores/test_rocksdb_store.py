@@ -9,6 +9,7 @@ from random import shuffle
 import pytest
 
 from lastword.errors import StoreCorruptedError, StoreError, StoreLockedError
+from lastword.stores.layered_rows import Layer, LayeredRows
 from lastword.stores.rocksdb import INGEST_BYTES_MIN, SCANNED_FOR_MIN, RocksDBStore
 from lastword.stores.rocksdb_memory import memory_budget
 
@@ -58,6 +59,28 @@ def test_a_small_batch_is_logged_and_a_large_one_becomes_a_file(
     store.apply({b"a": b"2"}, [b"000000"], b"third")
     assert store.count() == len(LARGE)
     assert (store.get(b"a"), store.get(b"000000")) == (b"2", None)
+
+
+@pytest.mark.parametrize("ingest_bytes_min", [1, INGEST_BYTES_MIN], ids=["file", "log"])
+@pytest.mark.parametrize("counted", [False, True])
+def test_the_last_of_several_layers_counts(
+    path: Path, ingest_bytes_min: int, counted: bool
+) -> None:
+    store = RocksDBStore(path, ingest_bytes_min=ingest_bytes_min)
+    store.open()
+    store.apply({b"old": b"0", b"gone": b"0"}, (), b"first")
+    if counted:
+        assert store.count() == 2
+    first: Layer = {b"a": b"1", b"b": b"1"}
+    puts = LayeredRows([first, {b"a": None, b"b": b"2", b"gone": None}, {b"a": b"3"}])
+    assert dict(puts) == {b"a": b"3", b"b": b"2"}
+    assert (b"a" in puts, b"gone" in puts, b"" in puts, len(puts)) == (True, False, False, 2)
+    store.apply(puts, {b"gone"}, b"second")
+    assert dict(store.scan()) == {b"a": b"3", b"b": b"2", b"old": b"0"}
+    assert (store.count(), store.checkpoint()) == (3, b"second")
+    with pytest.raises(StoreError, match="empty key"):
+        store.apply(LayeredRows([{b"": b"1"}, {b"a": b"4"}]), (), b"third")
+    store.close()
 
 
 def test_files_of_a_killed_restore_are_removed(store: RocksDBStore, path: Path) -> None:
