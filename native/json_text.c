@@ -146,27 +146,10 @@ static int converted(const json_number_t *number, double *real) {
     return parsed_to == (const char *)number->end && isfinite(*real);
 }
 
-/* digits / 10^parts, correctly rounded. */
-static double quotient(uint64_t digits, size_t parts) {
-    if (digits <= EXACT_INTEGER) return (double)digits / POWERS[parts];
-#ifdef __SIZEOF_INT128__
-    /* The quotient has more than 55 bits. Its last one stands for all that is cut off, so that rounding to the 53 bits
-     * of a double sees on which side of the middle it is. */
-    unsigned __int128 wide = (unsigned __int128)digits << 64, one = 1;
-    uint64_t divisor = (uint64_t)POWERS[parts], high = (uint64_t)(wide / divisor >> 64);
-    int cut = high ? 65 - __builtin_clzll(high) : 0; /* 63 bits are left */
-    unsigned __int128 whole = wide / divisor;
-    int is_rest = wide % divisor || (whole & ((one << cut) - 1));
-    return ldexp((double)((uint64_t)(whole >> cut) | is_rest), cut - 64);
-#else
-    return NAN;
-#endif
-}
-
 int json_real(const json_number_t *number, double *real) {
-    if (number->digits < 0) return converted(number, real);
-    *real = quotient((uint64_t)number->digits, number->parts);
-    if (isnan(*real)) return converted(number, real);
+    /* Both numbers are exact as a double, so that their quotient is rounded correctly. */
+    if (number->digits < 0 || (uint64_t)number->digits > EXACT_INTEGER) return converted(number, real);
+    *real = (double)number->digits / POWERS[number->parts];
     if (*number->start == '-') *real = -*real;
     return 1;
 }

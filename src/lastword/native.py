@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-_INTERFACE = 3
+_INTERFACE = 4
 
 
 def _built() -> ModuleType | None:
