@@ -71,12 +71,20 @@ class DirectProducer:
         return codec
 
 
+# These belong to the library alone; a later version without one of them sends everything itself.
+_OF_CONNECTION = ("connected", "paused", "in_flight_requests", "_reauth", "broker_version_data")
+_OF_TRANSPORT = ("_sock", "_write_buffer", "last_read", "last_write", "abort")
+
+
 def _is_plain(connection: Any) -> bool:
-    versions = connection.broker_version_data
+    transport = connection.transport
+    if type(transport) is not KafkaTCPTransport or not hasattr(select, "poll"):
+        return False
+    versions = getattr(connection, "broker_version_data", None)
     return (
-        hasattr(select, "poll")
-        and type(connection.transport) is KafkaTCPTransport
-        and hasattr(connection.transport, "_write_buffer")
+        all(hasattr(connection, name) for name in _OF_CONNECTION)
+        and all(hasattr(transport, name) for name in _OF_TRANSPORT)
+        and hasattr(connection._reauth, "is_reauthenticating")
         and versions is not None
         and versions.api_version(ProduceRequest) >= VERSION
     )
