@@ -46,7 +46,7 @@ def read(schema: Any, text: bytes) -> tuple[Any, bool]:
         return value, not unsure
     try:
         plain = msgspec.json.decode(text)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None, False
     valid = jsonschema_rs.validator_for(schema).is_valid(plain)
     return (plain, True) if valid else (None, False)
