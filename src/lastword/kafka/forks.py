@@ -3,12 +3,14 @@
 A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
 RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client would
 wait for them forever. So a holder of a client is notified in the child, keeps what it cannot free,
-and makes a new client or raises an error.
+and makes a new client or raises an error. Clients that nothing referred to any more, and that the
+parent had yet to free, are never freed in the child.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from typing import Protocol
 from weakref import WeakSet
@@ -38,6 +40,7 @@ def never_free(thing: object) -> None:
 
 
 def _tell_the_child() -> None:
+    gc.freeze()  # it frees nothing that was there before the fork
     for holder in list(_TRACKED):
         holder.after_fork()
 
