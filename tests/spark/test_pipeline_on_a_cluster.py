@@ -105,7 +105,8 @@ def test_speculative_attempts_killed_workers_and_executors_lose_and_double_nothi
         cluster.kill_worker(0)
         bench.write(events(1_000, 1_000), topic=source)
         processed = _process(driver.stdout, 1_000)
-        assert processed["restored"] > 0, "what moved must come from its changelog"
+        if stores[0] - stores[1]:  # else the other executor may have had all of them last
+            assert processed["restored"] > 0, "what moved must come from its changelog"
         assert _stores(cluster, 1) == {0, 1, 2, 3}
 
         Path(f"{attempts}-stop-1").touch()

@@ -68,7 +68,8 @@ def test_a_sum_of_many_values_is_that_of_single_steps(
     if of_objects and isinstance(field, str):
         values += [SimpleNamespace(bpm=each) for each in found] + [{}]
     fold = Sum(field)
-    assert fold.apply("k", old, values) == Fold.apply(fold, "k", old, values)
+    # As text: two infinities may add up to NaN, which does not equal itself.
+    assert repr(fold.apply("k", old, values)) == repr(Fold.apply(fold, "k", old, values))
 
 
 def test_a_result_of_none_deletes_the_key_and_the_next_record_starts_again() -> None:
