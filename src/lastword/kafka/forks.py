@@ -2,9 +2,9 @@
 
 A fork copies the memory of a process, but none of its other threads. Those of librdkafka and
 RocksDB are missing in the child: nothing is read or sent there any more, and freeing a client would
-wait for them forever. So a holder of a client is notified in the child, keeps what it cannot free,
-and makes a new client or raises an error. Clients that nothing referred to any more, and that the
-parent had yet to free, are never freed in the child.
+wait for them forever, or crash. So a holder of a client is notified in the child, and makes a new
+client or raises an error. What it referred to, and what the parent had yet to free, is never freed
+in the child.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class ForkAware(Protocol):
     def after_fork(self) -> None:
         """Called in the child, before anything else, while no other thread exists.
 
-        Locks may be held by threads that are gone: replace them, and take none.
+        Locks may be held by threads that are gone: replace them, and take none. An attribute may
+        be replaced: its value is not freed.
         """
 
 
@@ -34,7 +35,7 @@ def track(holder: ForkAware) -> None:
     _TRACKED.add(holder)
 
 
-def never_free(thing: object) -> None:
+def _never_free(thing: object) -> None:
     """Keep ``thing`` until the process ends, and through its end."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
@@ -42,6 +43,8 @@ def never_free(thing: object) -> None:
 def _tell_the_child() -> None:
     gc.freeze()  # it frees nothing that was there before the fork
     for holder in list(_TRACKED):
+        # All of it: an error that it keeps, for one, refers to the frames that had its clients.
+        _never_free(dict(vars(holder)))
         holder.after_fork()
 
 

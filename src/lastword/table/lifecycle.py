@@ -6,7 +6,7 @@ import threading
 
 from lastword.cluster.cluster import Cluster
 from lastword.errors import LastwordError, TableClosedError, WatchLostError
-from lastword.kafka.forks import never_free, track
+from lastword.kafka.forks import track
 from lastword.metrics import Metrics
 from lastword.records import Batch, Position
 from lastword.replicas.hooks import Hooks
@@ -182,7 +182,6 @@ class Lifecycle:
         self._parts.replicas.feed.after_fork(
             WatchLostError(what, hint="watch in the parent process")
         )
-        never_free(self._parts)
         self._parts = self._queries = self._raw = self._writes = None
         self._listening = None
         self._lock = threading.Lock()

@@ -17,7 +17,7 @@ from lastword.clock import Clock
 from lastword.errors import LastwordError
 from lastword.kafka.admin.client_failures import failure, is_refused_connection, is_unanswered
 from lastword.kafka.connection import Connection
-from lastword.kafka.forks import never_free, track
+from lastword.kafka.forks import track
 
 AdminCall = Callable[[Any, float], Mapping[Any, "Future[Any]"]]
 """A request to a client, with its time limit; one future for each answer."""
@@ -44,7 +44,6 @@ class AdminCalls:
 
     def after_fork(self) -> None:
         """In a forked child the next call makes a new client."""
-        never_free(self._client)
         self._client, self._lock = None, threading.Lock()
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.errors import InvalidRecordError, WriteError, WriteFailedError
 from lastword.kafka.connection import Connection
-from lastword.kafka.forks import never_free, track
+from lastword.kafka.forks import track
 from lastword.kafka.write.live_producer import DeliveryReport, LiveProducer, Reports
 from lastword.kafka.write.validity import why_invalid
 from lastword.kafka.write.write_errors import closed, no_answer, write_error
@@ -77,7 +77,6 @@ class RecordProducer:
     def after_fork(self) -> None:
         """In a forked child the next call starts a new producer."""
         if self._live is not None:
-            never_free(self._live)
             self._live.failure = "this process is a fork of the one that sent it"
         self._replacing = threading.Lock()
 

@@ -20,7 +20,7 @@ from lastword.errors import (
     TopicNotFoundError,
 )
 from lastword.kafka.admin import Admin
-from lastword.kafka.forks import never_free, track
+from lastword.kafka.forks import track
 from lastword.kafka.groups.names import lease_topic
 from lastword.metrics import Metrics
 from lastword.records import Position
@@ -128,7 +128,6 @@ class SharedLeases:
 
     def after_fork(self) -> None:
         """Forget the leases in a forked child: they belong to the parent."""
-        never_free(self._open)
         self._open = {}
         self._lock = threading.Lock()
 

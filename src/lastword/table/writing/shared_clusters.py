@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lastword.cluster.cluster import Cluster
 from lastword.cluster.offers import Traits
 from lastword.errors import ConfigError
-from lastword.kafka.forks import never_free, track
+from lastword.kafka.forks import track
 from lastword.metrics import Metrics, Sample
 from lastword.table.table_config import TableConfig
 
@@ -79,7 +79,6 @@ class SharedClusters:
 
     def after_fork(self) -> None:
         """Forget the memberships in a forked child: they belong to the parent."""
-        never_free(self._joined)
         self._joined = {}
         self._lock = threading.Lock()
 

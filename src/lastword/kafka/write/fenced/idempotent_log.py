@@ -25,7 +25,6 @@ from lastword.errors import (
     WriteError,
 )
 from lastword.kafka.connection import Connection
-from lastword.kafka.forks import never_free
 from lastword.kafka.write.fenced.append_errors import (
     FenceNotKeptError,
     fenced,
@@ -198,5 +197,4 @@ class IdempotentLog(HeldLog):
         self._wire = None
 
     def _abandon(self) -> None:
-        never_free(self._wire)
         self._wire = None

@@ -16,7 +16,6 @@ from lastword.errors import LastwordError, WriteError
 from lastword.kafka.admin.client_failures import failure
 from lastword.kafka.admin.transactions import holder_of
 from lastword.kafka.connection import Connection
-from lastword.kafka.forks import never_free
 from lastword.kafka.write.fenced.append_errors import (
     fenced,
     not_held,
@@ -140,7 +139,6 @@ class TransactionalLog(HeldLog):
         self._client = None
 
     def _abandon(self) -> None:
-        never_free(self._client)
         self._client = None
 
 
