@@ -1,16 +1,18 @@
-"""An owned table as a contestant: writes from many threads. Run in its own process.
+"""An owned table as a contestant: writes of many threads or coroutines. Run in its own process.
 
-python -m arena.run_writes SERVERS TOPIC OPERATION CLIENTS SECONDS     measures, and answers in JSON
+python -m arena.run_writes SERVERS TOPIC threads OPERATION CLIENTS SECONDS     answers in JSON
+python -m arena.run_writes SERVERS TOPIC coroutines OPERATION CLIENTS SECONDS
 python -m arena.run_writes SERVERS TOPIC instance                      does what each line asks for
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from lastword import Table
@@ -22,19 +24,25 @@ VALUE = {"name": "Ada", "note": "x" * 60}
 Client = Callable[[], int]
 """Does one operation; returns how many writes it was."""
 
+AsyncClient = Callable[[], Awaitable[int]]
+
 
 def main() -> None:
-    servers, topic, operation, *more = sys.argv[1:]
+    servers, topic, kind, *more = sys.argv[1:]
     started = time.perf_counter()
     with Table(topic, bootstrap_servers=servers, writes="owned", application_id=topic) as table:
         table.increment("first")  # the partition of this key has an owner now
-        if operation == "instance":
+        if kind == "instance":
             obey(table)
             return
-        clients, seconds = int(more[0]), float(more[1])
-        calls = [client_of(table, operation, f"cas-{number}") for number in range(clients)]
-        answer = {"ready_at": time.time(), "ready_s": time.perf_counter() - started}
-        print(json.dumps(answer | measured(calls, seconds)))
+        operation, clients, seconds = more[0], int(more[1]), float(more[2])
+        keys = [f"cas-{number}" for number in range(clients)]
+        ready = {"ready_at": time.time(), "ready_s": time.perf_counter() - started}
+        if kind == "coroutines":
+            found = asyncio.run(measured_in_loop(table, operation, keys, seconds))
+        else:
+            found = measured([client_of(table, operation, key) for key in keys], seconds)
+        print(json.dumps(ready | found))
 
 
 def client_of(table: Table, operation: str, key: str) -> Client:
@@ -63,6 +71,49 @@ def client_of(table: Table, operation: str, key: str) -> Client:
     return put_batch
 
 
+async def async_client_of(table: Table, operation: str, key: str) -> AsyncClient:
+    """The same for a coroutine."""
+    calls = table.aio
+    if operation == "cas":
+        version = await calls.put(key, VALUE)
+
+        async def swap() -> int:
+            nonlocal version
+            version = await calls.put(key, VALUE, if_version=version)
+            return 1
+
+        return swap
+
+    async def increment() -> int:
+        await calls.increment("hot")
+        return 1
+
+    async def put() -> int:
+        await calls.put(key, VALUE)
+        return 1
+
+    return increment if operation == "increment" else put
+
+
+async def measured_in_loop(
+    table: Table, operation: str, keys: list[str], seconds: float
+) -> dict[str, float]:
+    """Every client as a coroutine of one event loop, as often as it can."""
+    clients = [await async_client_of(table, operation, key) for key in keys]
+    latencies: list[list[float]] = [[] for _ in clients]
+    started = time.perf_counter()
+
+    async def run(client: AsyncClient, own: list[float]) -> int:
+        done = 0
+        while (before := time.perf_counter()) < started + seconds:
+            done += await client()
+            own.append(time.perf_counter() - before)
+        return done
+
+    writes = await asyncio.gather(*map(run, clients, latencies))
+    return figures(sum(writes), time.perf_counter() - started, latencies)
+
+
 def measured(clients: list[Client], seconds: float) -> dict[str, float]:
     """Every client on a thread of its own, as often as it can."""
     latencies: list[list[float]] = []
@@ -85,10 +136,15 @@ def measured(clients: list[Client], seconds: float) -> dict[str, float]:
     took_s = time.perf_counter() - started
     if len(writes) != len(clients):
         raise SystemExit("a client failed; see above")
+    return figures(sum(writes), took_s, latencies)
+
+
+def figures(writes: int, took_s: float, latencies: list[list[float]]) -> dict[str, float]:
+    """The rate, and the latency of single operations."""
     every = sorted(each for own in latencies for each in own)
     return {
-        "writes": sum(writes),
-        "per_second": sum(writes) / took_s,
+        "writes": writes,
+        "per_second": writes / took_s,
         "p50_ms": every[len(every) // 2] * 1000,
         "p99_ms": every[int(0.99 * (len(every) - 1))] * 1000,
     }

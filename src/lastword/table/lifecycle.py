@@ -27,6 +27,7 @@ from lastword.table.table_config import TableConfig
 from lastword.table.table_state import StateListener, StateMachine, TableState
 from lastword.table.version_reads import VersionReads, refuse_foreign
 from lastword.table.watch import Watch
+from lastword.table.writing.async_calls import AsyncCalls
 from lastword.table.writing.owned_writes import OwnedWrites, required_owners
 from lastword.table.writing.safe_writes import SafeWrites
 from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
@@ -58,6 +59,7 @@ class Lifecycle:
         self._queries: Queries | None = None
         self._raw: RawTable | None = None
         self._writes: Writes | None = None
+        self._async_calls: AsyncCalls | None = None
         self._failure: Exception | None = None
         self._readiness = (False, False)
         self._lock = threading.Lock()
@@ -97,6 +99,13 @@ class Lifecycle:
         return self._writes
 
     @property
+    def async_calls(self) -> AsyncCalls:
+        """The calls of a started table for coroutines."""
+        if self._async_calls is None:
+            raise self._closed()
+        return self._async_calls
+
+    @property
     def cluster(self) -> Cluster | None:
         """The instances that share the partitions of a started table, if any do."""
         return SHARED_CLUSTERS.of(self._config)
@@ -126,6 +135,7 @@ class Lifecycle:
             self._raw = raw = self._core(parts)
             self._queries = Queries(raw, parts.decoder)
             self._writes = Writes(raw, parts.decoder)
+            self._async_calls = AsyncCalls(raw, parts.decoder, self._metrics)
             replicas = parts.replicas
             if (owned := raw.owned) is not None:
                 self._metrics.gauge("owned_partitions", lambda: len(owned.owned_partitions))
@@ -183,6 +193,7 @@ class Lifecycle:
             WatchLostError(what, hint="watch in the parent process")
         )
         self._parts = self._queries = self._raw = self._writes = None
+        self._async_calls = None
         self._listening = None
         self._lock = threading.Lock()
         self.machine = StateMachine(None, TableState.ERROR)

@@ -30,6 +30,10 @@ class LocalTable:
         self._unread = serving.unread
         self._unread_marks = serving.unread.marks
 
+    def admit_write(self, key: bytes) -> None:
+        """Raise unless a write to this key will be readable here."""
+        self._serving.admit_write((key,))
+
     def reflect(self, position: Position) -> None:
         """Have later reads reflect a write that was acknowledged."""
         self._unread.note(position)

@@ -46,6 +46,7 @@ from lastword.table.table_config import (
 )
 from lastword.table.table_state import StateListener, TableState
 from lastword.table.watch import Watch
+from lastword.table.writing.async_calls import AsyncCalls
 from lastword.table.writing.conditions import Consistency, check_consistency
 from lastword.table.writing.locks import Locks
 from lastword.table.writing.safe_writes import SafeWrites
@@ -322,6 +323,11 @@ class Table(TableWrites):
         return self._lifecycle.watch(start)
 
     # -- writing: see TableWrites --------------------------------------------------------------
+
+    @property
+    def aio(self) -> AsyncCalls:
+        """Reads of single keys, and all writes, as coroutines: ``await table.aio.put(key, 1)``."""
+        return self._lifecycle.async_calls
 
     @property
     def _writes(self) -> Writes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from lastword.table.partitioned.routing import Routing
 from lastword.table.table import Table
 from lastword.table.watch import Watch
 from lastword.testing import wait_until
+from tests.support.coroutines import run_coroutine
 from tests.support.partitioned_tables import (
     PartitionedTables,
     fresh_of,
@@ -71,6 +73,18 @@ def taken(watch: Watch, count: int) -> list[Change]:
 @pytest.fixture(params="abc")
 def table(shared: PartitionedTables, request: pytest.FixtureRequest) -> Table:
     return shared.instances[str(request.param)]
+
+
+def test_coroutines_read_and_write_every_key_on_every_instance(
+    shared: PartitionedTables, table: Table
+) -> None:
+    async def write_and_read() -> list[int]:
+        keys = [f"{table.topic}-{number}" for number in range(8)]  # in several partitions
+        await asyncio.gather(*(table.aio.put(key, number) for number, key in enumerate(keys)))
+        return await asyncio.gather(*map(table.aio.get, keys))
+
+    assert run_coroutine(write_and_read()) == list(range(8))
+    assert run_coroutine(table.aio.get("key-007")) == 7
 
 
 def test_each_partition_is_kept_by_its_owner_and_one_standby(shared: PartitionedTables) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 
 from lastword.clock import Clock
-from lastword.errors import NotUpToPositionError
 from lastword.records import Position
 from lastword.service.api.served import ServedTable
 from lastword.service.http.problems import RefusedError
-
-_FIRST_POLL_S = 0.001
-_POLL_S_MAX = 0.02
+from lastword.table.writing.loop_waits import until_reflected
 
 
 async def wait_for_versions(
@@ -41,16 +37,7 @@ async def wait_for_position(
     require_partitions(served, wanted)
     if served.raw.routes:
         return  # the read itself waits, wherever it is answered
-    deadline = clock.monotonic() + limit_s
-    pause_s = _FIRST_POLL_S
-    while not served.raw.position(wanted.offsets).at_least(wanted):
-        if clock.monotonic() >= deadline:
-            raise NotUpToPositionError(
-                f"{served.name} is at {served.raw.position()}, not yet at {wanted}",
-                hint="try again in a moment",
-            )
-        await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _POLL_S_MAX)
+    await until_reflected(served.raw, wanted, limit_s, clock)
 
 
 def require_partitions(served: ServedTable, wanted: Position) -> None:

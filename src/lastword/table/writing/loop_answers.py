@@ -6,12 +6,23 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from lastword.table.writing.owned_writes import OwnedWrites
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.owned_path import WRITE_TIMEOUT_S
 from lastword.writer.owned.requests import AnyRequest
 from lastword.writer.owned.tickets import GRACE_S, Ticket, given_up
+
+_LOOK_S = 0.5
+
+
+class _Asked(NamedTuple):
+    """A request without an answer so far. ``until`` is when it is given up, in the loop's time."""
+
+    answer: asyncio.Future[Result]
+    ticket: Ticket
+    until: float
 
 
 class LoopAnswers:
@@ -23,35 +34,42 @@ class LoopAnswers:
 
     def __init__(self, owned: OwnedWrites) -> None:
         self._owned = owned
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._numbers = itertools.count()
-        self._waiting: dict[int, asyncio.Future[Result]] = {}
+        self._asked: dict[int, _Asked] = {}
+        # One for all requests: a timer for each would cost more than the request itself.
+        self._timer: asyncio.TimerHandle | None = None
 
     async def ask(self, request: AnyRequest, timeout_s: float = WRITE_TIMEOUT_S) -> Result:
         """Return the answer, or the error. An applied write may not be readable here yet: a read
         with ``at_least`` set to its version waits for it.
         """
         number = next(self._numbers)
-        waiting: asyncio.Future[Result] = self._loop.create_future()
-        self._waiting[number] = waiting
+        answer: asyncio.Future[Result] = self.loop.create_future()
+        until = self.loop.time() + timeout_s + GRACE_S
+        # Its answer is handed over in a later turn of the loop, however early it comes.
         ticket = self._owned.submit(request, self, number, timeout_s)
-        timer = self._loop.call_later(timeout_s + GRACE_S, self._give_up, number, ticket)
+        self._asked[number] = _Asked(answer, ticket, until)
+        if self._timer is None:
+            self._timer = self.loop.call_later(_LOOK_S, self._give_up_late)
         try:
-            return await waiting
+            return await answer
         finally:
-            timer.cancel()
-            self._waiting.pop(number, None)
+            self._asked.pop(number, None)
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
         """Receive the answers of a batch, on an owner's thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(self._resolve, answers)
+            self.loop.call_soon_threadsafe(self._resolve, answers)
 
     def _resolve(self, answers: Sequence[tuple[int, Result]]) -> None:
         for number, answer in answers:
-            waiting = self._waiting.get(number)
-            if waiting is not None and not waiting.done():
-                waiting.set_result(answer)
+            asked = self._asked.get(number)
+            if asked is not None and not asked.answer.done():
+                asked.answer.set_result(answer)
 
-    def _give_up(self, number: int, ticket: Ticket) -> None:
-        self._resolve([(number, given_up(ticket))])
+    def _give_up_late(self) -> None:
+        now = self.loop.time()
+        late = [(n, asked.ticket) for n, asked in self._asked.items() if asked.until <= now]
+        self._resolve([(number, given_up(ticket)) for number, ticket in late])
+        self._timer = self.loop.call_later(_LOOK_S, self._give_up_late) if self._asked else None

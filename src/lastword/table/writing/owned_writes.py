@@ -129,15 +129,7 @@ class OwnedWrites:
 
     def get(self, key: bytes) -> RawEntry | None:
         """The key's entry as the owner of its partition knows it: no write is missing."""
-        return self._entry(key, self._path.read(key))
-
-    def operate(self, key: bytes, operation: str, argument: Any) -> RawEntry:
-        """Apply a named operation; return the resulting entry."""
-        answer = self.ask(self.request(key, operation, argument))
-        entry = self._entry(key, self._written(answer))
-        if entry is None:
-            raise RuntimeError(f"{operation} deletes no key")
-        return entry
+        return self.entry(key, self._path.read(key))
 
     def update(self, key: bytes, function: RawFunction) -> RawEntry | None:
         """Replace the key's value by ``function(value)``; return the entry, None if deleted.
@@ -158,21 +150,11 @@ class OwnedWrites:
             if isinstance(answer, Conflicted):
                 row, fresh = answer.row, True
             elif not isinstance(answer, NotOwnerError):
-                return self._entry(key, self._written(answer))
+                return self.entry(key, self.written(answer))
             if self._clock.monotonic() >= deadline:
                 break
             self._clock.sleep(_pause_s(attempt))
         raise self._conflict(key, row)
-
-    def transact(
-        self, writes: Mapping[bytes, bytes | None], expected: Mapping[bytes, Version | Absent]
-    ) -> dict[bytes, Version]:
-        """Write all keys or none, if every key has its expected version; their new versions."""
-        answer = self.ask(self.transaction(writes, expected))
-        self._written(answer)
-        if not isinstance(answer, Applied):
-            raise RuntimeError(f"a transaction cannot be answered with {answer!r}")
-        return dict(zip(writes, answer.versions, strict=True))
 
     def _try(self, key: bytes, row: bytes | None, function: RawFunction) -> Result:
         headers, value = (NO_HEADERS, None) if row is None else headers_and_value_of(row)
@@ -194,7 +176,7 @@ class OwnedWrites:
             raise answer
         return answer
 
-    def _written(self, answer: Result) -> bytes | None:
+    def written(self, answer: Result) -> bytes | None:
         """The row of an answer, which later reads here reflect; raises what went wrong."""
         match answer:
             case Applied(version=version, row=row):
@@ -210,10 +192,11 @@ class OwnedWrites:
 
     def _conflict(self, key: bytes, row: bytes | None) -> ConflictError:
         error = conflict_error(row, self._keyspace.partition_of(key))
-        error.current = self._entry(key, row)
+        error.current = self.entry(key, row)
         return error
 
-    def _entry(self, key: bytes, row: bytes | None) -> RawEntry | None:
+    def entry(self, key: bytes, row: bytes | None) -> RawEntry | None:
+        """The row of a key as an entry."""
         return None if row is None else raw_entry(self._keyspace.partition_of(key), key, row)
 
 
