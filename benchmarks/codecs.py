@@ -1,6 +1,7 @@
 """How many values a second the codecs of a registry decode, beside Confluent's and plain fastavro.
 
 get                      one value at a time
+a batch                  10,000 values at a time
 restore with quarantine  a restore that validates every value before it is stored
 to Arrow                 the typed column of a snapshot
 fold                     a task of a pipeline that keeps a sum per key, without Spark around it

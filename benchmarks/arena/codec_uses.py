@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lastword.codecs import ValueCodec, codec
-from lastword.codecs.batches import decode_singly
+from lastword.codecs.batches import decode_batch, decode_singly
 from lastword.codecs.columns.typed_column import ColumnCodec, TypedColumn
 from lastword.column_batch import ColumnBatch
 from lastword.errors import DecodeError
@@ -57,6 +57,7 @@ def uses_of(coder: Any, data: Sequence[bytes], column: TypedColumn) -> dict[str,
     batches = [data[start : start + BATCH] for start in range(0, len(data), BATCH)]
     return {
         "get": lambda: [coder.decode(each) for each in data],
+        "a batch": lambda: [_check(not decode_batch(coder, each).bad) for each in batches],
         "restore with quarantine": partial(_restore, coder, batches),
         "to Arrow": partial(_to_arrow, coder, column, batches),
         "fold": partial(_fold, coder, batches),

@@ -85,5 +85,5 @@ def test_a_process_that_stood_still_for_longer_than_the_retention_is_swept(
     process.go_on()
     # At once, or a minute after a sweep that a slow machine made necessary before.
     wait_until(lambda: process.ask("swept") == 1, "the dead row is dropped", timeout=90)
-    wait_until(lambda: not process.ask("stale"), "trusted again")
+    wait_until(lambda: not process.ask("stale"), "trusted again", timeout=180)
     assert process.ask("rows") == text(topic.fold())

@@ -11,7 +11,7 @@ from lastword.testing import wait_until
 from tests.support.real_topic import EAGER_COMPACTION, FILLER, RAW, MakeTopic, RealTopic
 from tests.support.shifted_clock import ShiftedClock
 from tests.support.stores import GatedStore
-from tests.support.tables import Tables
+from tests.support.tables import Tables, wait_until_trusted
 from tests.support.watching import take, take_delete
 
 SHORT = EAGER_COMPACTION | {"delete.retention.ms": "100"}
@@ -138,7 +138,7 @@ def test_sweeps_are_a_minute_apart_and_reads_are_marked_stale_until_one_is_done(
     assert (sweeps(), table.query.count().stale) == (1, True)
     clock.shift_s += 31
     wait_until(lambda: sweeps() == 2, "the second sweep, a minute after the first")
-    wait_until(lambda: not table.query.count().stale, "trusted again")
+    wait_until(lambda: not table.query.count().stale, "trusted: it dropped nothing")
 
 
 def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_get_the_delete(
@@ -161,7 +161,7 @@ def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_get
         gone = take_delete(watch)
     assert (gone.key, gone.value, gone.version) == (b"deleted", None, None)
     assert b"deleted" not in table
-    wait_until(lambda: not table.query.count().stale, "trusted again")
+    wait_until_trusted(table)
     wait_until(lambda: agree(table, topic), "the table is what the log comes to")
 
 

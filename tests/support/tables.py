@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 from lastword.kafka.connection import Connection
 from lastword.records import NO_HEADERS, Headers
 from lastword.table.table import Table
+from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
 
 
@@ -34,6 +35,11 @@ class Tables(ExitStack):
         table.start()
         table.wait_ready()
         return table
+
+
+def wait_until_trusted(table: Table) -> None:
+    """A sweep that dropped rows in more time than the retention is repeated after a minute."""
+    wait_until(lambda: not table.query.count().stale, "trusted again", timeout=180)
 
 
 def every_operation(table: Table) -> list[Callable[[], Any]]:

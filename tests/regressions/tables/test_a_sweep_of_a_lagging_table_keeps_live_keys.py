@@ -22,7 +22,7 @@ from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.real_topic import EAGER_COMPACTION, RAW, MakeTopic, RealTopic
 from tests.support.shifted_clock import ShiftedClock
-from tests.support.tables import Tables
+from tests.support.tables import Tables, wait_until_trusted
 from tests.support.watching import take
 
 KEYS = [b"key-%d" % n for n in range(20)]
@@ -99,7 +99,7 @@ def test_keys_overwritten_beyond_the_position_are_never_reported_as_deleted(
         reading.resume()
         wait_until(lambda: b"deleted" not in table, "the sweep")
         assert {key: table[key] for key in KEYS} == dict.fromkeys(KEYS, b"new")
-        wait_until(lambda: not table.query.count().stale, "trusted again")
+        wait_until_trusted(table)
         table.put(b"end", b"1")
         changes = take(watch, 1)
         while changes[-1].key != b"end":
