@@ -251,7 +251,7 @@ class Lifecycle:
                 operations=ValueOperations(config.decoder.value),
                 ttl_ms=config.ttl_ms,
                 decides_all=config.writes == "owned",
-                note=parts.writers.note,
+                reflect=parts.writers.reflect,
                 clock=config.clock,
             )
         core = RawTable if shared is None else shared.routed(serving, self._on_placed)

@@ -9,7 +9,7 @@ from typing import Self
 
 from lastword.errors import ConfigError, LastwordError
 from lastword.keyspace import Keyspace
-from lastword.records import Position
+from lastword.records import Position, Version
 from lastword.table.partitioned.routing import Routing
 from lastword.table.serving import Serving
 
@@ -34,9 +34,9 @@ class LocalTable:
         """Raise unless a write to this key will be readable here."""
         self._serving.admit_write((key,))
 
-    def reflect(self, position: Position) -> None:
+    def reflect(self, version: Version) -> None:
         """Have later reads reflect a write that was acknowledged."""
-        self._unread.note(position)
+        self._unread.reflect(version)
 
     def unread(self, partitions: Collection[int] | None = None) -> Position:
         """The writes that a read of these partitions, all by default, would wait for now."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lastword.errors import NotUpToPositionError
-from lastword.records import Position
+from lastword.records import Position, Version
 from lastword.replicas.versions.versions import VersionLimit
 from lastword.table.raw import RawTable
 from lastword.table.writing.unread_writes import LOST_AFTER_MS
@@ -41,7 +41,7 @@ def test_a_read_waits_for_what_was_acknowledged_to_this_process(
 ) -> None:
     key = table.key_in(1)
     table.append(key, b"1")
-    table.raw.reflect(Position({1: 2}))
+    table.raw.reflect(Version(1, 1))
     with pytest.raises(NotUpToPositionError, match="not yet at 1:2"):
         read(table.raw, key)
     table.append(key, b"2")
@@ -56,7 +56,7 @@ def test_a_read_of_kept_versions_waits_as_well(clock: FakeClock) -> None:
     key = table.key_in(1)
     assert table.raw.past is not None
     table.append(key, b"1")
-    table.raw.reflect(Position({1: 2}))
+    table.raw.reflect(Version(1, 1))
     with pytest.raises(NotUpToPositionError):
         table.raw.past.records(key)
     table.append(key, b"2")
@@ -64,7 +64,7 @@ def test_a_read_of_kept_versions_waits_as_well(clock: FakeClock) -> None:
 
 
 def test_other_partitions_are_read_at_once(table: OfflineTable) -> None:
-    table.raw.reflect(Position({1: 1}))
+    table.raw.reflect(Version(1, 0))
     assert table.raw.row(table.key_in(0)) == (0, None)
     assert table.raw.get_many([table.key_in(2)]).value == []
     assert table.raw.waits_for_writes(table.key_in(1))
@@ -74,7 +74,7 @@ def test_other_partitions_are_read_at_once(table: OfflineTable) -> None:
 def test_a_stale_read_is_answered_at_once_and_says_so(table: OfflineTable) -> None:
     key = table.key_in(1)
     table.append(key, b"1")
-    table.raw.reflect(Position({1: 2}))
+    table.raw.reflect(Version(1, 1))
     answer = table.raw.get(key, allow_stale=True)
     assert answer.value is not None
     assert (answer.value.value, answer.stale) == (b"1", True)
@@ -86,15 +86,15 @@ def test_a_stale_read_is_answered_at_once_and_says_so(table: OfflineTable) -> No
 def test_reads_at_once_do_not_wait_for_writes(table: OfflineTable) -> None:
     key = table.key_in(1)
     table.append(key, b"1")
-    table.raw.reflect(Position({1: 2}))
+    table.raw.reflect(Version(1, 1))
     assert table.raw.unread() == Position({1: 2})
     assert table.raw.at_once.row(key)[0] == 1
     assert table.raw.at_once.get(key).position.offsets == {1: 1}
 
 
 def test_an_earlier_write_that_is_noted_late_does_not_hide_a_later_one(table: OfflineTable) -> None:
-    table.raw.reflect(Position({1: 2}))
-    table.raw.reflect(Position({1: 1}))
+    table.raw.reflect(Version(1, 1))
+    table.raw.reflect(Version(1, 0))
     table.append(table.key_in(1), b"1")
     assert table.raw.unread().offsets == {1: 2}
 
@@ -103,7 +103,7 @@ def test_a_write_that_the_log_has_lost_is_not_waited_for_forever(
     table: OfflineTable, clock: FakeClock
 ) -> None:
     key = table.key_in(1)
-    table.raw.reflect(Position({1: 5}))
+    table.raw.reflect(Version(1, 4))
     clock.advance(seconds=LOST_AFTER_MS / 1000 - 1)
     table.append(key, b"1")  # the log ends at 1, which a new leader may say for a moment
     assert table.raw.unread().offsets == {1: 5}
@@ -114,8 +114,8 @@ def test_a_write_that_the_log_has_lost_is_not_waited_for_forever(
 
 
 def test_a_write_to_a_topic_that_was_deleted_is_not_waited_for(table: OfflineTable) -> None:
-    table.raw.reflect(Position({1: 5}))
+    table.raw.reflect(Version(1, 4))
     table.following.topic_state = replace(table.following.topic_state, topic_id="topic-b")
     assert table.raw.row(table.key_in(1)) == (1, None)
-    table.raw.reflect(Position({1: 1}))
+    table.raw.reflect(Version(1, 0))
     assert table.raw.unread().offsets == {1: 1}

@@ -6,7 +6,7 @@ The answers of an owner's batch wake the loop once, for any number of requests.
 from __future__ import annotations
 
 from lastword.errors import ConflictError, LastwordError
-from lastword.records import Position, Version
+from lastword.records import Version
 from lastword.rows import offset_of
 from lastword.service.api.served import ServedTable
 from lastword.service.http.problems import RefusedError
@@ -68,7 +68,7 @@ def written_version(served: ServedTable, key: bytes, answer: Result) -> Version 
     """
     match answer:
         case Applied(version=version):
-            served.raw.reflect(Position.after(version))
+            served.raw.reflect(version)
             return version
         case Current():
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from lastword.records import Position
+from lastword.records import Position, Version
 from lastword.replicas.replica_set import ReplicaSet
 
 
@@ -21,6 +21,10 @@ class OwnWrites:
         self._lock = threading.Lock()
         self._topic_id = ""
         self._offsets: dict[int, int] = {}
+
+    def reflect(self, version: Version) -> None:
+        """Have later reads reflect that record."""
+        self.note(Position.after(version))
 
     def note(self, position: Position, _timeout_s: float = 0.0) -> None:
         """Have later reads reflect ``position``."""

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from lastword.errors import ConfigError, LastwordError
 from lastword.metrics import Metrics
-from lastword.records import Position
+from lastword.records import Position, Version
 from lastword.replicas.sweep.soundness import Freshness
 from lastword.replicas.watch.missed import MissedChanges
 from lastword.table.entry import Answer, PartitionRows
@@ -57,9 +57,9 @@ class RoutedTable(RawTable):
 
     routes = True
 
-    def reflect(self, position: Position) -> None:
+    def reflect(self, version: Version) -> None:
         """Have later reads of this table reflect a write, wherever they are answered."""
-        self._written.note(position)
+        self._written.reflect(version)
 
     def within(self, routing: Routing) -> Self:
         """The same table, whose reads are routed like this."""
@@ -196,7 +196,7 @@ class RoutedTable(RawTable):
             self._replicas,
             self.log_source,
             missed.start(Position(ends, self._replicas.topic_state.topic_id, at_ms)),
-            taken=self.reflect,
+            taken=self._written.note,
             ensure_open=self._ensure_open,
             clock=self.clock,
         )

@@ -18,7 +18,7 @@ from lastword.errors import (
     NotOwnerError,
 )
 from lastword.keyspace import Keyspace
-from lastword.records import ABSENT, NO_HEADERS, Absent, Position, Version
+from lastword.records import ABSENT, NO_HEADERS, Absent, Version
 from lastword.rows import headers_and_value_of, offset_of
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.writer.owned.conflicts import conflict_error
@@ -71,7 +71,7 @@ class OwnedWrites:
         keyspace: Keyspace,
         *,
         operations: ValueOperations,
-        note: Callable[[Position], None],
+        reflect: Callable[[Version], None],
         clock: Clock,
         ttl_ms: int | None = None,
         decides_all: bool = False,
@@ -80,7 +80,7 @@ class OwnedWrites:
         self._path = path
         self._keyspace = keyspace
         self._operations = operations
-        self._note = note
+        self._reflect = reflect
         self._clock = clock
         self._ttl_ms = ttl_ms
 
@@ -180,7 +180,7 @@ class OwnedWrites:
         """The row of an answer, which later reads here reflect; raises what went wrong."""
         match answer:
             case Applied(version=version, row=row):
-                self._note(Position.after(version))
+                self._reflect(version)
                 return row
             case Current(row=row):
                 return row

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lastword.clock import Clock
-from lastword.records import Position
+from lastword.records import Position, Version
 from lastword.replicas.replica_set import ReplicaSet
 
 LOST_AFTER_MS = 10_000
@@ -42,14 +42,21 @@ class UnreadWrites:
         self.clock = clock
         self._lock = threading.Lock()
 
+    def reflect(self, version: Version) -> None:
+        """Have later reads reflect that record; call it before the write is answered."""
+        self._note(version.partition, version.offset + 1)
+
     def note(self, position: Position, _timeout_s: float = 0.0) -> None:
-        """Have later reads reflect ``position``; call it before the write is answered."""
+        """Have later reads reflect ``position``; call it before the writes are answered."""
+        for partition, offset in position.offsets.items():
+            self._note(partition, offset)
+
+    def _note(self, partition: int, offset: int) -> None:
         topic_id = self._replicas.topic_state.topic_id
         with self._lock:
-            for partition, offset in position.offsets.items():
-                known = self.marks.get(partition)
-                if known is None or known.offset < offset or known.topic_id != topic_id:
-                    self.marks[partition] = Mark(offset, topic_id, self.clock.now_ms())
+            known = self.marks.get(partition)
+            if known is None or known.offset < offset or known.topic_id != topic_id:
+                self.marks[partition] = Mark(offset, topic_id, self.clock.now_ms())
 
     def behind(self, partitions: Collection[int]) -> dict[int, int]:
         """The offsets that those of these partitions which are here have yet to reach."""

@@ -9,7 +9,7 @@ from lastword.codecs.split import split_of
 from lastword.errors import ConfigError
 from lastword.kafka.log.source import LogSource
 from lastword.keyspace import Keyspace
-from lastword.records import Header, Position
+from lastword.records import Header, Version
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.table.partitioned.shared_partitions import SharedPartitions
 from lastword.table.table_config import TableConfig
@@ -26,8 +26,8 @@ from lastword.writer.read_your_writes import APPLY_TIMEOUT_S, ReadYourWrites
 from lastword.writer.sole_writer import SoleWriter
 from lastword.writer.write_path import WritePath
 
-Note = Callable[[Position], None]
-"""(position) -> later reads of the table reflect it."""
+Reflect = Callable[[Version], None]
+"""(version) -> later reads of the table reflect that record."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Writers:
     """The write paths of one table.
 
     ``path`` is the one that its writes use. ``sole_writer`` is set for a table that evicts keys,
-    ``owned`` for a table whose writes are decided by owners. ``note`` has later reads reflect a
+    ``owned`` for a table whose writes are decided by owners. ``reflect`` has later reads reflect a
     write; ``unread`` has those that reads of the copy here wait for.
     """
 
@@ -43,7 +43,7 @@ class Writers:
     path: WritePath
     sole_writer: SoleWriter | None
     owned: OwnedPath | None
-    note: Note
+    reflect: Reflect
     unread: UnreadWrites
 
     def open(self) -> None:
@@ -91,9 +91,9 @@ def make_writers(
         owned = OwnedPath(topic, SHARED_CLUSTERS.join(config) if shared is None else shared.members)
         below = owned if config.writes == "owned" else SplitPath(plain, owned)
     unread = UnreadWrites(replicas, config.clock)
-    note = unread.note if shared is None else shared.written.note
+    written = unread if shared is None else shared.written
     # Without owners, a write itself waits until the copy here has applied it.
-    wait_for = replicas.wait_for if owned is None and shared is None else note
+    wait_for = replicas.wait_for if owned is None and shared is None else written.note
     path: WritePath = ReadYourWrites(below, config.topic, wait_for, timeout_s=APPLY_TIMEOUT_S)
     sole_writer = None
     if mark is not None:
@@ -101,7 +101,7 @@ def make_writers(
         path = sole_writer = SoleWriter(path, direct, mark, fence)
     if config.ttl_ms is not None:
         path = DefaultTtl(path, config.ttl_ms)
-    return Writers(config, path, sole_writer, owned, note, unread)
+    return Writers(config, path, sole_writer, owned, written.reflect, unread)
 
 
 def _refuse_eviction(config: TableConfig, mark: Header | None) -> None:
