@@ -26,8 +26,8 @@ EVICTIONS_APART_S = (5.0, 60.0)
 """The time between two evictions of a member doubles from the first to the second of these.
 
 So an instance that fails again soon is replaced soon, and a slow but live one is evicted rarely.
-An evicted leader leads no longer, so it is not evicted as such again and again: its pause does not
-grow.
+A leader is evicted after the first of these, however often it was evicted before: nobody else can
+drain it, and once evicted it leads no longer.
 """
 
 
@@ -61,6 +61,7 @@ class Detector:
         self._suspect_since: dict[str, float] = {}
         self._deaf_since: dict[str, float] = {}
         self._due_at: dict[str, float] = {}
+        self._due_as_leader_at: dict[str, float] = {}
         self._pause_s: dict[str, float] = {}
 
     def suspects(self, now: float, watched: Mapping[str, Health]) -> set[str]:
@@ -105,7 +106,8 @@ class Detector:
             mine = {standing.leader} if now >= turn_at else set()
             if before <= set(suspects):
                 mine |= {standing.leader} & set(suspects)
-        return sorted(name for name in mine if now >= self._due_at.get(name, now))
+        due_at = self._due_at if standing.leads else self._due_as_leader_at
+        return sorted(name for name in mine if now >= due_at.get(name, now))
 
     def evicted(self, now: float, name: str, *, led: bool = False) -> None:
         """Record that the member was evicted; ``led``: it was the leader."""
@@ -114,7 +116,8 @@ class Detector:
             self._pause_s.pop(name, None)  # the others do without it, or it has been well for long
         pause_s = min(longest_s, 2 * self._pause_s.get(name, first_s / 2))
         self._pause_s[name], self._due_at[name] = pause_s, now + pause_s
+        self._due_as_leader_at[name] = now + first_s
 
     def not_found(self, now: float, name: str) -> None:
         """Record that the group lacks the member, or has it at another address."""
-        self._due_at[name] = now + SILENT_S
+        self._due_at[name] = self._due_as_leader_at[name] = now + SILENT_S

@@ -145,6 +145,16 @@ def test_the_pause_after_the_eviction_of_a_leader_does_not_grow() -> None:
         assert detector.to_evict(now + first_s - 0.1, {"c"}, following("a")) == []
 
 
+def test_a_member_that_was_evicted_often_is_evicted_soon_once_it_leads() -> None:
+    detector, first_s = Detector(), EVICTIONS_APART_S[0]
+    for now in (0.0, first_s, 3 * first_s):  # by this instance while it led
+        detector.evicted(now, "c")
+    last = 3 * first_s
+    assert detector.to_evict(last + first_s, {"c"}, leading()) == []
+    assert detector.to_evict(last + first_s - 0.1, {"c"}, following("a")) == []
+    assert detector.to_evict(last + first_s, {"c"}, following("a")) == ["c"]
+
+
 def test_a_suspect_that_the_group_does_not_have_is_looked_for_again_after_a_second() -> None:
     detector = Detector()
     detector.not_found(0.0, "b")

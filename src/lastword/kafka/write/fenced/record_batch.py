@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from lastword.kafka.admin.wire import kafka_python_imported
 from lastword.kafka.write.fenced.fence import Holder
-from lastword.records import Headers, Write
+from lastword.records import Write
 
 with kafka_python_imported():
     from kafka.codec import has_lz4, lz4_encode
@@ -36,9 +36,7 @@ def encode_batch(
     sent uncompressed.
     """
     times = [record[3] or timestamp_ms for record in records]
-    data = b"".join(
-        _encode_record(i, times[i] - times[0], record) for i, record in enumerate(records)
-    )
+    data = _encode_records(records, times)
     attributes = _PLAIN
     if has_lz4() and len(compressed := lz4_encode(data)) < len(data):
         data, attributes = compressed, _LZ4
@@ -48,31 +46,20 @@ def encode_batch(
     return _START.pack(0, length, 0, _MAGIC, calc_crc32c(memoryview(rest))) + rest
 
 
-def _encode_record(number: int, later_ms: int, record: Write) -> bytes:
-    key, value, headers = record[0], record[1], record[2]
-    body = b"".join(
-        (
-            b"\x00",  # attributes
-            _varint(later_ms),
-            _varint(number),
-            _varint(len(key)),
-            key,
-            *((_NULL,) if value is None else (_varint(len(value)), value)),
-            _encode_headers(headers),
-        )
-    )
-    return _varint(len(body)) + body
-
-
-def _encode_headers(headers: Headers) -> bytes:
-    parts = [_varint(len(headers))]
-    for name, value in headers:
-        parts.append(_encode_name(name))
-        if value is None:
-            parts.append(_NULL)
-        else:
-            parts += (_varint(len(value)), value)
-    return b"".join(parts)
+def _encode_records(records: Sequence[Write], times: Sequence[int]) -> bytes:
+    """The records one after the other; one loop, because a call for each part would be felt."""
+    encoded: list[bytes] = []
+    for number, (key, value, headers, *_) in enumerate(records):
+        later_ms = times[number] - times[0]
+        parts = [_NO_ATTRIBUTES, _varint(later_ms), _varint(number), _varint(len(key)), key]
+        parts += _NULL if value is None else (_varint(len(value)), value)
+        parts.append(_varint(len(headers)))
+        for name, each in headers:
+            parts.append(_encode_name(name))
+            parts += _NULL if each is None else (_varint(len(each)), each)
+        body = b"".join(parts)
+        encoded += (_varint(len(body)), body)
+    return b"".join(encoded)
 
 
 @lru_cache(1000)
@@ -81,9 +68,12 @@ def _encode_name(name: str) -> bytes:
     return _varint(len(encoded)) + encoded
 
 
-@lru_cache(10_000)
 def _varint(number: int) -> bytes:
     """A signed number, seven bits per byte, the lowest first."""
+    return _SMALL[number] if 0 <= number < len(_SMALL) else _encode_varint(number)
+
+
+def _encode_varint(number: int) -> bytes:
     left = (number << 1) ^ (number >> 63)
     encoded = bytearray()
     while left > 0x7F:
@@ -93,4 +83,6 @@ def _varint(number: int) -> bytes:
     return bytes(encoded)
 
 
-_NULL = _varint(-1)
+_SMALL = [_encode_varint(number) for number in range(4096)]
+_NO_ATTRIBUTES = b"\x00"
+_NULL = (_encode_varint(-1),)
