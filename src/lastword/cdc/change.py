@@ -48,7 +48,7 @@ class SourcePosition(NamedTuple):
 
     Commits come in this order, and so do the changes of one of them. ``commit`` is None before
     the first commit that a connector has seen. Positions are compared within one ``log`` only: a
-    MySQL server that takes over from another one numbers its log anew.
+    MySQL server that takes over from another one starts a new numbering of its log.
     """
 
     commit: int | None

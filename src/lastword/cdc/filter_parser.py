@@ -53,7 +53,7 @@ class FilterParser:
         self.columns: list[str] = []
 
     def parse(self) -> Condition:
-        """The whole condition; raises ConfigError for what is none."""
+        """The whole condition; raises ConfigError for any other text."""
         condition = self._either()
         if self._at < len(self._tokens):
             self._refuse()

@@ -30,7 +30,7 @@ class RowFilter:
 
 
 class KeptColumns:
-    """A row with nothing but these columns; one that a row does not have is left out.
+    """A row with nothing but these columns; one that a row does not have is skipped.
 
     >>> KeptColumns("id, status")({"id": 1, "status": "paid", "note": "large"})
     {'id': 1, 'status': 'paid'}

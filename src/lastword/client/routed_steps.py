@@ -18,7 +18,7 @@ OWNER_S = {Repeat.FREELY: 0.5, Repeat.CONDITIONAL: 5.0, Repeat.NEVER: None}
 """How long an owner may take to answer; a write that is sent only once waits as long as it may."""
 OWNERS_S = 2.0
 """How long the question for the owners may hold up a request."""
-# The owner has not looked at the request: it lacks the token, the table or the name.
+# The owner has not processed the request: it lacks the token, the table or the name.
 _NOT_SERVED = (401, 403, 404, 421)
 
 

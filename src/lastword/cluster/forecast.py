@@ -30,7 +30,7 @@ def settled(plan: Plan) -> Plan:
 
 
 def moves_between(plan: Plan, later: Plan) -> list[Move]:
-    """The partitions whose owners differ, those left out that had none."""
+    """The partitions whose owners differ, except those that had none."""
     return [
         Move(topic, partition, before, after)
         for topic, owners in sorted(later.owners.items())

@@ -76,7 +76,7 @@ class Hearing:
         self._looked_at = now
         was_deaf, self.deaf = self.deaf, now - self._heard_at > DEAF_S
         if self.deaf and not was_deaf:
-            log.warning("no broker has answered for %g s; the other instances are told", DEAF_S)
+            log.warning("no broker has answered for %g s; telling the other instances", DEAF_S)
 
     def note_well(self, names: Collection[str]) -> None:
         """These members have just said that the brokers answer them."""

@@ -36,7 +36,7 @@ class Lookout:
         self._due: list[str] = []
         self._deaf: set[str] = set()
         self.unheard: frozenset[str] = frozenset()
-        """The members that this instance has not heard from for long; the leader is told."""
+        """The members that have been silent for long; this instance reports them to the leader."""
 
     @property
     def addresses(self) -> dict[str, str]:

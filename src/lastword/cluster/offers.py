@@ -72,7 +72,7 @@ class Offers:
             self._offers.pop(topic, None)
 
     def announce_restart(self, within_ms: int) -> None:
-        """Have the leader told from now on that this instance restarts, with what it offers now."""
+        """Announce to the leader that this instance restarts, with what it offers now."""
         with self._lock:
             self._last_report = msgspec.structs.replace(self.report(), away_for_ms=within_ms)
 

@@ -39,7 +39,7 @@ def _is_of(group: str, name: str) -> bool:
 def _has_others(connection: Connection, info: WorkerInfo) -> bool:
     """Whether another worker may be using such names; a killed one stays in the group for seconds.
 
-    The names of a group whose own name begins with ``GROUP-`` cannot be told from those of GROUP.
+    The names of a group whose own name begins with ``GROUP-`` look like those of GROUP.
     """
     groups = Groups(connection)
     try:

@@ -95,7 +95,7 @@ class Decoder:
             return default
 
     def values(self, found: PartitionRows) -> tuple[list[bytes], list[Any]]:
-        """The raw keys and the values of many rows, without those left out as by ``entry``."""
+        """The raw keys and the values of many rows, except those that ``entry`` skips."""
         data = plain_values(found.rows, PLAIN_ROW)
         decoded = None if data is None else decode_batch(self.value, data)
         if decoded is not None and not decoded.bad:

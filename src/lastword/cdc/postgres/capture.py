@@ -124,7 +124,7 @@ class Capture:
         self._client.restart(self.table.connector)
 
     def resync(self) -> None:
-        """Have the connector read all rows anew; the table goes on with those it has meanwhile.
+        """Have the connector read all rows again; the table keeps those it has meanwhile.
 
         What the new snapshot does not find is swept from the table at its end.
         """

@@ -23,7 +23,7 @@ _COLUMN_NAMES = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about the database: what it is, what comes of it, and the SQL that repairs it."""
+    """Something about the database: what it is, its consequence, and the SQL that repairs it."""
 
     severity: Severity
     what: str

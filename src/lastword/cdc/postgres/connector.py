@@ -31,7 +31,7 @@ def connector_config(
         "topic.prefix": table.connector,
         "schema.include.list": _exactly(table.schema),
         "table.include.list": rf"{_exactly(table.schema)}\.{_exactly(table.table)}",
-        # TRUNCATE is left out unless nothing is; a tombstone after each delete says it twice.
+        # By default the connector skips TRUNCATE. A tombstone after each delete is redundant.
         "skipped.operations": "none",
         "tombstones.on.delete": "false",
         "snapshot.fetch.size": "10000",

@@ -1,7 +1,7 @@
 """The text of a .proto file as the descriptor that the Protobuf runtime builds messages from.
 
 Only what decides about bytes and names is taken over: messages, enums, fields, oneofs and maps.
-Services, extensions and custom options change neither, so they are left out. The runtime itself
+Services, extensions and custom options change neither, so they are omitted. The runtime itself
 finds the types that fields name and checks the whole.
 """
 

@@ -76,7 +76,7 @@ class DriverLock:
                 hint="is the broker reachable and its group coordinator up?",
             )
         if not self.metadata:
-            # Both looked at the same time; the control topic's only partition decides.
+            # Both checked at the same time; the control topic's only partition decides.
             others = [m for m in self._groups.members(self.group) if m.client_id != self._client_id]
             self.leave()
             raise self._refusal(others[0] if others else None)

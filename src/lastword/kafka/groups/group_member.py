@@ -16,7 +16,7 @@ from lastword.kafka.groups.group_admin import GroupAdmin, StaticMember
 log = logging.getLogger(__name__)
 
 SESSION_TIMEOUT_MS = 6_000
-"""The least a broker accepts unless told otherwise: how long a dead member stays if no other one
+"""The least a broker accepts by default: how long a dead member stays if no other one
 evicts it."""
 HEARTBEAT_MS = 500
 """How soon a member notices that it was evicted, or that another one joined."""

@@ -170,7 +170,7 @@ def key_of(data: bytes | None) -> bytes:
 
 
 def _complete(row: Row, missing: list[str], old: bytes | None) -> None:
-    """Take what the source did not send from the row as it was; what nobody knows is left out."""
+    """Take what the source did not send from the old row; omit a column that it lacks, too."""
     known = {} if old is None else _ROWS.decode(old)
     renamed = _renamed(list(known), list(row))
     for name in missing:
@@ -185,7 +185,7 @@ def _renamed(old: list[str], new: list[str]) -> dict[str, str]:
     """The one column whose name changed since, by its new name; empty if that is not clear.
 
     Change events do not tell of it. A new column comes last, so another name in the same place is
-    the same column: unless the last one was dropped, one added and the table written anew.
+    the same column: unless the last one was dropped, one added and the table rewritten.
     """
     differing = [(now, before) for before, now in zip(old, new, strict=False) if before != now]
     return dict(differing) if len(differing) == 1 and len(old) == len(new) else {}

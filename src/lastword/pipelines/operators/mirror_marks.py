@@ -44,7 +44,7 @@ class Marks(msgspec.Struct):
     def enters(self, change: RowChange) -> None:
         """A row of a snapshot: the first one of each begins a generation.
 
-        A snapshot is where a mirror starts anew, even if the source's positions went back,
+        A snapshot is where a mirror starts over, even if the source's positions went back,
         because it was restored from a backup.
         """
         at = 0 if change.position is None else change.position.change

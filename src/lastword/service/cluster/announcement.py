@@ -1,7 +1,7 @@
 """Tells the instances of a cluster where this one serves its tables, while it does.
 
 Clients that know the plan send a request straight to the owner of a key. They learn the address
-from the service that they were told to trust, so it has to be one that others can use safely.
+from the service that they trust, so it has to be one that others can use safely.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _EMPTY = Plan(0, leader="")
 def cluster_status(cluster: Cluster, tables: Sequence[ServedTable]) -> ClusterStatus:
     """The cluster with these tables of it; asks every member, and waits a quarter second at most.
 
-    Movements of other tables are left out: the caller may not know of them.
+    Movements of other tables are omitted: the caller may not know of them.
     """
     plan = cluster.plan or _EMPTY
     reports = cluster.reports()

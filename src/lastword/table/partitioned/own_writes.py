@@ -30,7 +30,7 @@ class OwnWrites:
         """Have later reads reflect ``position``."""
         topic_id = self._replicas.topic_state.topic_id
         with self._lock:
-            if topic_id != self._topic_id:  # another topic of the same name counts anew
+            if topic_id != self._topic_id:  # another topic of the same name
                 self._topic_id, self._offsets = topic_id, {}
             for partition, offset in position.offsets.items():
                 self._offsets[partition] = max(offset, self._offsets.get(partition, 0))

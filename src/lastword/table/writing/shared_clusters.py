@@ -71,7 +71,7 @@ class SharedClusters:
                 shared.cluster.close()
 
     def samples(self) -> Iterator[Sample]:
-        """The figures of every membership, told apart by the application."""
+        """The figures of every membership, labeled with its application."""
         with self._lock:
             clusters = [shared.cluster for shared in self._joined.values()]
         for cluster in clusters:
