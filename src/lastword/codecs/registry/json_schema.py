@@ -17,7 +17,7 @@ from lastword.codecs.registry.client import RegistrySettings, Schema
 from lastword.codecs.registry.document_plan import native_documents
 from lastword.codecs.registry.registry import WriteRules
 from lastword.codecs.registry.registry_codec import RegistryCodec, again, json_of
-from lastword.codecs.registry.wire_format import document_start
+from lastword.codecs.registry.wire_format import GUID_BYTES, NUMBER_BYTES, document_start
 from lastword.codecs.value_types import is_value_type, value_type
 from lastword.errors import ConfigError, DecodeError, EncodeError
 
@@ -98,9 +98,11 @@ class JsonSchemaCodec(RegistryCodec):
 
     def decode(self, data: bytes) -> Any:
         """The value; raises DecodeError unless it is valid."""
-        writer = self._writer(data)
-        start = document_start(data)
-        value = None if writer.documents is None else writer.documents.value(data, start)
+        # Without the calls of `_writer` and `document_start`, which a read of one key would feel.
+        writer = self._met.get(data[:NUMBER_BYTES]) or self._meet(data)
+        start = GUID_BYTES if data[0] else NUMBER_BYTES
+        documents = writer.documents
+        value = None if documents is None else documents.value(data, start)
         if value is None:
             value = _checked(writer.validator, data[start:])
         return value if self._type is None else self._typed(value, writer.version)
