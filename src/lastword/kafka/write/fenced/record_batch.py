@@ -1,7 +1,7 @@
 """Encodes records as one batch of Kafka's log, in its format 2.
 
-kafka-python's builder gives the same bytes, and takes half as long again: 87 us instead of 58 us
-for 32 small records.
+kafka-python's builder gives the same bytes, and takes twice as long: 113 us instead of 58 us of CPU
+time for 32 small records.
 """
 
 from __future__ import annotations
