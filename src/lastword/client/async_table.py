@@ -225,7 +225,7 @@ class AsyncTable:
 
     @cached_property
     def _reads(self) -> Reads:
-        return Reads(self._forms, self._patience, self._routes)
+        return Reads(self._forms, self._patience)
 
     @cached_property
     def _writes(self) -> Writes:

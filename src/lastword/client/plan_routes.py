@@ -7,12 +7,12 @@ sends its token to an owner only if that is as safe as sending it to that servic
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from lastword.client.http.address import Address
-from lastword.client.http.messages import HttpRequest, HttpResponse
+from lastword.client.http.messages import HttpRequest, HttpResponse, with_query
 from lastword.clock import Clock
 from lastword.keyspace import Keyspace
 from lastword.records import Version
@@ -135,7 +135,14 @@ class PlanRoutes:
             if version.offset >= self._written.get(version.partition, 0):
                 self._written[version.partition] = version.offset
 
-    def at_least(self, key: bytes | None = None) -> str | None:
+    def reflecting(self, request: HttpRequest) -> HttpRequest:
+        """The request as it is sent now; a read names what it has to reflect."""
+        at_least = self._at_least(request.key) if request.reflects else None
+        if at_least is None:
+            return request
+        return replace(request, target=with_query(request.target, at_least=at_least))
+
+    def _at_least(self, key: bytes | None) -> str | None:
         """What a read of the key, or of all keys, has to reflect, as the service takes it.
 
         None if the service remembers that itself: it does while it gets every request.

@@ -54,7 +54,7 @@ class RemoteTable:
         self._forms = forms
         self._patience = patience
         self._routes = PlanRoutes(pools.base.address, self.name, patience.clock)
-        self._reads = Reads(forms, patience, self._routes)
+        self._reads = Reads(forms, patience)
         self._writes = Writes(forms, patience, self._reads, self._routes)
 
     def close(self) -> None:

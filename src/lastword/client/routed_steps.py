@@ -45,6 +45,8 @@ def routed(steps: Steps[T], routes: PlanRoutes) -> Steps[T]:
 def _exchanged(step: Exchange, routes: PlanRoutes) -> Steps[HttpResponse]:
     if routes.claim_refresh():
         yield from _refreshed(step, routes)
+    # Not earlier: with the owners just learned, a read may go to one that knows of no write.
+    step = step._replace(request=routes.reflecting(step.request))
     owner = routes.owner_of(step.request)
     if owner is not None:
         answer = yield from _from_owner(step, owner, routes)

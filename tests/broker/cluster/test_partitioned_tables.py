@@ -75,18 +75,6 @@ def table(shared: PartitionedTables, request: pytest.FixtureRequest) -> Table:
     return shared.instances[str(request.param)]
 
 
-def test_coroutines_read_and_write_every_key_on_every_instance(
-    shared: PartitionedTables, table: Table
-) -> None:
-    async def write_and_read() -> list[int]:
-        keys = [f"{table.topic}-{number}" for number in range(8)]  # in several partitions
-        await asyncio.gather(*(table.aio.put(key, number) for number, key in enumerate(keys)))
-        return await asyncio.gather(*map(table.aio.get, keys))
-
-    assert run_coroutine(write_and_read()) == list(range(8))
-    assert run_coroutine(table.aio.get("key-007")) == 7
-
-
 def test_each_partition_is_kept_by_its_owner_and_one_standby(shared: PartitionedTables) -> None:
     plan = plan_of(shared.instances["a"])
     assert plan is not None
@@ -209,6 +197,24 @@ def test_what_one_instance_writes_it_reads_at_once_wherever_the_key_is(table: Ta
         assert table[key] == number
         table.delete(key)
         assert key not in table
+
+
+def test_coroutines_read_and_write_every_key_on_every_instance(
+    shared: PartitionedTables, table: Table
+) -> None:
+    keys = [f"coroutine-{number}" for number in range(8)]  # in several partitions
+
+    async def write_and_read() -> list[int]:
+        await asyncio.gather(*(table.aio.put(key, number) for number, key in enumerate(keys)))
+        return await asyncio.gather(*map(table.aio.get, keys))
+
+    async def delete_and_read() -> list[int]:
+        await asyncio.gather(*map(table.aio.delete, keys))
+        return await asyncio.gather(*map(table.aio.get, keys))
+
+    assert run_coroutine(write_and_read()) == list(range(8))
+    assert run_coroutine(delete_and_read()) == [None] * 8
+    assert run_coroutine(table.aio.get("key-007")) == 7
 
 
 def test_every_instance_decides_by_the_owner(shared: PartitionedTables) -> None:

@@ -36,6 +36,7 @@ class Instances:
         self.plan, self.services = 1, list(services)
         self.clock = FakeClock()
         self.sent: list[str] = []
+        self.targets: list[str] = []
         self.script: dict[str, deque[HttpResponse | Exception]] = {}
         base = address_of(BASE, TOKEN)
         self.routes = PlanRoutes(base, "t", self.clock)
@@ -48,6 +49,7 @@ class Instances:
             body = {"plan": self.plan, "services": self.services}
             return HttpResponse(200, {}, msgspec.json.encode(body))
         self.sent.append(origin)
+        self.targets.append(step.request.target)
         if self.script.get(origin):
             answer = self.script[origin].popleft()
             if isinstance(answer, Exception):
@@ -178,9 +180,30 @@ def test_a_read_reflects_what_the_client_wrote_elsewhere(instances: Instances) -
     instances.routes.wrote(Version(1, 7))
     instances.routes.wrote(Version(1, 5))
     instances.routes.wrote(Version(0, 0))
-    assert instances.routes.at_least(KEYS[1]) == "1:7"
-    assert instances.routes.at_least() == "0:0,1:7"
-    assert PlanRoutes(address_of(BASE, None), "t", FakeClock()).at_least() is None
+    one = HttpRequest("GET", "/tables/t/keys/k", key=KEYS[1], reflects=True)
+    assert instances.sent_for(one) == [B]
+    assert instances.targets[-1] == "/tables/t/keys/k?at_least=1%3A7"
+    assert instances.sent_for(HttpRequest("GET", "/tables/t/keys?a=1", reflects=True)) == [BASE]
+    assert instances.targets[-1] == "/tables/t/keys?a=1&at_least=0%3A0%2C1%3A7"
+    assert instances.sent_for(HttpRequest("GET", "/tables/t/keys?as_of=1")) == [BASE]
+    assert instances.targets[-1] == "/tables/t/keys?as_of=1"
+
+
+def test_a_service_that_gets_every_request_knows_what_the_client_wrote() -> None:
+    alone = Instances(A, B)
+    alone.script[BASE] = deque([HttpResponse(200, {})])
+    alone.routes.wrote(Version(1, 7))
+    alone.ask(HttpRequest("GET", "/tables/t/keys/k", key=KEYS[1], reflects=True))
+    assert alone.targets == ["/tables/t/keys/k"]
+
+
+def test_a_read_that_learns_the_owners_reflects_what_the_first_service_forwarded() -> None:
+    instances = Instances(A, B)
+    instances.ask(HttpRequest("PUT", "/tables/t/keys/k", key=KEYS[1]))
+    instances.routes.wrote(Version(1, 7))
+    one = HttpRequest("GET", "/tables/t/keys/k", key=KEYS[1], reflects=True)
+    assert instances.sent_for(one) == ["owners", B]
+    assert instances.targets[-1] == "/tables/t/keys/k?at_least=1%3A7"
 
 
 def sibling(base: str, url: str) -> Address | None:

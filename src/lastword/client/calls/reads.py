@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from lastword.client.forms import Forms, Item, base64url
-from lastword.client.http.messages import HttpRequest, HttpResponse
-from lastword.client.plan_routes import PlanRoutes
+from lastword.client.http.messages import HttpRequest, HttpResponse, with_query
 from lastword.client.problems import error_of, problem_in
 from lastword.client.retrying import Patience, answered
 from lastword.client.steps import Steps
@@ -52,9 +51,8 @@ class Count(msgspec.Struct):
 class Reads:
     """The reads of one table, as steps."""
 
-    def __init__(self, forms: Forms, patience: Patience, routes: PlanRoutes) -> None:
+    def __init__(self, forms: Forms, patience: Patience) -> None:
         self.forms = forms
-        self._routes = routes
         self._patience = patience
         self._table = f"/tables/{forms.info.name}"
 
@@ -78,10 +76,10 @@ class Reads:
         target = self.forms.key_target(raw)
         if at is not None:
             # Every instance can read the past: none of them keeps it.
-            past = HttpRequest("GET", _with_query(target, as_of=moment_text(at)))
+            past = HttpRequest("GET", with_query(target, as_of=moment_text(at)))
             response = yield from self._get(past)
         elif consistency != "local":
-            decided = _with_query(target, consistency=consistency)
+            decided = with_query(target, consistency=consistency)
             response = yield from self._get(HttpRequest("GET", decided, key=raw))
         else:
             response = yield from self._get_now(key)
@@ -111,33 +109,29 @@ class Reads:
             "reverse": "true" if reverse else None,
             "cursor": cursor,
             "as_of": as_of,
-            "at_least": None if as_of is not None else self._routes.at_least(),
         }
         query = urlencode({name: each for name, each in given.items() if each is not None})
-        response = yield from self._asked(HttpRequest("GET", f"{self._table}/keys?{query}"))
+        target = f"{self._table}/keys?{query}"
+        request = HttpRequest("GET", target, reflects=as_of is None)
+        response = yield from self._asked(request)
         return msgspec.json.decode(response.body, type=Page)
 
     def count(self) -> Steps[int]:
         """The number of keys."""
-        target = self._reflecting(f"{self._table}/count")
-        response = yield from self._asked(HttpRequest("GET", target))
+        request = HttpRequest("GET", f"{self._table}/count", reflects=True)
+        response = yield from self._asked(request)
         return msgspec.json.decode(response.body, type=Count).count
 
     def _lookup(self, raws: Sequence[bytes]) -> Steps[Found]:
         body = msgspec.json.encode({"keys": [base64url(raw) for raw in raws]})
-        target = self._reflecting(f"{self._table}/lookup?encoding=base64url")
-        response = yield from self._asked(HttpRequest("POST", target, body))
+        target = f"{self._table}/lookup?encoding=base64url"
+        response = yield from self._asked(HttpRequest("POST", target, body, reflects=True))
         return msgspec.json.decode(response.body, type=Found)
 
     def _get_now(self, key: Any) -> Steps[HttpResponse | None]:
         raw = self.forms.raw_key(key)
-        target = self._reflecting(self.forms.key_target(raw), raw)
-        return (yield from self._get(HttpRequest("GET", target, key=raw)))
-
-    def _reflecting(self, target: str, key: bytes | None = None) -> str:
-        """The same read, which reflects what this client has written."""
-        at_least = self._routes.at_least(key)
-        return target if at_least is None else _with_query(target, at_least=at_least)
+        target = self.forms.key_target(raw)
+        return (yield from self._get(HttpRequest("GET", target, key=raw, reflects=True)))
 
     def _get(self, request: HttpRequest) -> Steps[HttpResponse | None]:
         """The answer about one key; None if there is no such key."""
@@ -176,7 +170,3 @@ def _entry_in(response: HttpResponse, key: Any, forms: Forms) -> Entry:
         NO_HEADERS,
         None if expires_at is None else int(expires_at),
     )
-
-
-def _with_query(target: str, **parameters: str) -> str:
-    return f"{target}{'&' if '?' in target else '?'}{urlencode(parameters)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from urllib.parse import urlencode
 
 from lastword.errors import ConfigError
 
@@ -22,6 +23,8 @@ class HttpRequest:
     """One request; ``target`` is the escaped path with its query.
 
     ``key`` is the raw key that it is about, if it is about one: its owner may be asked directly.
+    ``reflects`` marks a read that has to reflect what this client wrote before. What that is, and
+    whether the service remembers it, is known when the request is sent.
     """
 
     method: str
@@ -30,6 +33,7 @@ class HttpRequest:
     headers: tuple[tuple[str, str], ...] = ()
     repeat: Repeat = Repeat.FREELY
     key: bytes | None = None
+    reflects: bool = False
 
 
 @dataclass(slots=True)
@@ -39,6 +43,11 @@ class HttpResponse:
     status: int
     headers: Mapping[bytes, bytes]
     body: bytes = b""
+
+
+def with_query(target: str, **parameters: str) -> str:
+    """The target with more parameters in its query."""
+    return f"{target}{'&' if '?' in target else '?'}{urlencode(parameters)}"
 
 
 def rendered(request: HttpRequest, fixed_headers: bytes) -> bytes:
