@@ -1,11 +1,11 @@
 """What a key costs, and what a billion keys on ten instances would: measured, then predicted.
 
 python benchmarks/cost_model.py                         1 and 5 million keys
-python benchmarks/cost_model.py --millions 1 5 20       checks the lines at 20 million
+python benchmarks/cost_model.py --millions 1 5 20       20 million as well, which takes 20 minutes
 python benchmarks/cost_model.py --quick                 a smoke test with small numbers
 
-The two smallest sizes give a line for each figure. It predicts the larger sizes, and the first
-table says by how much the prediction is off. The second table has one billion keys.
+All sizes together give a line for each figure. The first table says by how much the line is off at
+each size. The second table has one billion keys.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from arena import contestants as who
 from arena import report
 from arena.cluster import cluster
@@ -58,18 +59,31 @@ class CostModel:
 
     @classmethod
     def fitted(cls, found: dict[int, Measured]) -> CostModel:
-        """The lines through the measurements of the two smallest sizes."""
-        small, large = sorted(found)[:2]
-        per_key = {
-            name: max(0.0, (found[large][name] - found[small][name]) / (large - small))
-            for name in FIGURES
+        """The line for each figure that is off by the least, relative to the measurements."""
+        lines = {
+            name: _line([(keys, own[name]) for keys, own in found.items()]) for name in FIGURES
         }
-        fixed = {name: max(0.0, found[small][name] - small * per_key[name]) for name in FIGURES}
-        return cls(fixed, per_key)
+        fixed, per_key = zip(*lines.values(), strict=True)
+        return cls(dict(zip(lines, fixed, strict=True)), dict(zip(lines, per_key, strict=True)))
 
     def predict(self, name: str, keys: int) -> float:
         """The figure for so many keys."""
         return self.fixed[name] + keys * self.per_key[name]
+
+
+def _line(points: list[tuple[int, float]]) -> tuple[float, float]:
+    """The fixed part and the part per key, neither below 0: least squares of relative errors."""
+    points = [(keys, figure) for keys, figure in points if figure > 0]
+    if not points:
+        return 0.0, 0.0
+    relative = np.array([(1 / figure, keys / figure) for keys, figure in points])
+    wanted = np.ones(len(points))
+    (fixed, per_key), *_ = np.linalg.lstsq(relative, wanted, rcond=None)
+    if fixed < 0:
+        return 0.0, float(wanted @ relative[:, 1] / (relative[:, 1] @ relative[:, 1]))
+    if per_key < 0:
+        return float(wanted @ relative[:, 0] / (relative[:, 0] @ relative[:, 0])), 0.0
+    return float(fixed), float(per_key)
 
 
 def measure(keys: int, servers: str) -> Measured:

@@ -26,7 +26,7 @@ from tests.support.prepared_home import make_prepared_home
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 ADDRESS = "localhost:9092"
-TIMEOUT_S = 300.0
+TIMEOUT_S = 600.0
 # In one interpreter, because most of the time of an example on Spark is the start of its JVM.
 TWICE = """
 import runpy, sys
