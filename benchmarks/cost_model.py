@@ -5,7 +5,8 @@ python benchmarks/cost_model.py --millions 1 5 20       20 million as well, whic
 python benchmarks/cost_model.py --quick                 a smoke test with small numbers
 
 All sizes together give a line for each figure. The first table says by how much the line is off at
-each size. The second table has one billion keys.
+each size, the second how well the smaller sizes alone predict the largest. The last table has one
+billion keys.
 """
 
 from __future__ import annotations
@@ -109,17 +110,23 @@ def measure(keys: int, servers: str) -> Measured:
 
 
 def _print_checks(model: CostModel, found: dict[int, Measured]) -> None:
+    _print_check("The model and the measurements", model, found)
+    *smaller, largest = sorted(found)
+    if len(smaller) > 1:
+        before = CostModel.fitted({keys: found[keys] for keys in smaller})
+        _print_check("Predicted by the smaller sizes", before, {largest: found[largest]})
+
+
+def _print_check(title: str, model: CostModel, found: dict[int, Measured]) -> None:
     rows = []
     for keys, measured in sorted(found.items()):
-        for name, title in FIGURES.items():
+        for name, what in FIGURES.items():
             predicted = model.predict(name, keys)
             off = f"{predicted / measured[name] - 1:+.0%}" if measured[name] else "-"
             rows.append(
-                [f"{keys:,}", title, _shown(name, measured[name]), _shown(name, predicted), off]
+                [f"{keys:,}", what, _shown(name, measured[name]), _shown(name, predicted), off]
             )
-    report.print_table(
-        "The model and the measurements", ["keys", "", "measured", "model", "off"], rows
-    )
+    report.print_table(title, ["keys", "", "measured", "model", "off"], rows)
 
 
 def _print_forecast(model: CostModel) -> None:
