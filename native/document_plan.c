@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define HOPS_MAX 16 /* a schema may refer to itself and to nothing else */
+
 static int refuse(const char *why) {
     PyErr_SetString(PyExc_ValueError, why);
     return -1;
@@ -94,4 +96,13 @@ void plan_free(plan_t *plan) {
     PyMem_Free(plan->nodes);
     plan->nodes = NULL;
     plan->count = 0;
+}
+
+const node_t *plan_node(const plan_t *plan, int index, int kinds) {
+    for (int hops = 0; index != NO_NODE && hops < HOPS_MAX; hops++) {
+        const node_t *node = &plan->nodes[index];
+        if (node->kinds & kinds) return node;
+        index = node->then;
+    }
+    return NULL;
 }

@@ -44,4 +44,7 @@ typedef struct {
 int plan_make(plan_t *plan, PyObject *described);
 void plan_free(plan_t *plan);
 
+/* The node that decides about values of these kinds, from this one on; or NULL. */
+const node_t *plan_node(const plan_t *plan, int index, int kinds);
+
 #endif

@@ -103,7 +103,8 @@ def _fold(coder: Any, batches: Sequence[Sequence[bytes]]) -> None:
     """What a task of a pipeline does with its input: a sum per key, in its store."""
     store = AnyKeyStore(MemoryStore())
     store.open()
-    operator = FoldOperator(Sum("visits"), key="string", value="int64")
+    fold = Sum("visits")
+    operator = FoldOperator(fold, key="string", value="int64")
     for values in batches:
         context, state = BatchContext(), StateView(store, every_update=False)
         count = len(values)
@@ -114,7 +115,8 @@ def _fold(coder: Any, batches: Sequence[Sequence[bytes]]) -> None:
             [1] * count,
             [{}] * count,
         )
-        operator.process(decode(SourcePlan(TOPIC, coder), raw, 0, context), [state], context)
+        events = decode(SourcePlan(TOPIC, coder), raw, 0, context, fold.fields)
+        operator.process(events, [state], context)
         _check(not context.bad)
         state.commit(b"checkpoint", count)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-_INTERFACE = 4
+_INTERFACE = 5
 
 
 def _built() -> ModuleType | None:

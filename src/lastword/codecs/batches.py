@@ -14,13 +14,10 @@ NONE_BAD: Mapping[int, DecodeError] = {}
 class DecodedBatch(NamedTuple):
     """The values in the order of the data, None for what is missing; and, by index, why the other
     values are None: they are bad.
-
-    ``id_bytes`` is the schema id with which all of the data begins, where a codec knows it.
     """
 
     values: list[Any]
     bad: Mapping[int, DecodeError]
-    id_bytes: bytes | None = None
 
 
 def encode_batch(codec: Codec[Any], values: Sequence[Any]) -> list[bytes]:
@@ -41,6 +38,18 @@ def decode_batch(codec: Codec[Any], data: Sequence[bytes | None]) -> DecodedBatc
     at_once: Callable[[Sequence[bytes | None]], DecodedBatch] | None
     at_once = getattr(codec, "decode_batch", None)
     return decode_singly(codec.decode, data) if at_once is None else at_once(data)
+
+
+def decode_fields(
+    codec: Codec[Any], data: Sequence[bytes | None], fields: tuple[str, ...] | None
+) -> DecodedBatch:
+    """As ``decode_batch``; objects may lack members that are not among ``fields``, unless None.
+
+    A codec may have a ``decode_fields`` that saves the time to make the others.
+    """
+    some: Callable[[Sequence[bytes | None], tuple[str, ...]], DecodedBatch] | None
+    some = getattr(codec, "decode_fields", None)
+    return decode_batch(codec, data) if some is None or fields is None else some(data, fields)
 
 
 def check_batch(codec: Codec[Any], data: Sequence[bytes | None]) -> Mapping[int, DecodeError]:

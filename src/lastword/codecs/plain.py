@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from lastword.codecs.base import Column
 from lastword.codecs.batches import NONE_BAD, DecodedBatch, decode_singly
 from lastword.codecs.defaults import WholeKey
 from lastword.errors import DecodeError, EncodeError
+from lastword.lazy_numpy import np
 
 _LONG = struct.Struct(">q")
 _NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")

@@ -2,8 +2,9 @@
 
 A row is an object with a member per column. What JSON cannot hold is written as text, and the
 member ``$types`` says of which columns: ``{"id":1,"price":"9.90","$types":{"price":"decimal"}}``.
-``decimal[]`` stands for a list of them, nested or not. Every row says so itself: rows from before
-and after a change of the table's columns are read alike.
+``decimal[]`` stands for a list of them, nested or not. In a list of dates or times, a text that is
+neither stays text, as ``infinity``. Every row says so itself: rows from before and after a change
+of the table's columns are read alike.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "bytes": b64decode,
     "float": float,
 }
+# What a database has and Python does not, as infinity, is text: in a list it is beside the others.
+_OR_TEXT = frozenset(("timestamp", "date", "time"))
 # datetime before date, of which it is a kind.
 _TO_TEXT: tuple[tuple[type, str, Callable[[Any], str]], ...] = (
     (Decimal, "decimal", str),
@@ -44,6 +47,21 @@ _TO_TEXT: tuple[tuple[type, str, Callable[[Any], str]], ...] = (
     (bytes, "bytes", lambda value: b64encode(value).decode()),
 )
 _PLAIN: frozenset[type] = frozenset((str, int, bool, type(None)))
+
+
+def _or_text(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read_or_text(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            return text
+
+    return read_or_text
+
+
+_READERS = _FROM_TEXT | {
+    kind + _LIST: _or_text(read) if kind in _OR_TEXT else read for kind, read in _FROM_TEXT.items()
+}
 
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
@@ -96,7 +114,7 @@ class RowCodec(DocumentCodec):
             if type(row) is not dict:
                 raise DecodeError("not a row: no JSON object", hint="read it as json")
             for name, kind in row.pop(TYPES, {}).items():
-                read = _FROM_TEXT.get(kind.removesuffix(_LIST))
+                read = _READERS.get(kind)
                 if read is not None:
                     row[name] = _read(row[name], read)
         except (*DECODING_FAILED, ArithmeticError, AttributeError, KeyError) as error:
@@ -128,7 +146,8 @@ def _written(value: Any) -> tuple[Any, str | None]:
         if not kinds:
             return [each for each, _ in written], None
         (kind, *others) = kinds
-        if others:
+        if others or (kind not in _OR_TEXT and any(type(each) is str for each in value)):
+            kinds.update("text" for each in value if type(each) is str)
             raise EncodeError(f"a list of {sorted(kinds)} is no list of one type")
         return [each for each, _ in written], kind + _LIST
     return _scalar(value)

@@ -217,6 +217,24 @@ def test_a_batch_has_indexes_of_what_is_left_to_the_schema() -> None:
         assert documents.values(batch, PREFIX) == ([ada, None, None, None, None, None, ada], left)
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("age",), {"age": 7}),
+        ((), {}),
+        (("home", "color"), {"home": {"city": "Paris", "zip": "1"}}),
+        (("name", "other"), None),
+    ],
+)
+def test_only_the_wanted_members_are_made(names: Any, expected: Any) -> None:
+    whole = {"age": 7, "name": "Ada", "other": 1, "home": {"city": "Paris", "zip": "1"}}
+    good = PREFIX + json.dumps(whole).encode()
+    wrong = PREFIX + b'{"name":"Ada","age":7,"home":{}}'
+    for documents in natively(PROFILE):
+        found = documents.values([good, wrong, None], PREFIX, names)
+        assert found == ([whole if expected is None else expected, None, None], [1])
+
+
 def test_documents_keep_the_order_of_their_members() -> None:
     for text in ('{"age":1,"name":"Ada"}', '{"name":"Ada","age":1}', '{"name":"Ada"}') * 3:
         for documents in natively(PROFILE):

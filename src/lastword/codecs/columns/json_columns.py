@@ -11,7 +11,6 @@ from lastword.codecs.columns.type_tree import (
     ListType,
     MapType,
     PartLimits,
-    StructType,
     struct_of,
 )
 
@@ -31,15 +30,6 @@ _NULL = {"type": "null"}
 def json_columns(described: Any) -> ColumnType:
     """The type of a column of such documents; JSON text where it allows several types."""
     return _JsonColumns(described).of(described)
-
-
-def has_json_types(kind: ColumnType) -> bool:
-    """Whether Arrow takes values of this type as JSON has them: numbers, texts, lists, objects."""
-    if isinstance(kind, StructType):
-        return all(has_json_types(each) for _, each in kind.fields)
-    if isinstance(kind, ListType):
-        return has_json_types(kind.item)
-    return kind in ("string", "boolean", "int64", "float64")
 
 
 class _JsonColumns:

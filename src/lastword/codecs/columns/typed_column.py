@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from lastword.codecs.batches import DecodedBatch
+from lastword.codecs.columns.column_layout import ColumnLayout
 from lastword.codecs.columns.fitting import UNFIT, fit_for
 from lastword.codecs.columns.type_tree import ColumnType
 
 
 class ColumnValues(NamedTuple):
-    """Values for a column; None where one is missing, or is among the ``unfit`` ones.
-
-    Should Arrow refuse values ``as_decoded``, they can still be ``fitted``.
-    """
+    """Values for a column; None where one is missing, or is among the ``unfit`` ones."""
 
     values: Sequence[Any]
     unfit: int
-    as_decoded: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,13 +25,14 @@ class TypedColumn:
 
     Pickled, it is a description, so that all executors of a job make the same column. The values
     of an ``exact`` one are of the types that Arrow takes for ``type``: it checks them itself.
-    ``exact_if`` says it of a decoded batch.
+    ``lay_out``, if there is one, writes a batch as a column without making values of it, or
+    returns None.
     """
 
     type: ColumnType
     decode: Callable[[Sequence[bytes | None]], DecodedBatch]
     exact: bool = False
-    exact_if: Callable[[DecodedBatch], bool] | None = None
+    lay_out: Callable[[list[bytes | None]], ColumnLayout | None] | None = None
 
     def read(self, data: Sequence[bytes | None]) -> ColumnValues:
         """A batch. Bytes that cannot be decoded, and values that the type cannot hold, are unfit.
@@ -44,17 +42,10 @@ class TypedColumn:
         found = self.decode(data)
         if self.exact:
             return ColumnValues(found.values, len(found.bad))
-        decoded = ColumnValues(found.values, len(found.bad), as_decoded=True)
-        if self.exact_if is not None and self.exact_if(found):
-            return decoded
-        return self.fitted(decoded)
-
-    def fitted(self, decoded: ColumnValues) -> ColumnValues:
-        """Decoded values as Arrow takes them for ``type``; those that it cannot hold are unfit."""
         fit = fit_for(self.type)
         values: list[Any] = []
-        unfit = decoded.unfit
-        for value in decoded.values:
+        unfit = len(found.bad)
+        for value in found.values:
             try:
                 values.append(None if value is None else fit(value))
             except UNFIT:

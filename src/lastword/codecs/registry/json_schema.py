@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from lastword.codecs.batches import DecodedBatch, decode_singly
 from lastword.codecs.columns.class_columns import class_columns
-from lastword.codecs.columns.json_columns import has_json_types, json_columns
+from lastword.codecs.columns.column_layout import ColumnLayout, described
+from lastword.codecs.columns.json_columns import json_columns
+from lastword.codecs.columns.type_tree import ColumnType
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
 from lastword.codecs.evolution import Evolution
@@ -109,17 +112,24 @@ class JsonSchemaCodec(RegistryCodec):
 
     def decode_batch(self, data: Sequence[bytes | None]) -> DecodedBatch:
         """The values of a batch; those of its first schema at once, the others singly."""
+        return self._decoded(data)
+
+    def decode_fields(self, data: Sequence[bytes | None], fields: tuple[str, ...]) -> DecodedBatch:
+        """The same with at least these members of objects; all of a document is checked."""
+        return self._decoded(data, fields)
+
+    def _decoded(self, data: Sequence[bytes | None], *fields: tuple[str, ...]) -> DecodedBatch:
         batch, id_bytes, documents = self._at_once(data)
         if documents is None or self._type is not None:
             return decode_singly(self.decode, batch)
-        values, left = documents.values(batch, id_bytes)
+        values, left = documents.values(batch, id_bytes, *fields)
         bad: dict[int, DecodeError] = {}
         for i in left:
             try:
                 values[i] = self.decode(batch[i])
             except DecodeError as error:
                 bad[i] = error
-        return DecodedBatch(values, bad, None if left else id_bytes)
+        return DecodedBatch(values, bad)
 
     def check_batch(self, data: Sequence[bytes | None]) -> Mapping[int, DecodeError]:
         """Why some of a batch is bad, by index, without making values of the others."""
@@ -158,18 +168,20 @@ class JsonSchemaCodec(RegistryCodec):
 
     def _own_column(self) -> TypedColumn:
         if self._type is not None:
-            kind = class_columns(self._type.type)
-        else:
-            kind = json_columns(self._own_parsed().described)
-        plain = self._type is None and has_json_types(kind)
-        exact_if = self._is_of_own_schema if plain else None
-        return TypedColumn(kind, self.decode_batch, exact_if=exact_if)
+            return TypedColumn(class_columns(self._type.type), self.decode_batch)
+        kind = json_columns(self._own_parsed().described)
+        return TypedColumn(kind, self.decode_batch, lay_out=partial(self._lay_out, kind))
 
-    def _is_of_own_schema(self, found: DecodedBatch) -> bool:
-        """Whether the schema of the column wrote, and so has checked, every value."""
-        if found.id_bytes is None:
-            return False
-        return bool(self._writer(found.id_bytes).described == self._own_parsed().described)
+    def _lay_out(self, kind: ColumnType, data: list[bytes | None]) -> ColumnLayout | None:
+        """The batch as a column, if the native module can, and the column's schema wrote it."""
+        column = described(kind)
+        batch, id_bytes, documents = self._at_once(data)
+        if column is None or documents is None:
+            return None
+        if self._writer(id_bytes).described != self._own_parsed().described:
+            return None
+        layout, left = documents.columns(batch, id_bytes, column)
+        return ColumnLayout(kind, layout, left)
 
     def _document_of(self, value: Any) -> bytes:
         assert self._type is not None  # noqa: S101 - asked before

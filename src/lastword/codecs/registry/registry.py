@@ -27,12 +27,14 @@ class WriteRules:
 
     ``message`` names the message of a Protobuf schema that records are; None is the first one.
     ``id_in`` says where the id of the schema is written: before the document, or in a header.
+    ``subject_name`` is the subject itself, whatever the strategy.
     """
 
     subject: SubjectStrategy = "topic"
     auto_register: bool = False
     message: str | None = None
     id_in: IdPlace = "payload"
+    subject_name: str | None = None
 
     def __post_init__(self) -> None:
         _refuse_unknown("subject", self.subject, get_args(SubjectStrategy))

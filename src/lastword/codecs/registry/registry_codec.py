@@ -129,6 +129,8 @@ class RegistryCodec(WholeKey):
                 f"a {self.name} codec that is not bound to a topic cannot write",
                 hint="give it to a Table, an EventLog or a Pipeline",
             )
+        if self._rules.subject_name is not None:
+            return self._rules.subject_name
         if self._rules.subject == "topic":
             return f"{self._context.topic}-{self._context.part}"
         if self._schema is None:
@@ -139,6 +141,13 @@ class RegistryCodec(WholeKey):
         record = self._record_name(self._schema)
         by_topic = self._rules.subject == "topic-record"
         return f"{self._context.topic}-{record}" if by_topic else record
+
+    @property
+    def own_subject(self) -> str | None:
+        """The subject, unless the topic names it, or none is known."""
+        by_topic = self._rules.subject == "topic" and self._rules.subject_name is None
+        has_none = self._schema is None and self._rules.subject_name is None
+        return None if by_topic or has_none else self.subject
 
     def writing(self) -> WriteSchema:
         """The schema for writing, from the registry; registered there if that is allowed."""

@@ -67,18 +67,24 @@ def _registered(
             f"the schema is incompatible with {subject.name}: {why}",
             hint="give new fields a default, or write to another topic",
         )
-    if subject.part == "key" and client.versions(subject.name):
-        log.warning(
-            "%s: each key contains the id of its schema; keys written with the new schema "
-            "differ from the existing ones and may be in other partitions",
-            subject.name,
-        )
+    if subject.part == "key" and (warning := would_move_keys(client, subject.name, schema)):
+        log.warning("%s", warning)
     return client.register(subject.name, schema)
+
+
+def would_move_keys(client: RegistryClient, subject: str, schema: Schema) -> str | None:
+    """What a new schema of keys does to the existing ones; None for the first or a known one."""
+    if not client.versions(subject) or client.find(subject, schema) is not None:
+        return None
+    return (
+        f"{subject}: each key contains the id of its schema; keys written with the new schema "
+        "differ from the existing ones and may be in other partitions"
+    )
 
 
 def no_subject(subject: str) -> EncodeError:
     """The error for a subject without a schema."""
     return EncodeError(
         f"the registry has no subject {subject}, so there is no schema for writing",
-        hint="register a schema first, or pass one",
+        hint=f"register a schema first (lastword schema register {subject} FILE), or pass one",
     )

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lastword.codecs.base import Codec
-from lastword.codecs.columns.type_tree import ColumnType
+from lastword.codecs.columns.column_layout import ColumnLayout, Layout
+from lastword.codecs.columns.type_tree import ColumnType, ListType, StructType
 from lastword.codecs.columns.typed_column import ColumnCodec, ColumnValues, TypedColumn
 from lastword.codecs.resolve import sent_to_executors
 from lastword.snapshots.catalog.layout import arrow_schema, arrow_type
@@ -49,21 +51,37 @@ class DecodedColumn:
                 return DecodedArray(raw.cast(pa.binary()).cast(kind), 0)
             except pa.ArrowInvalid:  # not all of it is text
                 pass
-        found = self._values(_joined(raw, headers, self.codec.id_header))
-        try:
-            return DecodedArray(pa.array(found.values, kind), found.unfit)
-        except _REFUSED:
-            if self.typed is not None and found.as_decoded:
-                found = self.typed.fitted(found)
-            return _one_by_one(found, kind)
+        data = _joined(raw, headers, self.codec.id_header).to_pylist()
+        if self.typed is not None and self.typed.lay_out is not None:
+            found = self.typed.lay_out(data)
+            if found is not None:
+                return self._completed(found, data)
+        return self._decoded(data)
 
     def as_type(self, kind: ColumnType) -> DecodedColumn:
         """The same column with another type, which has all fields of its own and maybe more."""
         typed = None if self.typed is None else replace(self.typed, type=kind)
         return replace(self, type=kind, typed=typed)
 
-    def _values(self, raw: pa.Array) -> ColumnValues:
-        data = raw.to_pylist()
+    def _completed(self, found: ColumnLayout, data: list[bytes | None]) -> DecodedArray:
+        """The column with the values that are left to decode."""
+        array = laid_out(found.type, found.layout).cast(arrow_type(self.type))
+        if not found.left:
+            return DecodedArray(array, 0)
+        left = self._decoded([data[i] for i in found.left])
+        order = np.arange(len(array))
+        order[found.left] = np.arange(len(array), len(array) + len(found.left))
+        return DecodedArray(pa.concat_arrays([array, left.array]).take(order), left.unfit)
+
+    def _decoded(self, data: list[bytes | None]) -> DecodedArray:
+        found = self._values(data)
+        kind = arrow_type(self.type)
+        try:
+            return DecodedArray(pa.array(found.values, kind), found.unfit)
+        except _REFUSED:
+            return _one_by_one(found, kind)
+
+    def _values(self, data: list[bytes | None]) -> ColumnValues:
         if self.typed is not None:
             return self.typed.read(data)
         values = self.codec.column_values(data)
@@ -71,6 +89,23 @@ class DecodedColumn:
             each is not None and value is None for each, value in zip(data, values, strict=True)
         )
         return ColumnValues(values, lost)
+
+
+def laid_out(kind: ColumnType, layout: Layout) -> pa.Array:
+    """The array of buffers that are laid out for it."""
+    rows, nulls, validity, buffers, children = layout
+    kinds: list[ColumnType] = []
+    if isinstance(kind, StructType):
+        kinds = [each for _, each in kind.fields]
+    elif isinstance(kind, ListType):
+        kinds = [kind.item]
+    return pa.Array.from_buffers(
+        arrow_type(kind),
+        rows,
+        [None if each is None else pa.py_buffer(each) for each in (validity, *buffers)],
+        nulls,
+        children=[laid_out(*each) for each in zip(kinds, children, strict=True)],
+    )
 
 
 def _joined(raw: pa.Array, headers: pa.Array | None, id_header: str | None) -> pa.Array:
