@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
 from lastword.expiry import names_expiry
 from lastword.keyspace import Keyspace
+from lastword.lazy_numpy import np
 from lastword.records import (
     FENCE_KEY,
     INSTANCE_HEADER,
@@ -27,6 +26,9 @@ from lastword.records import (
     Validate,
 )
 from lastword.rows import HAS_EXPIRY, encode_row, plain_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 _OWNER_MARKS = frozenset([REQUEST_HEADER])
 _TABLE_MARKS = frozenset([REQUEST_HEADER, INSTANCE_HEADER])

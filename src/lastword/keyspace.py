@@ -10,23 +10,24 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from lastword.lazy_numpy import np
 from lastword.native import NATIVE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
 _R = 24
 _MASK = 0xFFFFFFFF
 
-_M32 = np.uint32(_M)
 # Column by column a long key costs a dozen numpy calls per word; alone it is cheaper in a loop.
 _LONGEST_IN_COLUMNS = 512
 # The batch form takes 90 us however few the keys are; a live table gets them one at a time.
 _FEW_KEYS = 16
-_TAIL_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
+_TAIL_MASKS = (0, 0xFF, 0xFFFF, 0xFFFFFF)
 
 _WORD = struct.Struct("<I")
 
@@ -128,18 +129,18 @@ def _murmur2_columns(
         _mix(part, words[starts[longer] + 4 * word])
         h[longer] = part
     rest = lengths & 3
-    tail = words[starts + 4 * full] & _TAIL_MASKS[rest]
-    h = np.where(rest > 0, (h ^ tail) * _M32, h)
+    tail = words[starts + 4 * full] & np.array(_TAIL_MASKS, np.uint32)[rest]
+    h = np.where(rest > 0, (h ^ tail) * np.uint32(_M), h)
     h ^= h >> np.uint32(13)
-    h *= _M32
+    h *= np.uint32(_M)
     h ^= h >> np.uint32(15)
     return h
 
 
 def _mix(h: npt.NDArray[np.uint32], k: npt.NDArray[np.uint32]) -> None:
     """One round of murmur2, in place."""
-    k *= _M32
+    k *= np.uint32(_M)
     k ^= k >> np.uint32(_R)
-    k *= _M32
-    h *= _M32
+    k *= np.uint32(_M)
+    h *= np.uint32(_M)
     h ^= k

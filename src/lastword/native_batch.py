@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lastword.column_batch import ColumnBatch
+from lastword.lazy_numpy import np
 from lastword.records import (
     FENCE_KEY,
     REQUEST_HEADER,
@@ -24,8 +22,10 @@ from lastword.records import (
 )
 from lastword.rows import PLAIN_ROW
 
-if TYPE_CHECKING:  # there may be no such module
-    from lastword._native import Columns
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lastword._native import Columns  # there may be no such module
 
 
 class NativeBatch(Batch):

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import cache
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from lastword.expiry import expires_at_in
+from lastword.lazy_numpy import np
 from lastword.records import NO_HEADERS, Headers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROW_FORMAT = 1
 _PLAIN = ROW_FORMAT << 4
@@ -41,9 +44,6 @@ pack_prefix = _PREFIX.pack
 PLAIN_ROW = _PLAIN
 """The first byte of a row without extras: ``pack_prefix(PLAIN_ROW, offset, timestamp) + value``."""
 
-# The same prefix as numpy lays it out. A plain row is this and the value.
-_PREFIXES = np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
-_OPAQUE_PREFIX = np.dtype(f"V{PREFIX_BYTES}")
 # Filling the columns takes 10 us however few the rows are; a live table gets them one at a time.
 _FEW_ROWS = 16
 
@@ -64,9 +64,15 @@ class Row(NamedTuple):
     expires_at_ms: int | None = None
 
 
+@cache
+def prefix_columns() -> np.dtype[np.void]:
+    """The same prefix as numpy lays it out. A plain row is this and the value."""
+    return np.dtype([("format", "u1"), ("offset", ">i8"), ("timestamp", ">i8")])
+
+
 def plain_prefixes(offsets: NDArray[np.int64], timestamps: NDArray[np.int64]) -> NDArray[np.void]:
     """What comes before the value in each row that has no headers."""
-    prefixes = np.empty(len(offsets), _PREFIXES)
+    prefixes = np.empty(len(offsets), prefix_columns())
     prefixes["format"] = _PLAIN
     prefixes["offset"] = offsets
     prefixes["timestamp"] = timestamps
@@ -80,7 +86,7 @@ def plain_rows(
     if len(values) < _FEW_ROWS:
         times = zip(offsets.tolist(), timestamps.tolist(), values, strict=True)
         return [pack_prefix(_PLAIN, offset, time_ms) + value for offset, time_ms, value in times]
-    prefixes: list[bytes] = plain_prefixes(offsets, timestamps).view(_OPAQUE_PREFIX).tolist()
+    prefixes: list[bytes] = plain_prefixes(offsets, timestamps).view(f"V{PREFIX_BYTES}").tolist()
     return list(map(add, prefixes, values))
 
 
