@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 from lastword.codecs.null import NULL
@@ -44,12 +46,21 @@ class Fold(ABC):
     keeps_first = False
     reads_values = True
 
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """The members of objects that the fold reads; None if it may read any."""
+        return None if self.reads_values else ()
+
     @abstractmethod
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """The value after one more record."""
 
+    def inputs(self, values: list[Any]) -> list[Any]:
+        """What ``apply`` takes of each value: found once for a whole batch."""
+        return values
+
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
-        """The value after all of ``values``."""
+        """The value after all of ``values``, which are ``inputs``."""
         since = BEFORE
         for i, value in enumerate(values):
             new = self.step(key, old, value)
@@ -180,6 +191,11 @@ class Extreme(Fold):
     field: Field
     better: Callable[[Any, Any], Any]
 
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """Only its own, unless a function finds it."""
+        return fields_of(self.field)
+
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """The smaller or larger of the two; a record without the field changes nothing."""
         found = pick(self.field, value)
@@ -199,19 +215,29 @@ class Sum(Fold):
 
     field: Field
 
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """Only its own, unless a function finds it."""
+        return fields_of(self.field)
+
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """Add this record's field to the total; a record without the field changes nothing."""
         found = pick(self.field, value)
-        return old if found is None else (old or 0) + found
+        return old if found is None else _number(old) + found
+
+    def inputs(self, values: list[Any]) -> list[Any]:
+        """The field by its name. A function is not called yet: it may fail for one key only."""
+        return pick_all(self.field, values) if isinstance(self.field, str) else values
 
     def apply(self, key: Any, old: Any, values: Sequence[Any]) -> Folded:
         """Add one after the other, as ``step`` does: the sum of floats depends on the order."""
-        since = BEFORE
-        for i, found in enumerate(pick_all(self.field, values)):
-            if found is not None:
-                since = i if old is None else since
-                old = (old or 0) + found
-        return old, since
+        picked = values if isinstance(self.field, str) else list(map(self.field, values))
+        found = picked if None not in picked else [each for each in picked if each is not None]
+        if not found:
+            return old, BEFORE
+        first = 0 if found is picked else picked.index(found[0])
+        # Not ``sum``, which adds floats in another way.
+        return reduce(add, found, _number(old)), first if old is None else BEFORE
 
     def merge_two(self, key: Any, earlier: Any, later: Any) -> Any:
         """Both."""
@@ -223,6 +249,11 @@ class Average(Fold):
     """The mean of a field, stored with its sum and count."""
 
     field: Field
+
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """Only its own, unless a function finds it."""
+        return fields_of(self.field)
 
     def step(self, key: Any, old: Any, value: Any) -> Any:
         """Add this record to sum and count; a record without the field changes nothing."""
@@ -239,6 +270,16 @@ class Average(Fold):
         return {"avg": total / count, "count": count, "sum": total}
 
 
+def _number(total: Any) -> Any:
+    """The total so far. One that was not a number was written as null."""
+    return 0 if total is None or total is NULL else total
+
+
+def fields_of(field: Field) -> tuple[str, ...] | None:
+    """The members of objects that ``pick`` reads; None if it may read any."""
+    return (field,) if isinstance(field, str) else None
+
+
 def pick(field: Field, value: Any) -> Any:
     """The field of a value; None if the value lacks it."""
     if callable(field):
@@ -248,9 +289,9 @@ def pick(field: Field, value: Any) -> Any:
     return getattr(value, field, None)
 
 
-def pick_all(field: Field, values: Sequence[Any]) -> list[Any]:
+def pick_all(field: str, values: list[Any]) -> list[Any]:
     """The field of each value, as ``pick`` finds it."""
-    if isinstance(field, str) and set(map(type, values)) == {dict}:
+    if set(map(type, values)) == {dict}:
         return [value.get(field) for value in values]
     return [pick(field, value) for value in values]
 

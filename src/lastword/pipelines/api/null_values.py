@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lastword.codecs.base import Context
-from lastword.codecs.batches import decode_batch, encode_batch
+from lastword.codecs.batches import decode_fields, encode_batch
 from lastword.codecs.null import NULL
 from lastword.codecs.resolve import CodecSpec, codec
 
@@ -32,9 +32,14 @@ class Values:
         value = self._decode(data)
         return NULL if value is None else value
 
-    def decode_batch(self, data: Sequence[bytes | None]) -> list[Any]:
-        """The values of many records, None where there is no value; raises DecodeError."""
-        found = decode_batch(self._coder, data)
+    def decode_batch(
+        self, data: Sequence[bytes | None], fields: tuple[str, ...] | None = None
+    ) -> list[Any]:
+        """The values of many records, None where there is no value; raises DecodeError.
+
+        Objects may lack members that are not among ``fields``; None: they have all.
+        """
+        found = decode_fields(self._coder, data, fields)
         for error in found.bad.values():
             raise error
         pairs = zip(data, found.values, strict=True)

@@ -169,7 +169,7 @@ class Pipeline:
         commit every ``commit_interval``, which overrides the pipeline's own. Results, positions and
         stores are the same as in "micro-batch", so the next run may use the other mode.
 
-        Runs on ``spark``, else on the active session, else on a local session that it creates and
+        Runs on ``spark``, else on the running session, else on a local session that it creates and
         stops at the end. ``connection`` overrides the pipeline's own; the pipeline's ``state_dir``
         overrides the one given here. ``on_batch`` is called with the report of each batch,
         ``on_state`` on each change of ``state``.

@@ -13,8 +13,16 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Committed
 from lastword.kafka.groups.names import pipeline_group
 from lastword.keyspace import Keyspace
-from lastword.pipelines.graph.node import Node, SourceNode, SourcePlan, StepNode
-from lastword.pipelines.graph.part import stores_of
+from lastword.pipelines.api.folds import fields_of
+from lastword.pipelines.graph.node import (
+    Node,
+    SourceNode,
+    SourcePlan,
+    StatefulNode,
+    StepNode,
+)
+from lastword.pipelines.graph.part import stores_of, topics_of
+from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.operators.steps import WithHeaders
 from lastword.pipelines.run.spans import Span
 from lastword.records import TopicPartition
@@ -65,6 +73,24 @@ class TaskPlan:
     def reads(self, topic: str) -> SourcePlan:
         """How to read the records of a source or a derived stream."""
         return self.transforms[topic] if topic in self.transforms else self.sources[topic]
+
+    def fields_of(self, topic: str) -> tuple[str, ...] | None:
+        """The members that the nodes after a source read of its objects; None if any may be."""
+        source = self.reads(topic)
+        names = [node.name for node in self.nodes if topic in topics_of([node])]
+        read = [
+            node.make_operator.fold.fields
+            if isinstance(node, StatefulNode) and isinstance(node.make_operator, MakeFold)
+            else None
+            for node in self.nodes
+            if not set(names).isdisjoint(node.inputs)
+        ]
+        if source.timestamp is not None:
+            read.append(fields_of(source.timestamp))
+        known = [fields for fields in read if fields is not None]
+        if len(known) < len(read):
+            return None
+        return tuple(sorted({field for fields in known for field in fields}))
 
     def root_of(self, topic: str) -> str:
         """The source of a derived stream; any other source itself."""

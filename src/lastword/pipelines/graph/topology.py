@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lastword.catalog.catalog_entry import CatalogEntry, entry_of
-from lastword.codecs.base import KeyCodec
+from lastword.codecs.base import Context, KeyCodec
 from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import ConfigError
 from lastword.pipelines.graph.node import (
@@ -162,7 +162,7 @@ class Topology:
                 self.keys[topic] = key_codec(key)
             self.entries[topic] = entry_of(
                 self.keys.get(topic),
-                codec(value),
+                codec(value).bound(Context(topic, "value")),
                 written_by=f"pipeline {self.application_id}"
                 + ("" if store is None else f", store {store}"),
             )

@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lastword.codecs.base import KeyCodec
-from lastword.codecs.resolve import CodecSpec, key_codec
+from lastword.codecs.plain import Int64Codec
+from lastword.codecs.resolve import CodecSpec, codec, key_codec
 from lastword.errors import DecodeError
 from lastword.pipelines.api.folds import BEFORE, Fold, Folded
 from lastword.pipelines.api.null_values import Values
 from lastword.pipelines.api.windows import TimeWindows
+from lastword.pipelines.operators.counting import add_counts
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.grouping import RecordGroups, by_key, by_window
 from lastword.pipelines.operators.operator import BatchContext, Operator
-from lastword.pipelines.operators.state_view import NOT_KEPT, Kept, StateView
+from lastword.pipelines.operators.state_view import Kept, StateView
 
 
 class FoldOperator(Operator):
@@ -37,6 +42,9 @@ class FoldOperator(Operator):
         self._windows = windows
         self._every_update = every_update
         self._values = Values(value)
+        # Counts as Kafka Streams writes them are added up without a Python object for each.
+        is_number = isinstance(codec(value), Int64Codec)
+        self._counts = is_number and not fold.reads_values and not every_update
         self._keys: KeyCodec[Any] = key_codec(key)
         self._suffix = 0 if windows is None else windows.suffix_bytes
 
@@ -46,7 +54,11 @@ class FoldOperator(Operator):
         before_ms = context.stream_time_ms
         groups = self._group(events, context)
         keys = self._decode_keys(groups, events, context)
-        olds = self._olds(groups, state, before_ms)
+        absent = self._absent(groups, before_ms)
+        if self._counts and _UNREADABLE not in keys and add_counts(groups, state, absent):
+            context.tally.updates += len(groups.rows)
+            return Events.none()
+        olds = state.get_with_times(groups.rows, absent)
         folding = _Folding(self._fold, self._values, events, state, context)
         folding.run(groups, keys, olds, every_update=self._every_update)
         return Events.none()
@@ -56,15 +68,9 @@ class FoldOperator(Operator):
             return by_key(events, context, takes_nulls=self._fold.takes_nulls)
         return by_window(events, context, self._windows)
 
-    def _olds(self, groups: RecordGroups, state: StateView, before_ms: int) -> list[Kept]:
-        """The current values. A window that starts after stream time is new: no lookup."""
-        if self._windows is None:
-            return state.get_with_times(groups.rows)
-        windows = list(zip(groups.rows, groups.windows_ms, strict=True))
-        state.assume_absent([row for row, start_ms in windows if start_ms > before_ms])
-        seen = [row for row, start_ms in windows if start_ms <= before_ms]
-        known = dict(zip(seen, state.get_with_times(seen), strict=True))
-        return [known.get(row, NOT_KEPT) for row in groups.rows]
+    def _absent(self, groups: RecordGroups, before_ms: int) -> NDArray[np.bool_] | None:
+        """Which groups have no row yet: a window that starts after stream time is new."""
+        return None if groups.windows_ms is None else groups.windows_ms > before_ms
 
     def _decode_keys(
         self, groups: RecordGroups, events: Events, context: BatchContext
@@ -112,27 +118,35 @@ class _Folding:
         self, groups: RecordGroups, keys: list[Any], olds: list[Kept], *, every_update: bool
     ) -> None:
         """Fold all groups at once if possible; after a failure, record by record."""
-        reads_values = self.fold.reads_values
-        given = groups.split(self.events.values) if reads_values else groups.positions()
-        news = None if every_update else self._fold_all(keys, olds, given)
+        given = None if every_update else self._inputs(groups)
+        news = None if given is None else self._fold_all(keys, olds, given)
         if news is not None:
             self._put_all(groups, olds, news)
             return
         for group, (row, key, old) in enumerate(zip(groups.rows, keys, olds, strict=True)):
             if key is _UNREADABLE:
                 continue
-            new = None if every_update else self._fold_all([key], [old], [given[group]])
+            new = None if given is None else self._fold_all([key], [old], [given[group]])
             if new is not None:
                 self._put(row, old, new[0][0], self._time(groups, group, old, new[0]))
             else:
                 self._one_by_one(row, key, old, groups.indexes(group))
+
+    def _inputs(self, groups: RecordGroups) -> Sequence[Sequence[Any]] | None:
+        """What the fold takes of the values of each group; None if an object of the user fails."""
+        if not self.fold.reads_values:
+            return groups.sizes()
+        try:
+            return groups.split(self.fold.inputs(self.events.values))
+        except Exception:  # noqa: BLE001 - the user's class: one by one shows which record
+            return None
 
     def _fold_all(
         self, keys: list[Any], olds: list[Kept], given: Sequence[Sequence[Any]]
     ) -> list[Folded] | None:
         """The new value of each group; None if the user's function fails, or a key is invalid."""
         apply = self.fold.apply
-        if any(key is _UNREADABLE for key in keys):
+        if _UNREADABLE in keys:
             return None
         befores = self.values.decode_batch([old for old, _ in olds])
         try:
@@ -179,7 +193,7 @@ class _Folding:
     def _time(self, groups: RecordGroups, group: int, old: Kept, new: Folded) -> int:
         value, since = new
         if since == BEFORE:
-            return max(groups.latest_ms[group], old[1])
+            return max(int(groups.latest_ms[group]), old[1])
         timestamps = [self.events.timestamps[i] for i in groups.indexes(group)[since:]]
         return timestamps[0] if value is None else max(timestamps)
 
@@ -195,7 +209,7 @@ class _Folding:
             # No key was deleted, which is true of almost all batches.
             times = [
                 latest_ms if latest_ms > old_ms else old_ms
-                for latest_ms, (_, old_ms) in zip(groups.latest_ms, olds, strict=True)
+                for latest_ms, (_, old_ms) in zip(groups.latest_ms.tolist(), olds, strict=True)
             ]
             self.state.put_many(groups.rows, values, times)
             self.context.tally.updates += len(values)

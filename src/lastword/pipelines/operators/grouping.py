@@ -5,8 +5,8 @@ It works on columns, in Arrow and numpy: a Python step per record would cost mor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,29 +22,43 @@ if TYPE_CHECKING:
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordGroups:
     """The records of a batch, group by group; each group is folded into one row.
 
     ``rows`` are the keys of the groups in the store, in the order in which they first appear.
-    ``order`` has the indexes of the records: those of group g, in offset order, are from
-    ``starts[g]`` to ``starts[g + 1]``. ``latest_ms`` is the largest timestamp of each group,
-    ``windows_ms`` the start of its window, if there are windows.
+    ``records`` are the indexes of the grouped records in offset order, and ``codes`` the group of
+    each. ``counts`` is the number of records of each group, ``latest_ms`` their largest timestamp,
+    and ``windows_ms`` the start of the group's window, if there are windows.
     """
 
     rows: list[bytes]
-    starts: list[int]
-    order: list[int]
-    latest_ms: list[int]
-    windows_ms: Sequence[int] = ()
+    records: Numbers
+    codes: Numbers
+    counts: Numbers
+    latest_ms: Numbers
+    windows_ms: Numbers | None = None
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where the records of each group begin in ``order``, and where the last ones end."""
+        starts = np.zeros(len(self.rows) + 1, np.int64)
+        np.cumsum(self.counts, out=starts[1:])
+        return starts.tolist()
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The indexes of the records, group by group; within a group they stay in offset order."""
+        order: list[int] = self.records[np.argsort(self.codes, kind="stable")].tolist()
+        return order
 
     def indexes(self, group: int) -> list[int]:
         """The records of one group."""
         return self.order[self.starts[group] : self.starts[group + 1]]
 
-    def positions(self) -> list[range]:
-        """Where the records of each group are in ``order``."""
-        return [range(start, end) for start, end in pairwise(self.starts)]
+    def sizes(self) -> list[range]:
+        """For each group, a sequence as long as it has records."""
+        return list(map(range, self.counts.tolist()))
 
     def split(self, values: list[Any]) -> list[list[Any]]:
         """The values of all records, split by group."""
@@ -54,19 +68,19 @@ class RecordGroups:
 
 def by_key(events: Events, context: BatchContext, *, takes_nulls: bool) -> RecordGroups:
     """One group per key. Records without a key, or without a value, are counted and dropped."""
-    chosen = _with_key(events, context)
-    if not takes_nulls:
-        values = events.values
-        valued = [i for i in chosen if values[i] is not None]
-        context.tally.null_values += len(chosen) - len(valued)
-        chosen = valued
-    context.stream_time_ms = max(context.stream_time_ms, max(events.timestamps, default=-1))
-    if not chosen:
+    timestamps = _column(events.timestamps)
+    if len(timestamps):
+        context.stream_time_ms = max(context.stream_time_ms, int(timestamps.max()))
+    keys, chosen = _with_key(events, context)
+    if not takes_nulls and (nulls := [i for i, value in enumerate(events.values) if value is None]):
+        valued = ~np.isin(chosen, nulls)
+        context.tally.null_values += len(chosen) - int(valued.sum())
+        keys, chosen = keys.filter(valued), chosen[valued]
+    if not len(chosen):
         return _NONE
-    keys = _encode_keys(events, chosen)
-    indexes = np.array(chosen, np.int64)
-    timestamps = _column(events.timestamps)[indexes]
-    return _sort(keys.dictionary.to_pylist(), keys.indices.to_numpy(), indexes, timestamps)
+    encoded = keys.dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    return _group(encoded.dictionary.to_pylist(), codes, chosen, timestamps[chosen])
 
 
 def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> RecordGroups:
@@ -74,11 +88,10 @@ def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> Re
 
     A late record is counted once for each window it misses.
     """
-    chosen = _with_key(events, context)
-    if not chosen:
+    keys, chosen = _with_key(events, context)
+    if not len(chosen):
         return _NONE
-    indexes = np.array(chosen, np.int64)
-    timestamps = _column(events.timestamps)[indexes]
+    timestamps = _column(events.timestamps)[chosen]
     stream_times = np.maximum.accumulate(np.maximum(timestamps, context.stream_time_ms))
     context.stream_time_ms = int(stream_times[-1])
     starts = _window_starts(timestamps, windows)
@@ -88,11 +101,9 @@ def by_window(events: Events, context: BatchContext, windows: TimeWindows) -> Re
     record, which = np.nonzero(inside & ~closed)  # record by record: keeps the offset order
     if not len(record):
         return _NONE
-    keys = _encode_keys(events, chosen)
     starts = starts[record, which]
-    rows, windows_ms, codes = _rows_of_windows(keys, record, starts)
-    groups = _sort(rows, codes, indexes[record], timestamps[record])
-    return replace(groups, windows_ms=windows_ms)
+    rows, windows_ms, codes = _rows_of_windows(keys.dictionary_encode(), record, starts)
+    return _group(rows, codes, chosen[record], timestamps[record], windows_ms)
 
 
 def by_key_in_stream_time(
@@ -111,22 +122,20 @@ def by_key_in_stream_time(
     return groups, stream_times
 
 
-_NONE = RecordGroups([], [0], [], [])
+_NO_NUMBERS: Numbers = np.zeros(0, np.int64)
+_NONE = RecordGroups([], *[_NO_NUMBERS] * 5)
 
 
-def _with_key(events: Events, context: BatchContext) -> list[int]:
-    chosen = [i for i, key in enumerate(events.keys) if key is not None]
-    context.tally.keyless += len(events) - len(chosen)
-    return chosen
-
-
-def _encode_keys(events: Events, chosen: list[int]) -> pa.DictionaryArray:
-    """Number the keys of the chosen records, in the order in which they first appear."""
+def _with_key(events: Events, context: BatchContext) -> tuple[pa.LargeBinaryArray, Numbers]:
+    """The keys that are there, and the indexes of their records."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
-    every = len(chosen) == len(events)
-    keys = events.keys if every else [events.keys[i] for i in chosen]
-    return pa.array(keys, pa.large_binary()).dictionary_encode()
+    keys = pa.array(events.keys, pa.large_binary())
+    if not keys.null_count:
+        return keys, np.arange(len(keys))
+    context.tally.keyless += keys.null_count
+    there = keys.is_valid()
+    return keys.filter(there), np.flatnonzero(there.to_numpy(zero_copy_only=False))
 
 
 def _column(numbers: list[int]) -> Numbers:
@@ -144,28 +153,34 @@ def _window_starts(timestamps: Numbers, windows: TimeWindows) -> Numbers:
 
 def _rows_of_windows(
     keys: pa.DictionaryArray, record: Numbers, starts: Numbers
-) -> tuple[list[bytes], list[int], Numbers]:
+) -> tuple[list[bytes], Numbers, Numbers]:
     """The key in the store and the window of each group, and the group of each record."""
     import pyarrow as pa  # noqa: PLC0415 - on executors only
 
     key_codes = keys.indices.to_numpy().astype(np.int64)[record]
     windows = pa.array(starts).dictionary_encode()
     pairs = key_codes * len(windows.dictionary) + windows.indices.to_numpy()
-    codes = pa.array(pairs).dictionary_encode().indices.to_numpy()
-    _, examples = np.unique(codes, return_index=True)
-    names, windows_ms = keys.dictionary.to_pylist(), starts[examples].tolist()
-    suffixes = {start: start.to_bytes(8, "big") for start in set(windows_ms)}
+    codes = pa.array(pairs).dictionary_encode().indices.to_numpy().astype(np.int64)
+    # Groups are numbered in the order in which they appear: a new one is larger than all before.
+    examples = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
+    windows_ms = starts[examples]
+    names = keys.dictionary.to_pylist()
+    suffixes = windows_ms.astype(">i8").view("V8").tolist()
     rows = [
-        names[code] + suffixes[start]
-        for code, start in zip(key_codes[examples].tolist(), windows_ms, strict=True)
+        names[code] + suffix
+        for code, suffix in zip(key_codes[examples].tolist(), suffixes, strict=True)
     ]
     return rows, windows_ms, codes
 
 
-def _sort(rows: list[bytes], codes: Numbers, indexes: Numbers, timestamps: Numbers) -> RecordGroups:
-    """Sort the records by group; within a group they stay in order."""
-    sort = np.argsort(codes, kind="stable")
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.bincount(codes, minlength=len(rows)), out=starts[1:])
-    latest = np.maximum.reduceat(timestamps[sort], starts[:-1])
-    return RecordGroups(rows, starts.tolist(), indexes[sort].tolist(), latest.tolist())
+def _group(
+    rows: list[bytes],
+    codes: Numbers,
+    records: Numbers,
+    timestamps: Numbers,
+    windows_ms: Numbers | None = None,
+) -> RecordGroups:
+    counts = np.bincount(codes, minlength=len(rows))
+    latest = np.full(len(rows), -1, np.int64)
+    np.maximum.at(latest, codes, timestamps)
+    return RecordGroups(rows, records, codes, counts, latest, windows_ms)

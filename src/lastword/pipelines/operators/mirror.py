@@ -90,6 +90,8 @@ class _Mirroring:
 
     def _apply(self, i: int, change: RowChange) -> None:
         if change.operation is Operation.TRUNCATE:
+            if change.snapshot is not Snapshot.NO:
+                return  # a new snapshot begins: its end sweeps what it did not find
             for key in [key for key, _ in self.rows.scan_headers()]:
                 self._remove(i, key, change)
             return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastword.records import NO_HEADERS, Headers
 from lastword.rows import decode_row, encode_row, plain_rows, value_and_time_of, value_of
@@ -35,13 +37,51 @@ class StateView:
         self._store = store
         self._every_update = every_update
         self._is_new = store.checkpoint() is None
-        self._dirty: dict[bytes, Update] = {}
-        self._before: dict[bytes, bytes | None] = {}
+        self._changed: dict[bytes, Update] = {}
+        self._unsorted: _Puts | None = None
+        self._reads: list[tuple[Sequence[bytes], Sequence[bytes | None]]] = []
+        self._known: dict[bytes, bytes | None] = {}
         self._log: list[Update] = []
+
+    @property
+    def _dirty(self) -> dict[bytes, Update]:
+        """The last update of each key."""
+        if self._unsorted is not None:
+            puts, self._unsorted = self._unsorted, None
+            self._changed.update(zip(puts.keys, puts.updates(), strict=True))
+        return self._changed
+
+    @property
+    def _before(self) -> dict[bytes, bytes | None]:
+        """The rows that were looked up, None for keys without one."""
+        for keys, rows in self._reads:
+            self._known.update(zip(keys, rows, strict=True))
+        self._reads = []
+        return self._known
+
+    def stored_rows(
+        self, keys: Sequence[bytes], absent: NDArray[np.bool_] | None = None
+    ) -> Sequence[bytes | None]:
+        """The rows in the store, without this batch's writes.
+
+        Keys that are marked as ``absent`` are known to have no row and are not looked up.
+        """
+        if self._is_new or (absent is not None and absent.all()):  # most lookups of a first run
+            rows: list[bytes | None] = [None] * len(keys)
+        elif absent is None or not absent.any():
+            rows = self._store.get_many(keys)
+        else:
+            rows = [None] * len(keys)
+            wanted = np.flatnonzero(~absent).tolist()
+            found = self._store.get_many([keys[i] for i in wanted])
+            for i, row in zip(wanted, found, strict=True):
+                rows[i] = row
+        self._reads.append((keys, rows))
+        return rows
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The current values, in the order of ``keys``."""
-        dirty, rows = self._dirty, self._stored(keys)
+        dirty, rows = self._dirty, self.stored_rows(keys)
         if not dirty:
             return [None if row is None else value_of(row) for row in rows]
         return [
@@ -49,33 +89,11 @@ class StateView:
             for key, row in zip(keys, rows, strict=True)
         ]
 
-    def _stored(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
-        """The rows in the store, without this batch's writes."""
-        if self._is_new:  # most lookups of a first run
-            return [None] * len(keys)
-        rows = self._store.get_many(keys)
-        self._before.update(zip(keys, rows, strict=True))
-        return rows
-
-    def _look_up_changed(self) -> None:
-        """Look up the previous rows of keys that were put without reading them."""
-        if unread := self._dirty.keys() - self._before.keys():
-            self._stored(list(unread))
-
-    def rows_added(self) -> int:
-        """By how many rows the store grows when the batch is committed."""
-        self._look_up_changed()
-        absent = list(map(self._before.get, self._dirty)).count(None)
-        return absent - sum(update[1] is None for update in self._dirty.values())
-
-    def assume_absent(self, keys: Iterable[bytes]) -> None:
-        """Note that the store has no row of these keys, so that they are not looked up."""
-        self._before.update(dict.fromkeys(keys))
-
-    def get_with_times(self, keys: Sequence[bytes]) -> list[Kept]:
-        """The current values with their timestamps."""
-        dirty = self._dirty
-        rows = self._stored(keys)
+    def get_with_times(
+        self, keys: Sequence[bytes], absent: NDArray[np.bool_] | None = None
+    ) -> list[Kept]:
+        """The current values with their timestamps; ``absent`` as for ``stored_rows``."""
+        dirty, rows = self._dirty, self.stored_rows(keys, absent)
         if not dirty:
             return [NOT_KEPT if row is None else value_and_time_of(row) for row in rows]
         return [
@@ -84,6 +102,26 @@ class StateView:
             else (NOT_KEPT if row is None else value_and_time_of(row))
             for key, row in zip(keys, rows, strict=True)
         ]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the batch has written anything."""
+        return bool(self._changed) or self._unsorted is not None
+
+    def _look_up_changed(self) -> None:
+        """Look up the previous rows of keys that were put without reading them."""
+        if unread := self._dirty.keys() - self._before.keys():
+            self.stored_rows(list(unread))
+
+    def rows_added(self) -> int:
+        """By how many rows the store grows when the batch is committed."""
+        puts = self._unsorted
+        if puts is not None and self._reads and self._reads[-1][0] is puts.keys:
+            # What was read is what was put, which is true of almost all folds.
+            return self._reads[-1][1].count(None) - puts.values.count(None)
+        self._look_up_changed()
+        absent = list(map(self._before.get, self._dirty)).count(None)
+        return absent - sum(update[1] is None for update in self._dirty.values())
 
     def put(
         self,
@@ -99,13 +137,19 @@ class StateView:
             self._log.append(update)
 
     def put_many(
-        self, keys: Sequence[bytes], values: Sequence[bytes | None], timestamps: Sequence[int]
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int] | NDArray[np.int64],
     ) -> None:
-        """Set or delete the values of distinct keys."""
-        updates: list[Update] = list(zip(keys, values, timestamps, repeat(NO_HEADERS)))
-        self._dirty.update(zip(keys, updates, strict=True))
+        """Set or delete the values of distinct keys; the columns are kept, not copied."""
+        puts = _Puts(keys, values, timestamps)
         if self._every_update:
-            self._log += updates
+            self._log += puts.updates()
+        elif not self.is_changed:
+            self._unsorted = puts
+            return
+        self._dirty.update(zip(keys, puts.updates(), strict=True))
 
     def scan(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         """Keys and values of a range, with this batch's writes, in no particular order."""
@@ -126,7 +170,7 @@ class StateView:
         if key in self._dirty:
             _, value, _, headers = self._dirty[key]
             return None if value is None else headers
-        (row,) = self._stored([key])
+        (row,) = self.stored_rows([key])
         return None if row is None else decode_row(row).headers
 
     def scan_headers(self) -> Iterator[tuple[bytes, Headers]]:
@@ -160,7 +204,10 @@ class StateView:
 
     def updates(self) -> list[Update]:
         """The records for the changelog, in order."""
-        return self._log if self._every_update else list(self._dirty.values())
+        if self._every_update:
+            return self._log
+        puts = self._unsorted
+        return list(self._dirty.values()) if puts is None else puts.updates()
 
     def commit(self, checkpoint: bytes, end_offset: int = 0) -> None:
         """Write the batch into the store with its checkpoint, in one atomic step.
@@ -168,13 +215,41 @@ class StateView:
         ``end_offset`` is the changelog's end after the updates. Each row keeps the offset of its
         own record, as if it had been restored.
         """
+        rows, deletes = self._rows_and_deletes(end_offset)
+        self._store.apply(rows, deletes, checkpoint)
+        self._changed, self._unsorted, self._log, self._is_new = {}, None, [], False
+
+    def _rows_and_deletes(self, end_offset: int) -> tuple[dict[bytes, bytes], Collection[bytes]]:
+        puts = self._unsorted
+        if puts is not None and None not in puts.values:
+            return puts.rows(max(0, end_offset - len(puts.keys))), ()
         updates = self.updates()
-        puts = _rows_of(updates, max(0, end_offset - len(updates)))
+        rows = _rows_of(updates, max(0, end_offset - len(updates)))
         deletes = [key for key, update in self._dirty.items() if update[1] is None]
         for key in deletes:
-            puts.pop(key, None)  # put and then deleted in the same batch
-        self._store.apply(puts, deletes, checkpoint)
-        self._dirty, self._log, self._is_new = {}, [], False
+            rows.pop(key, None)  # put and then deleted in the same batch
+        return rows, deletes
+
+
+@dataclass(frozen=True, slots=True)
+class _Puts:
+    """The columns of one ``put_many``: sorting them by key would cost more than the fold."""
+
+    keys: Sequence[bytes]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int] | NDArray[np.int64]
+
+    def updates(self) -> list[Update]:
+        at_ms = self.timestamps
+        times = at_ms.tolist() if isinstance(at_ms, np.ndarray) else at_ms
+        return list(zip(self.keys, self.values, times, repeat(NO_HEADERS)))
+
+    def rows(self, first_offset: int) -> dict[bytes, bytes]:
+        """The row of each key; no value may be None."""
+        offsets = np.arange(first_offset, first_offset + len(self.keys), dtype=np.int64)
+        timestamps = np.asarray(self.timestamps, np.int64)
+        rows = plain_rows(offsets, timestamps, self.values)  # type: ignore[arg-type]
+        return dict(zip(self.keys, rows, strict=True))
 
 
 def _rows_of(updates: Sequence[Update], first_offset: int) -> dict[bytes, bytes]:
@@ -186,7 +261,5 @@ def _rows_of(updates: Sequence[Update], first_offset: int) -> dict[bytes, bytes]
             for offset, (key, value, timestamp_ms, headers) in enumerate(updates, first_offset)
             if value is not None
         }
-    keys = [key for key, _, _, _ in updates]
-    offsets = np.arange(first_offset, first_offset + len(updates), dtype=np.int64)
-    timestamps = np.array([timestamp_ms for _, _, timestamp_ms, _ in updates], np.int64)
-    return dict(zip(keys, plain_rows(offsets, timestamps, values), strict=True))  # type: ignore[arg-type]
+    keys, _, timestamps, _ = zip(*updates, strict=True) if updates else ((), (), (), ())
+    return _Puts(keys, values, timestamps).rows(first_offset)

@@ -49,7 +49,9 @@ class PartitionInput:
         context = BatchContext()
         read = plan.decoded
         decoded = {
-            topic: decode(plan.reads(topic), records, self._floor(topic), context)
+            topic: decode(
+                plan.reads(topic), records, self._floor(topic), context, plan.fields_of(topic)
+            )
             for topic, records in given.topics.items()
             if topic in read
         }

@@ -141,15 +141,22 @@ def _raw(records: pa.Table) -> RawRecords:
     )
 
 
-def decode(source: SourcePlan, records: RawRecords, floor: int, context: BatchContext) -> Events:
+def decode(
+    source: SourcePlan,
+    records: RawRecords,
+    floor: int,
+    context: BatchContext,
+    fields: tuple[str, ...] | None = None,
+) -> Events:
     """The records from ``floor`` on with their values decoded; bad ones are quarantined.
 
-    Fence records, which are not rows of a table, are skipped.
+    ``fields`` are the members of objects that are read; None: any may be. Fence records, which are
+    not rows of a table, are skipped.
     """
     coder = Values(source.value, source.topic)
     raw = records.since(floor).without_fences().with_ids(coder.id_header)
     try:
-        values = coder.decode_batch(raw.values)
+        values = coder.decode_batch(raw.values, fields)
         timestamps = _event_times(source.timestamp, values, raw.timestamps)
     except Exception:  # noqa: BLE001 - the user's codec and timestamp function: find out which
         return _decode_one_by_one(source, raw, context)
