@@ -19,6 +19,7 @@ class HomeFolder(StrEnum):
     """Every folder below the home; docs/reference/settings.md says what is in each."""
 
     BROKER = "broker"
+    BROKER_CLASSES = "broker-classes"
     CDC = "cdc"
     CLUSTER = "cluster"
     CONNECT = "connect"

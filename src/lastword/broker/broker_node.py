@@ -22,6 +22,7 @@ START_SECONDS = 180.0
 once."""
 _FORMAT_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
+_CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 
 class BrokerNode:
@@ -58,6 +59,12 @@ class BrokerNode:
     def pid(self) -> int | None:
         """The id of the Java process, or None when it does not run."""
         return self._server.pid
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether its last process did not end in order; Kafka leaves a file when it does."""
+        data = self.info.data_dir
+        return (data / "meta.properties").exists() and not (data / _CLEAN_SHUTDOWN).exists()
 
     def format(self, cluster_id: str, scram_users: Mapping[str, str]) -> None:
         """Format an empty data directory for the cluster; one with data stays as it is."""
@@ -127,9 +134,10 @@ class BrokerNode:
 
     def _broker_program(self) -> JavaProgram:
         self._write_properties()
-        # Each start has a password of its own.
-        agent = agent_option(self._runtime.metrics_agent, self._directory, self.info.metrics_port)
-        return self._program("kafka.Kafka", str(self._properties), options=(agent,))
+        agent, options = self._runtime.metrics_agent, []
+        if agent is not None:  # each start has a password of its own
+            options.append(agent_option(agent, self._directory, self.info.metrics_port))
+        return self._program("kafka.Kafka", str(self._properties), options=tuple(options))
 
     def _program(
         self, main_class: str, *arguments: str, options: tuple[str, ...] = ()
@@ -138,7 +146,12 @@ class BrokerNode:
             self._runtime.java,
             main_class,
             class_path=self._runtime.class_path,
-            options=(*options, *SMALL_SERVER, *log_options(self.info.log_file)),
+            options=(
+                *options,
+                *self._runtime.class_options,
+                *SMALL_SERVER,
+                *log_options(self.info.log_file),
+            ),
             arguments=arguments,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,17 @@ from msgspec.structs import replace
 
 from lastword.broker.broker_node import START_SECONDS, BrokerNode
 from lastword.broker.info import CLIENT_LISTENER, BrokerInfo, NodeInfo, write_info
-from lastword.broker.login import make_login, write_login
+from lastword.broker.login import client_properties, make_login, write_login
 from lastword.broker.node_settings import check_settings, default_settings, node_settings
 from lastword.broker.runtime import KafkaRuntime
-from lastword.errors import BrokerError
+from lastword.errors import BrokerError, LastwordError
 from lastword.jvm import ports
 from lastword.jvm.file_lock import locked
+from lastword.kafka.admin.hanging_transactions import end_hanging_transactions
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
+
+log = logging.getLogger(__name__)
 
 
 class EmbeddedBroker:
@@ -76,6 +82,13 @@ class EmbeddedBroker:
         """What a Kafka client needs to connect."""
         return self.info.bootstrap_servers
 
+    @property
+    def connection(self) -> Connection:
+        """How clients connect to it, with the login of a secure one."""
+        if self._login is None:
+            return Connection(bootstrap_servers=self.bootstrap_servers)
+        return Connection.from_properties(client_properties(self._directory))
+
     def start(self, timeout: float = START_SECONDS) -> None:
         """Start every node and return once each sees all of them in the cluster.
 
@@ -83,8 +96,11 @@ class EmbeddedBroker:
         """
         try:
             with locked(self._directory / "start.lock", timeout):
+                after_a_crash = any(node.was_killed for node in self.nodes)
                 self._prepare()
                 self._launch(timeout)
+            if after_a_crash:
+                self._end_hanging_transactions()
         except TimeoutError as error:
             raise BrokerError(
                 f"another process is starting a broker in {self._directory}",
@@ -160,6 +176,13 @@ class EmbeddedBroker:
             for node in launched:
                 node.kill()
             raise
+
+    def _end_hanging_transactions(self) -> None:
+        """Without an answer they stay, and are reported where they block a reader."""
+        try:
+            end_hanging_transactions(self.connection, KafkaLog(self.connection))
+        except LastwordError as error:
+            log.warning("hanging transactions were not looked for: %s", error)
 
 
 def _plan(

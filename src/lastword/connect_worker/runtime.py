@@ -50,11 +50,15 @@ DEBEZIUM_POSTGRES = JarSet(
 
 @dataclass(frozen=True, slots=True)
 class ConnectRuntime:
-    """A Java, verified jars and the unpacked plug-in; everything to start a worker, offline."""
+    """A Java, verified jars and the unpacked plug-in; everything to start a worker, offline.
+
+    ``class_options`` are the broker's: its class path is the beginning of the worker's.
+    """
 
     java: Java
     class_path: tuple[Path, ...]
     plugins: Path
+    class_options: tuple[str, ...] = ()
 
     @classmethod
     def prepare(
@@ -72,4 +76,6 @@ class ConnectRuntime:
         (archive,) = DEBEZIUM_POSTGRES.resolve(
             home, java, ivy_settings=ivy_settings, progress=progress
         )
-        return cls(java, (*kafka.class_path, *jars), unpacked(archive))
+        return cls(
+            java, (*kafka.class_path, *jars), unpacked(archive), class_options=kafka.class_options
+        )

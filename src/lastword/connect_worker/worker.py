@@ -85,7 +85,11 @@ class EmbeddedWorker(EmbeddedServer):
             self._runtime.java,
             _MAIN,
             class_path=self._runtime.class_path,
-            options=(*SMALL_SERVER, *log_options(self._directory / LOG_FILE)),
+            options=(
+                *self._runtime.class_options,
+                *SMALL_SERVER,
+                *log_options(self._directory / LOG_FILE),
+            ),
             arguments=(str(properties),),
         )
         self._server.start(program, self._is_ready, START_SECONDS)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from lastword.home import HomeFolder, default_home
@@ -17,9 +18,9 @@ from lastword.jvm.ivy import Coordinate
 from lastword.jvm.jar_set import JarSet, Progress
 from lastword.jvm.java import Java, find_java
 from lastword.private_files import make_private_directory
-from lastword.spark.class_archive import ClassArchive, end_java, load_classes
 from lastword.spark.network import is_local, network_settings, warn_if_open
 from lastword.spark.s3a import S3A, SPARK_S3A_JARS, s3a_settings
+from lastword.spark.spark_classes import end_java, load_classes, spark_archive
 
 SPARK_KAFKA_JARS = JarSet(
     "spark-kafka-4.2.0",
@@ -129,15 +130,15 @@ def session_for(
     delta_at: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SparkSession]:
-    """The active session, which stays running, or else a new one, stopped at the end.
+    """The running session, which is not stopped, or else a new one, stopped at the end.
 
     With ``delta_at`` it can write Delta tables there: a directory, or an address as s3a://bucket.
     A file started by spark-submit uses the master and settings given to it.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        warn_if_open(active)
-        yield active
+    running = _running_session()
+    if running is not None:
+        warn_if_open(running)
+        yield running
         return
     if _STARTED_BY_SUBMIT in os.environ:
         spark = _submitted_session(application_id)
@@ -155,6 +156,14 @@ def session_for(
         yield spark
     finally:
         spark.stop()
+
+
+def _running_session() -> SparkSession | None:
+    """The session of this thread or of another one; a builder would not make a second one."""
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
 
 
 def _submitted_session(application_id: str) -> SparkSession:
@@ -186,7 +195,7 @@ def build_session(
     jars = _jars(home, java, delta_at, progress)
     in_s3 = delta_at is not None and delta_at.startswith(S3A)
     s3a_jars = SPARK_S3A_JARS.resolve(home, java, progress=progress) if in_s3 else []
-    classes = ClassArchive.of(home, java, jars).options()
+    classes = spark_archive(home, java, jars).options()
     options = (
         dict(_SETTINGS)
         | dict(network_settings(master))
@@ -219,18 +228,18 @@ def prepare(
     may be running.
     """
     jars = _jars(home, java, delta_at, progress)
-    archive = ClassArchive.of(home, java, jars)
+    archive = spark_archive(home, java, jars)
     if archive.path.exists():
         return True
     archive.make_base(progress)
-    made = archive.path.with_name(f"{archive.path.name}.{os.getpid()}")
+    made = archive.unfinished()
     options = " ".join([_log_option(home), *archive.options_to_make(made)])
     settings = {"spark.driver.extraJavaOptions": options}
     spark = build_session("prepare", home=home, java=java, delta_at=delta_at, settings=settings)
     try:
         load_classes(spark)
     finally:
-        end_java(spark, made, progress)
+        end_java(spark, archive, made, progress)
     return archive.put_in_place(made)
 
 

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 import click
 
 from lastword.broker import cluster_probe
+from lastword.broker.broker_classes import prepare_broker
 from lastword.broker.info import BrokerInfo, NodeInfo, find_running, read_info
 from lastword.broker.login import BrokerLogin
 from lastword.cli.settings.local_broker import kafka_runtime, local_broker, running_broker
 from lastword.cli.subcommands.broker_log import log
 from lastword.cli.support.app_context import AppContext, with_app
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
+from lastword.cli.support.progress_bar import progress_bar
 from lastword.errors import BrokerError, ConfigError
 from lastword.home import HomeFolder
 from lastword.jvm.ports import LOOPBACK
@@ -101,12 +103,18 @@ def start(
 @broker.command()
 @with_app
 def fetch(app: AppContext) -> None:
-    """Fetch Kafka's jars, so that the broker starts without a network from then on."""
+    """Fetch Kafka's jars and prepare a quick start; neither needs a network from then on.
+
+    A broker that runs for a moment writes an archive of its classes, from which the next ones
+    start in half of the processor time. Nothing is done that was done before.
+    """
     runtime = kafka_runtime(app)
-    java = runtime.java
+    with progress_bar(app.output, "preparing the broker's start (once)", announce=True) as report:
+        prepare_broker(app.home, runtime, progress=report)
+    java, jars = runtime.java, runtime.class_path[0].parent
     app.output.line(
-        f"ready: Java {java.release} from {java.source}, jars in {runtime.metrics_agent.parent}",
-        {"java": str(java.executable), "jars": str(runtime.metrics_agent.parent)},
+        f"ready: Java {java.release} from {java.source}, jars in {jars}",
+        {"java": str(java.executable), "jars": str(jars)},
     )
 
 

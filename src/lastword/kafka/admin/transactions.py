@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from lastword.errors import ConnectionFailedError
 from lastword.kafka.admin.wire import wire_admin
 from lastword.kafka.connection import Connection
+from lastword.records import TopicPartition
 
 
 @dataclass(frozen=True, order=True)
@@ -16,7 +17,7 @@ class OpenTransaction:
     """A transaction that has written to a partition and not ended.
 
     The fields that only its coordinator knows (id, start, time limit) are None if no coordinator
-    knows the transaction: then it hangs, and no time limit will end it.
+    has the transaction open: then it hangs, and no time limit will end it.
     """
 
     partition: int
@@ -31,8 +32,8 @@ class OpenTransaction:
         """One sentence about it, for messages."""
         if self.transactional_id is None or self.started_ms is None:
             return (
-                f"a hanging transaction of producer {self.producer_id} that no coordinator knows, "
-                f"open since offset {self.start_offset}"
+                f"a hanging transaction of producer {self.producer_id} that no coordinator has "
+                f"open, since offset {self.start_offset}"
             )
         age_seconds = max(0, now_ms - self.started_ms) / 1000
         return (
@@ -42,40 +43,45 @@ class OpenTransaction:
 
 
 _ONGOING = "Ongoing"
-
-
-class _Place(NamedTuple):
-    """Equal to kafka-python's TopicPartition."""
-
-    topic: str
-    partition: int
+# In these states a coordinator will end the transaction, sooner or later.
+_LIVE = [_ONGOING, "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
 
 
 def open_transactions(
     connection: Connection, topic: str, partitions: Iterable[int]
 ) -> list[OpenTransaction]:
     """The open transactions of these partitions; the first of each partition blocks it."""
-    places = [_Place(topic, partition) for partition in partitions]
+    places = [TopicPartition(topic, partition) for partition in partitions]
     with wire_admin(connection, doing=f"looking for open transactions in {topic!r}") as admin:
         found = [
             OpenTransaction(
-                partition=place[1],
+                partition=place.partition,
                 start_offset=producer.current_transaction_start_offset,
                 producer_id=producer.producer_id,
                 last_write_ms=producer.last_timestamp,
             )
-            for place, state in admin.describe_producers(places).items()
-            for producer in state.active_producers
-            if producer.current_transaction_start_offset >= 0
+            for place, producer in open_at(admin, places)
         ]
         if not found:
             return []
-        producers = sorted({each.producer_id for each in found})
-        listed = admin.list_transactions(producer_id_filters=producers)
-        names = {row.producer_id: row.transactional_id for rows in listed.values() for row in rows}
+        names = live_of(admin, {each.producer_id for each in found})
         described = admin.describe_transactions(names.values())
     known = {producer: (name, described[name]) for producer, name in names.items()}
     return sorted(_with_coordinator(each, known) for each in found)
+
+
+def open_at(admin: Any, places: Iterable[TopicPartition]) -> Iterator[tuple[TopicPartition, Any]]:
+    """The producers with an open transaction in each partition, as its leader knows them."""
+    for place, state in admin.describe_producers(places).items():
+        for producer in state.active_producers:
+            if producer.current_transaction_start_offset >= 0:
+                yield TopicPartition(*place), producer
+
+
+def live_of(admin: Any, producers: Collection[int]) -> dict[int, str]:
+    """The transactional ids of those producers whose transaction a coordinator will end."""
+    listed = admin.list_transactions(state_filters=_LIVE, producer_id_filters=sorted(producers))
+    return {row.producer_id: row.transactional_id for rows in listed.values() for row in rows}
 
 
 def ongoing_transactions(connection: Connection) -> set[str]:
@@ -92,7 +98,7 @@ def holder_of(
 
     And whether the leader of a partition knows that producer id.
     """
-    place = _Place(topic, partition)
+    place = TopicPartition(topic, partition)
     with wire_admin(connection, doing=f"looking for the holder of {transactional_id!r}") as admin:
         found = admin.describe_transactions([transactional_id])[transactional_id]
         active = admin.describe_producers([place])[place].active_producers
