@@ -15,25 +15,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lastword.lazy_numpy import np
 from lastword.records import Batch
 from lastword.rows import offset_of
 from lastword.stores.base import Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OFFSETS_PER_SLICE = 8_000_000
 ROWS_PER_CHUNK = 10_000
 
 Doomed = list[tuple[bytes, int]]
 """Keys and the offset of the record that is no longer in the log."""
-Offsets = NDArray[np.int64]
+Offsets: TypeAlias = "NDArray[np.int64]"
 """Offsets in order. In one partition an offset names a row."""
 ReadLog = Callable[[int, int, int], Iterator[Batch]]
 """(partition, start, end) -> the committed records in between."""
 
-_NONE: Offsets = np.empty(0, dtype=np.int64)
+
+def no_offsets() -> Offsets:
+    """None at all."""
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def find_dead(
         dead.append(deleted)
         for chunk in chain([job.quarantined], _rows_of(job.store)):
             if stopping():
-                return _NONE
+                return no_offsets()
             dead.append(not_alive(chunk, alive, lower, upper))
             progress.rows += len(chunk)
         lower = upper
@@ -109,14 +114,18 @@ def _slices(
             yield batch.next_offset, np.concatenate(pieces), np.concatenate(deleted)
             pieces, deleted, held = [], [], 0
     progress.position = job.below
-    yield job.below, np.concatenate([_NONE, *pieces]), np.concatenate([_NONE, *deleted])
+    yield (
+        job.below,
+        np.concatenate([no_offsets(), *pieces]),
+        np.concatenate([no_offsets(), *deleted]),
+    )
 
 
 def _deleted_by(batch: Batch, store: Store) -> Offsets:
     """The offsets of rows that a tombstone of the batch is newer than."""
     tombstones = batch.tombstones()
     if not tombstones:
-        return _NONE
+        return no_offsets()
     rows = store.get_many(list(tombstones))
     older = [
         offset_of(row)

@@ -9,8 +9,6 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from lastword.clock import Clock
 from lastword.errors import LastwordError
 from lastword.kafka.log.source import LogSource
@@ -23,6 +21,7 @@ from lastword.replicas.sweep.dead_rows import (
     SweepProgress,
     doomed_rows,
     find_dead,
+    no_offsets,
 )
 from lastword.replicas.sweep.retention import LIVE_FLOOR_MS, SWEEP_INTERVAL_MS
 from lastword.replicas.tail.inbox import Post
@@ -59,7 +58,7 @@ class _Sweep:
         self.at_ms = at_ms
         self.expiry = expiry
         self.progress = SweepProgress(job)
-        self.dead: Offsets = np.empty(0, dtype=np.int64)
+        self.dead: Offsets = no_offsets()
         self.duration_ms = 0
         self.dropped = 0
         self.to_reach: _CapturedEnd | None = None

@@ -22,6 +22,7 @@ from lastword.replicas.tail.tailer import Tailer
 from lastword.replicas.topic.blocked_ends import BlockedEnds
 from lastword.replicas.topic.monitor import TopicMonitor
 from lastword.replicas.topic.reaction import TopicReaction
+from lastword.replicas.topic.stuck_reads import StuckReads
 from lastword.replicas.topic.topic_state import TopicState, read_topic_state
 from lastword.replicas.topic.troubles import Troubles
 
@@ -54,8 +55,15 @@ class Following:
         self.inbox = inbox = Inbox(topic)
         self.reader = reader = log_source.follow(topic)
         self._blocked = blocked = BlockedEnds()
+        stuck = StuckReads(topic)
         intake = Intake(
-            held, blocked=blocked, troubles=troubles, hooks=hooks, clock=clock, metrics=metrics
+            held,
+            blocked=blocked,
+            stuck=stuck,
+            troubles=troubles,
+            hooks=hooks,
+            clock=clock,
+            metrics=metrics,
         )
         self.sweeps = sweeps = SweepSchedule(
             log_source,
@@ -82,6 +90,7 @@ class Following:
             readiness,
             sweeps=sweeps,
             blocked=blocked,
+            stuck=stuck,
             troubles=troubles,
         )
         self.monitor = TopicMonitor(admin, topic, clock, self._post_state)

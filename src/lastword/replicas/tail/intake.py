@@ -13,6 +13,7 @@ from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.replica import Replica
 from lastword.replicas.sweep.dead_rows import Doomed
 from lastword.replicas.topic.blocked_ends import BlockedEnds
+from lastword.replicas.topic.stuck_reads import StuckReads
 from lastword.replicas.topic.troubles import Troubles
 from lastword.replicas.watch.feed import Dropped
 
@@ -28,6 +29,7 @@ class Intake:
         held: HeldReplicas,
         *,
         blocked: BlockedEnds,
+        stuck: StuckReads,
         troubles: Troubles,
         hooks: Hooks,
         clock: Clock,
@@ -35,6 +37,7 @@ class Intake:
     ) -> None:
         self._held = held
         self._blocked = blocked
+        self._stuck = stuck
         self._troubles = troubles
         self._hooks = hooks
         self._clock = clock
@@ -69,9 +72,11 @@ class Intake:
             )
         self._held.moved()
 
-    def idle(self) -> None:
-        """The reader waited and nothing came."""
-        self._blocked.on_idle()
+    def polled(self, *, idle: bool) -> None:
+        """The reader was asked; ``idle`` if it waited and nothing came."""
+        self._stuck.on_poll(idle=idle)
+        if idle:
+            self._blocked.on_idle()
 
     def unreadable(self, bad: Unreadable) -> None:
         """The reader met a corrupt batch."""

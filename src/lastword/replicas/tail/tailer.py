@@ -59,8 +59,7 @@ class Tailer:
         """One round: run the inbox, poll the log, do the upkeep."""
         self._inbox.run()
         news = self._reader.poll(POLL_S)
-        if not news:
-            self._intake.idle()
+        self._intake.polled(idle=not news)
         for item in news:
             if isinstance(item, Batch):
                 self._intake.accept(item)

@@ -13,6 +13,7 @@ from lastword.replicas.sweep.schedule import SweepSchedule
 from lastword.replicas.tail.readiness import Readiness
 from lastword.replicas.tail.replica_starter import ReplicaStarter
 from lastword.replicas.topic.blocked_ends import BlockedEnds
+from lastword.replicas.topic.stuck_reads import StuckReads
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.topic.troubles import Troubles
 
@@ -33,6 +34,7 @@ class TopicReaction:
         *,
         sweeps: SweepSchedule,
         blocked: BlockedEnds,
+        stuck: StuckReads,
         troubles: Troubles,
     ) -> None:
         self._held = held
@@ -41,6 +43,7 @@ class TopicReaction:
         self._readiness = readiness
         self._sweeps = sweeps
         self._blocked = blocked
+        self._stuck = stuck
         self._troubles = troubles
         self._topic_state: TopicState | None = None
         self._lost: dict[int, str] = {}
@@ -119,6 +122,8 @@ class TopicReaction:
                 replica.follower.on_topic_state(topic_state)
         followers = {each.partition: each.follower for each in self._held.followed()}
         self._blocked.on_topic_state(topic_state, followers, self._reader)
+        unblocked = {p: each for p, each in followers.items() if p not in self._blocked}
+        self._stuck.on_topic_state(topic_state, unblocked, self._reader, self._troubles)
 
     def _begin_again(self, topic_state: TopicState) -> None:
         topic = self._held.topic

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from lastword.clock import Clock
+from lastword.lazy_numpy import np
 from lastword.records import FENCE_KEY, Batch
 from lastword.replicas.apply.record_filter import RecordFilter
 from lastword.replicas.sweep.retention import untouched_since_ms
@@ -33,6 +33,9 @@ from lastword.replicas.versions.versions import (
     versions_of,
 )
 from lastword.stores.versioned import NO_CHANGES, PastChanges, VersionedStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 
