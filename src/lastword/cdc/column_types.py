@@ -7,6 +7,7 @@ text stays text: ``infinity``, ``-infinity`` or what the database wrote.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
@@ -126,6 +127,14 @@ def _or_text(read: Callable[[str], Any], text: str) -> Any:
         return _INFINITE.get(text, text)
 
 
+_NANOSECONDS = re.compile(r"\d+\.\d{7,}(?=S$)")
+
+
+def _interval(text: str) -> str:
+    """With the microseconds of the database: Debezium's nanoseconds are those of a double."""
+    return _NANOSECONDS.sub(lambda found: f"{float(found[0]):.6f}".rstrip("0").rstrip("."), text)
+
+
 def _bits(length: int) -> Convert:
     """The digits of a bit string, as PostgreSQL writes it; a single one is a boolean there."""
 
@@ -145,6 +154,7 @@ _SEMANTIC: dict[str, Convert] = {
     "io.debezium.time.IsoDate": _date,
     "io.debezium.time.IsoTime": _time,
     "io.debezium.time.ZonedTime": _zoned_time,
+    "io.debezium.time.Interval": _interval,
     "io.debezium.data.Json": msgspec.json.decode,
     "io.debezium.data.Uuid": UUID,
 }

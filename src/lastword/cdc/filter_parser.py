@@ -37,7 +37,10 @@ _WORDS = frozenset(
         *("select", "from", "where", "case", "exists", "any", "all"),  # no column, and refused
     )
 )
-_HINT = "write it as after WHERE in SQL: status <> 'draft' AND total >= 100"
+_HINT = (
+    "write it as after WHERE in SQL: status <> 'draft' AND total >= 100; functions and arithmetic "
+    "are not supported"
+)
 
 
 class FilterParser:
@@ -181,7 +184,7 @@ class FilterParser:
     def _refuse(self, wanted: str = "", *, back: int = 0) -> NoReturn:
         at = self._at - back
         found = repr(self._tokens[at][1]) if at < len(self._tokens) else "the end"
-        raise ConfigError(f"cannot read {self._text!r}: {found}{wanted}", hint=_HINT)
+        raise ConfigError(f"cannot parse {self._text!r} at {found}{wanted}", hint=_HINT)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -190,7 +193,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ConfigError(f"cannot read {text!r} from {text[at:end][:20]!r} on", hint=_HINT)
+            raise ConfigError(f"cannot parse {text!r} at {text[at:end][:20]!r}", hint=_HINT)
         kind, token, at = str(match.lastgroup), match[match.lastgroup or 0], match.end()
         if kind in ("text", "quoted"):
             token = token[1:-1].replace(token[0] * 2, token[0])

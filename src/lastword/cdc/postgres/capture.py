@@ -10,6 +10,7 @@ from lastword.catalog.row_schema import SourceColumn, SourceColumns
 from lastword.cdc.postgres.connector import CLASS, connector_config
 from lastword.cdc.postgres.database import PostgresDatabase, Session, quoted
 from lastword.cdc.postgres.names import SourceTable
+from lastword.cdc.postgres.new_snapshot import announce_snapshot
 from lastword.clock import SYSTEM_CLOCK
 from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.secrets import forget_secret, keep_secret
@@ -66,7 +67,10 @@ class Capture:
         return self._database.place
 
     def start(self, admin: Admin) -> None:
-        """Make what is missing, and start the connector; what is there is left as it is."""
+        """Make what is missing, and start the connector; what is there is left as it is.
+
+        After a removal the table has the rows of before: a new snapshot is announced to it.
+        """
         if CLASS not in self._client.plugins():
             raise ConnectorError(
                 "the Connect worker has no Debezium plug-in for PostgreSQL",
@@ -75,7 +79,10 @@ class Capture:
         with self._database.connect() as session:
             if not self.table.is_published(session):
                 session.do(self.table.create_publication)
-            self._create_topic(admin)
+            was_there = self._create_topic(admin)
+            is_new = self._client.config(self.table.connector) is None
+            if was_there and is_new and _slot(session, self.table) is None:
+                announce_snapshot(admin.connection, session, self.table)
             self._client.put(self.table.connector, self._config(session))
         self._client.resume(self.table.connector)
 
@@ -123,7 +130,7 @@ class Capture:
         self._client.resume(self.table.connector)
         self._client.restart(self.table.connector)
 
-    def resync(self) -> None:
+    def resync(self, admin: Admin) -> None:
         """Have the connector read all rows again; the table keeps those it has meanwhile.
 
         What the new snapshot does not find is swept from the table at its end.
@@ -131,7 +138,9 @@ class Capture:
         self._stop_connector()
         with self._database.connect() as session:
             self._drop_slot(session)
-        self._client.delete_offsets(self.table.connector)
+            # Without offsets the connector cannot go on but with a snapshot, as it is announced.
+            self._client.delete_offsets(self.table.connector)
+            announce_snapshot(admin.connection, session, self.table)
         self._client.resume(self.table.connector)
 
     def remove(self) -> None:
@@ -163,15 +172,19 @@ class Capture:
             password = self._reference or ""
         return connector_config(self.table, login, password, session.sslmode)
 
-    def _create_topic(self, admin: Admin) -> None:
-        """Of one partition: changes come in the order of the database's log."""
+    def _create_topic(self, admin: Admin) -> bool:
+        """Of one partition: changes come in the order of the database's log.
+
+        Says whether it was there.
+        """
         settings = {"cleanup.policy": "delete"}
         try:
             admin.create(
                 self.table.topic, partitions=1, replication=_BROKERS_DEFAULT, settings=settings
             )
         except TopicExistsError:
-            return
+            return True
+        return False
 
     def _stop_connector(self) -> None:
         """Returns once its tasks have ended, so that nothing holds the slot."""

@@ -29,6 +29,7 @@ class CaptureProgress:
         self._events = 0
         self._first: tuple[float, int] | None = None
         self._copied = resumed
+        self._again: int | None = None  # the events before a new copy of rows that are there
         self._said: tuple[object, ...] = ()
         self._text = ""
         self._said_at = float("-inf")
@@ -39,11 +40,20 @@ class CaptureProgress:
         if self._store in report.stores:
             self._rows = report.stores[self._store].rows
         if self._first is None:
-            self._first = self._clock.monotonic(), self._rows or 0
+            self._first = self._clock.monotonic(), self._done or 0
+
+    @property
+    def _done(self) -> int | None:
+        """How many rows are copied; None until somebody has counted them."""
+        if self._again is None or self._rows is None:
+            return self._rows
+        return self._events - self._again
 
     def line(self, status: CaptureStatus) -> tuple[str, dict[str, Any]] | None:
         """Text and values; None when nothing has changed for less than a minute."""
         if status.phase is CapturePhase.SNAPSHOT:
+            if self._copied:
+                self._again, self._first = self._events, None
             self._copied = False
         elif status.phase is CapturePhase.STREAMING and status.events_behind == 0:
             self._copied = True
@@ -69,7 +79,8 @@ class CaptureProgress:
             "capture": status.name,
             "phase": status.phase.value if self._copied else CapturePhase.SNAPSHOT.value,
             "rows": self._rows,
-            "rows_expected": None if self._copied else max(self._rows or 0, self._expected),
+            "rows_copied": None if self._copied else self._done,
+            "rows_expected": None if self._copied else max(self._done or 0, self._expected),
             "eta_seconds": None if self._copied else self._eta_s(),
             "lag_bytes": None if slot is None else slot.lag_bytes,
             "lag_seconds": status.lag_seconds,
@@ -85,7 +96,7 @@ class CaptureProgress:
         if self._first is None:
             return None
         since, rows = self._first
-        now = self._rows or 0
+        now = self._done or 0
         seconds, done = self._clock.monotonic() - since, now - rows
         if seconds <= 0 or done <= 0:
             return None
@@ -104,8 +115,8 @@ def _text(status: CaptureStatus, values: dict[str, Any]) -> str:
     if status.phase is CapturePhase.STARTING:
         return "the connector starts"
     if values["phase"] == CapturePhase.SNAPSHOT:
-        rows, total = values["rows"], values["rows_expected"]
-        if rows is None:
+        rows, total = values["rows_copied"], values["rows_expected"]
+        if not rows:
             return f"copying about {total:,} rows"
         eta = values["eta_seconds"]
         left = "" if eta is None else f", about {as_duration(max(1.0, eta))} left"

@@ -71,10 +71,12 @@ def start_capture(app: AppContext, spec: CaptureSpec) -> Capture:
         _require_same_kind(spec, admin)
         capture = capture_of(app, spec)
         capture.start(admin)
-    keep_capture(directory, spec)
-    if before is not None and before.shape != spec.shape:
-        app.output.info(f"the filter or the columns of {spec.name} changed: reading all rows again")
-        capture.resync()
+        if before is not None and before.shape != spec.shape:
+            app.output.info(
+                f"the filter or the columns of {spec.name} changed: reading all rows again"
+            )
+            capture.resync(admin)
+    keep_capture(directory, spec)  # not before: a start that failed is asked for all rows again
     return capture
 
 

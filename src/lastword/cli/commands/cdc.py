@@ -12,6 +12,7 @@ from lastword.cli.captures.capture_settings import capture_named, capture_of
 from lastword.cli.subcommands.cdc_remove import remove
 from lastword.cli.subcommands.cdc_status import status
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.kafka.admin import Admin
 
 if TYPE_CHECKING:
     from lastword.pipelines.run.driver import Mode
@@ -142,7 +143,8 @@ def resync(app: AppContext, name: str) -> None:
     disappear. The pipeline must run for that: `lastword cdc postgres`, or `lastword up`.
     """
     capture = capture_of(app, capture_named(app, name))
-    capture.resync()
+    with Admin(app.connection) as admin:
+        capture.resync(admin)
     app.output.line(
         f"{name}: reading all rows of {capture.table} again; follow it: lastword cdc status {name}",
         {"capture": name, "resync": True},
