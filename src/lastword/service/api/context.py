@@ -11,6 +11,7 @@ from lastword.clock import Clock
 from lastword.metrics import Metrics
 from lastword.service.api.owned_requests import OwnedRequests
 from lastword.service.api.served import ServedTable
+from lastword.service.http.body_deadlines import BodyDeadlines
 from lastword.service.http.limits import Limits
 from lastword.service.http.pool import Pool
 from lastword.service.http.problems import RefusedError
@@ -79,6 +80,7 @@ class Context:
         }
         self.schemas = {name: SchemaState(served, clock) for name, served in tables.items()}
         self.owned_requests = OwnedRequests()
+        self.body_deadlines = BodyDeadlines(config.limits.arrival_s)
         self._fanouts: dict[str, Fanout] = {}
 
     @property

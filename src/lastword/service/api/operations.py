@@ -34,6 +34,18 @@ _PARAMETERS_MAX = 32
 class RequestCall:
     """One request, on its way to its handler."""
 
+    __slots__ = (
+        "_auth",
+        "_query_string",
+        "_served",
+        "caller",
+        "context",
+        "headers",
+        "path_parameters",
+        "query",
+        "receive",
+    )
+
     def __init__(
         self, context: Context, scope: Scope, receive: Receive, served: ServedTable | None
     ) -> None:
@@ -61,9 +73,9 @@ class RequestCall:
     async def body(self) -> bytes:
         """The body, within the limits."""
         refuse_codings(self.headers)
-        return await read_body(
-            self.receive, self.headers.get(b"content-length"), self.context.limits
-        )
+        context = self.context
+        declared = self.headers.get(b"content-length")
+        return await read_body(self.receive, declared, context.limits, context.body_deadlines)
 
     def media_type(self) -> bytes:
         """JSON or octets."""

@@ -66,10 +66,9 @@ def written_version(served: ServedTable, key: bytes, answer: Result) -> Version 
 
     None where a request left the key as it was.
     """
+    if isinstance(answer, Applied):
+        return answer.versions[-1]
     match answer:
-        case Applied(version=version):
-            served.raw.reflect(version)
-            return version
         case Current():
             return None
         case Conflicted(key=other, row=row):

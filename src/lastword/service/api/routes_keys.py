@@ -28,7 +28,7 @@ from lastword.service.api.key_reads import (
 )
 from lastword.service.api.operations import RequestCall, read_document
 from lastword.service.api.position_wait import wait_for_versions, wait_for_writes
-from lastword.service.api.routes_owned import get_from_owner, write_by_owner
+from lastword.service.api.routes_owned import get_from_owner, write_by_owner, written_answer
 from lastword.service.api.served import ServedTable
 from lastword.service.api.shapes import (
     BatchAnswer,
@@ -38,7 +38,6 @@ from lastword.service.api.shapes import (
     KeyQuery,
     PutRecord,
     ReadQuery,
-    WriteAnswer,
     WriteBatch,
     WriteQuery,
 )
@@ -168,8 +167,7 @@ async def write(
         return await write_by_owner(call, key, value, ttl_ms, expected)
     # Straight to Kafka, on a thread of its own.
     version: Version = await call.context.writes.run(served.raw.put, key, value, ttl_ms=ttl_ms)
-    etag = f'"{version}"'.encode()
-    return document(WriteAnswer(str(version)), (b"etag", etag))
+    return written_answer(version)
 
 
 async def value_in_body(call: RequestCall) -> bytes:

@@ -28,6 +28,7 @@ from lastword.service.http.problems import RefusedError
 from lastword.table.entry import RawEntry, raw_entry
 from lastword.writer.owned.requests import Applied, Current, Read
 
+_WRITTEN_HEADERS = document(WriteAnswer("0:0")).headers
 _read_json = msgspec.json.Decoder().decode
 _ONE = b"1"
 
@@ -55,8 +56,16 @@ async def write_by_owner(
     owned = owners_of(served)
     request = owned.put_request(key, value, ttl_ms, expected)
     answer = await context.owned_requests.ask(owned, request)
-    version = str(written_version(served, key, answer))
-    return document(WriteAnswer(version), (b"etag", b'"%b"' % version.encode()))
+    version = written_version(served, key, answer)
+    if version is None:
+        raise RuntimeError("a put leaves no key as it was")
+    return written_answer(version)
+
+
+def written_answer(version: Version) -> HttpAnswer:
+    """A ``WriteAnswer``: the most frequent answer to a write, and always the same but for this."""
+    text = b'"%d:%d"' % version
+    return HttpAnswer(200, (*_WRITTEN_HEADERS, (b"etag", text)), b'{"version":%b}' % text)
 
 
 async def increment(call: RequestCall) -> HttpAnswer:

@@ -2,14 +2,14 @@
 
 A read of one key, by far the most frequent request, is answered here as well, with the same
 checks and the same code as its route: finding that route would take as long as the read itself.
-Other requests for one key go straight to their route.
+Other requests for one key go straight to their route: the router would try one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,11 +30,26 @@ _SHORT_CUT = "get_key"
 _REFUSED = "refused"
 
 
+class KeyPath(Protocol):
+    """Everything that one path with a key can do."""
+
+    @property
+    def methods(self) -> Collection[str]:
+        """The methods that it takes."""
+
+    async def answer(self, scope: Scope, receive: Receive) -> ASGIApp:
+        """The answer to a request, to be sent."""
+
+
 class KeyRoute(NamedTuple):
-    """The route of the keys of one table, and what else its path says."""
+    """The paths of the keys of one table, and what else they say.
+
+    ``after`` has those where text follows the key, such as ``increment``, by that text.
+    """
 
     parameters: Mapping[str, str]
-    app: ASGIApp
+    key: KeyPath
+    after: Mapping[bytes, KeyPath]
 
 
 class Admission:
@@ -103,21 +118,38 @@ class Admission:
                 await preflight(scope, receive, send)
                 return
             send = self._cors.wrapped(send, headers)
-        # Routes go by the path as it was sent: an escaped slash belongs to a key.
-        scope["path"] = scope["raw_path"].decode("ascii")
         scope["lastword.auth"] = self._auth
         scope["lastword.caller"] = caller
         scope["lastword.headers"] = headers
-        await self._route_of(scope)(scope, receive, send)
+        path = self._key_path(scope)
+        if path is None:
+            # Routes go by the path as it was sent: an escaped slash belongs to a key.
+            scope["path"] = scope["raw_path"].decode("ascii")
+            await self._routes(scope, receive, send)
+            return
+        try:
+            answer = await path.answer(scope, receive)
+        except Exception as error:  # noqa: BLE001 - answered and logged
+            answer = internal_error(scope, error)
+        await answer(scope, receive, send)
 
-    def _route_of(self, scope: Scope) -> ASGIApp:
+    def _key_path(self, scope: Scope) -> KeyPath | None:
+        """The path of a key without a slash; None for all others, which the router finds."""
         path: bytes = scope["raw_path"]
         head, _, text = path.rpartition(b"/")
-        found = self._key_routes.get(head)
-        if found is None or not text or path in self._not_keys:
-            return self._routes
-        scope["path_params"] = {**found.parameters, "key": text.decode("ascii")}
-        return found.app
+        route = self._key_routes.get(head)
+        if route is not None:
+            if not text or path in self._not_keys:
+                return None
+            scope["path_params"] = {**route.parameters, "key": text.decode("ascii")}
+            return route.key
+        head, _, key = head.rpartition(b"/")
+        route = self._key_routes.get(head)
+        found = None if route is None or not key else route.after.get(text)
+        if route is None or found is None or scope["method"] not in found.methods:
+            return None
+        scope["path_params"] = {**route.parameters, "key": key.decode("ascii")}
+        return found
 
     def _admit(
         self, scope: Scope, headers: Mapping[bytes, bytes], given: list[HttpHeader]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from time import perf_counter_ns
 
 from starlette.routing import Route, Router
@@ -48,22 +48,31 @@ def _paths(context: Context) -> dict[str, _Path]:
 
 def _key_routes(context: Context, paths: Mapping[str, _Path]) -> dict[bytes, KeyRoute]:
     """The routes of keys, by what comes before the key in the path."""
-    anywhere, mounted = "/tables/{table}/keys/{key:path}", "/{key:path}"
+    anywhere = "/tables/{table}/keys"
     routes: dict[bytes, KeyRoute] = {}
     for served in context.tables.values():
         if served.windows is None:
             head = f"/tables/{served.name}/keys".encode()
-            routes[head] = KeyRoute({"table": served.name}, LastResort(paths[anywhere]))
+            routes[head] = _key_route(paths, anywhere, {"table": served.name})
             if served.path is not None:
-                route = LastResort(paths[served.path + mounted])
-                routes[served.path.encode()] = KeyRoute({}, route)
+                routes[served.path.encode()] = _key_route(paths, served.path, {})
     return routes
+
+
+def _key_route(paths: Mapping[str, _Path], head: str, parameters: Mapping[str, str]) -> KeyRoute:
+    key = f"{head}/{{key:path}}"
+    after = {
+        path.removeprefix(f"{key}/").encode(): found
+        for path, found in paths.items()
+        if path.startswith(f"{key}/")
+    }
+    return KeyRoute(parameters, paths[key], after)
 
 
 def _route(path: str, handler: _Path) -> Route:
     """For other methods, the text after a key in a path may be part of the key."""
     follows_a_key = ":path}/" in path
-    return Route(path, handler, methods=handler.methods if follows_a_key else None)
+    return Route(path, handler, methods=list(handler.methods) if follows_a_key else None)
 
 
 def _generality(path: str) -> list[int]:
@@ -81,9 +90,9 @@ class _Path:
         self._figures: dict[tuple[str, int], tuple[Counter, Latency]] = {}
 
     @property
-    def methods(self) -> list[str]:
+    def methods(self) -> Collection[str]:
         """The methods that it takes."""
-        return list(self._operations)
+        return self._operations.keys()
 
     def add(self, operation: Operation) -> None:
         """One more method."""
@@ -92,6 +101,11 @@ class _Path:
             self._operations["HEAD"] = operation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self.answer(scope, receive)
+        await answer(scope, receive, send)
+
+    async def answer(self, scope: Scope, receive: Receive) -> ASGIApp:
+        """The answer to a request, to be sent."""
         started_ns = perf_counter_ns()
         operation = self._operations.get(scope["method"])
         answer: ASGIApp
@@ -105,7 +119,7 @@ class _Path:
         self._count(operation, answer, started_ns)
         if isinstance(answer, HttpAnswer):
             self._add_plan(answer, scope)
-        await answer(scope, receive, send)
+        return answer
 
     def _require_visible(self, caller: Caller) -> None:
         """To a caller who may not read its table, a mount looks like a missing path."""

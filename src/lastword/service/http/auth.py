@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from lastword.service.http.problems import RefusedError
-from lastword.service.http.tokens import EVERY_TABLE, StoredToken, TokenFile
+from lastword.service.http.tokens import EVERY_TABLE, StoredToken, TokenFile, hash_of
 
+_HASHES_MAX = 1000
 # Visible ASCII only: `str.strip` would turn a non-breaking space into an empty token.
 _BEARER = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7e]+)[ \t]*")
 
@@ -83,6 +84,7 @@ class Authenticator:
         self._preset = None if preset is None else preset.encode("ascii")
         self._anonymous = Caller({EVERY_TABLE: anonymous}, identified=False)
         self._known: dict[str, tuple[StoredToken, Caller]] = {}
+        self._hashes: dict[bytes, str] = {}
 
     def caller(self, authorization: bytes | None, *, fresh: bool = False) -> Caller:
         """Who sent this header; an unknown token is refused for every operation.
@@ -91,13 +93,22 @@ class Authenticator:
         """
         if authorization is None:
             return self._anonymous
+        # Nearly every request brings a header that was seen before.
+        if (known := self._hashes.get(authorization)) is not None:
+            token = self._tokens.find_hashed(known, fresh=fresh)
+            if token is not None:
+                return self._holder_of(token)
+            del self._hashes[authorization]
         given = _BEARER.fullmatch(authorization)
         if given is not None:
             secret = given[1]
             if self._preset is not None and hmac.compare_digest(secret, self._preset):
                 return Caller({EVERY_TABLE: Access.ADMIN}, identified=True)
-            token = self._tokens.find(secret.decode("ascii"), fresh=fresh)
+            hashed = hash_of(secret.decode("ascii"))
+            token = self._tokens.find_hashed(hashed, fresh=fresh)
             if token is not None:
+                if len(self._hashes) < _HASHES_MAX:
+                    self._hashes[authorization] = hashed
                 return self._holder_of(token)
         raise RefusedError(
             401,

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import CancelledError
 from collections.abc import Mapping
 
 from starlette.types import Receive
 
 from lastword.service.http.answers import JSON, OCTETS
+from lastword.service.http.body_deadlines import BodyDeadlines
 from lastword.service.http.leaving import client_left
 from lastword.service.http.limits import Limits
 from lastword.service.http.problems import RefusedError
 
 
-async def read_body(receive: Receive, declared: bytes | None, limits: Limits) -> bytes:
+async def read_body(
+    receive: Receive, declared: bytes | None, limits: Limits, deadlines: BodyDeadlines
+) -> bytes:
     """The whole body. ``declared`` is its Content-Length, if it has one."""
     if declared is not None and int(declared) > limits.body_bytes:
         raise _too_large(limits)
     parts: list[bytes] = []
     size = 0
+    deadline = deadlines.begin()
     try:
-        async with asyncio.timeout(limits.arrival_s):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise client_left()
-                part = message.get("body", b"")
-                size += len(part)
-                if size > limits.body_bytes:
-                    raise _too_large(limits)
-                parts.append(part)
-                if not message.get("more_body", False):
-                    return b"".join(parts)
-    except TimeoutError:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise client_left()
+            part = message.get("body", b"")
+            size += len(part)
+            if size > limits.body_bytes:
+                raise _too_large(limits)
+            parts.append(part)
+            if not message.get("more_body", False):
+                return part if len(parts) == 1 else b"".join(parts)
+    except CancelledError:
+        if not deadline.ended_late():
+            raise
         raise RefusedError(
             408,
             "RequestTimeout",
@@ -40,10 +45,14 @@ async def read_body(receive: Receive, declared: bytes | None, limits: Limits) ->
             hint="send it faster, or in smaller requests",
             connection="close",
         ) from None
+    finally:
+        deadlines.end(deadline)
 
 
 def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
     """Refuse a compressed body: it would be stored compressed."""
+    if b"content-encoding" not in headers and b"transfer-encoding" not in headers:
+        return  # nearly always
     content = headers.get(b"content-encoding", b"identity").strip().lower()
     transfer = headers.get(b"transfer-encoding", b"chunked").strip().lower()
     if content not in (b"", b"identity") or transfer not in (b"", b"chunked"):
@@ -59,6 +68,8 @@ def refuse_codings(headers: Mapping[bytes, bytes]) -> None:
 
 def media_type_of(content_type: bytes | None) -> bytes:
     """JSON or octets; anything else is refused, such as the form of a foreign page."""
+    if content_type == JSON:  # nearly always
+        return JSON
     media_type = (content_type or b"").partition(b";")[0].strip().lower()
     if media_type in (JSON, OCTETS):
         return media_type

@@ -69,7 +69,7 @@ class TokenFile:
                     f"there is a token named {name} already",
                     hint=f"revoke it first: lastword token revoke {name}",
                 )
-            token = StoredToken(name, _hash(secret), dict(scopes), self._clock.now_ms())
+            token = StoredToken(name, hash_of(secret), dict(scopes), self._clock.now_ms())
             self._store([*kept, token])
         return secret
 
@@ -88,10 +88,13 @@ class TokenFile:
         """Every token there is, oldest first."""
         return self._load()
 
-    def find(self, secret: str, *, fresh: bool = False) -> StoredToken | None:
-        """The token with this ``secret``, or None; ``fresh`` always reads the file."""
+    def find(self, secret: str) -> StoredToken | None:
+        """The token with this ``secret``, or None."""
+        return self.find_hashed(hash_of(secret))
+
+    def find_hashed(self, hashed: str, *, fresh: bool = False) -> StoredToken | None:
+        """The token whose secret has this hash, or None; ``fresh`` always reads the file."""
         now = self._clock.monotonic()
-        hashed = _hash(secret)
         # An unknown token may be new: it is often used right after it was made.
         if fresh or now >= self._reread_at or hashed not in self._by_hash:
             self._reread_at = now + _REREAD_S
@@ -151,5 +154,6 @@ def _check_scopes(scopes: Mapping[str, str]) -> None:
         raise ConfigError("a token needs a scope", hint="such as read, or users=write")
 
 
-def _hash(secret: str) -> str:
+def hash_of(secret: str) -> str:
+    """The hash by which a secret is known."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -22,7 +22,7 @@ const TILES = [
     const moving = partitions(tables).filter(({ copies }) => copies.some(({ role }) => role === "next_owner")).length;
     return { value: moving ? count(moving) : "none", note: moving ? "their next owners warm up" : "every partition stays where it is" };
   }],
-  ["Largest lag", ({ tables }) => largestLag(partitions(tables).flatMap(({ copies }) => copies))],
+  ["Largest lag", ({ tables, members }) => largestLag(partitions(tables).flatMap(({ copies }) => copies), restarting(members))],
 ];
 
 function partitions(tables) {
@@ -36,9 +36,16 @@ function instances(members) {
   return { value: count(members.length), note: leaving ? `${count(leaving)} draining or restarting` : "all of them answer" };
 }
 
-function largestLag(copies) {
+/** The names of the instances that will be back. */
+function restarting(members) {
+  return new Set(members.filter(({ state }) => state === "restarting").map(({ instance }) => instance));
+}
+
+function largestLag(all, away) {
+  const copies = all.filter(({ instance }) => !away.has(instance));
   const building = copies.filter(({ lag }) => lag === null).length;
-  const note = building ? `${plural(building, "copy is", "copies are")} restored or silent` : "of all copies, in offsets";
+  const whose = copies.length === all.length ? "of all copies" : "of the copies that are here";
+  const note = building ? `${plural(building, "copy is", "copies are")} restored or silent` : `${whose}, in offsets`;
   const largest = Math.max(0, ...copies.map(({ lag }) => lag ?? 0));
   return { value: largest ? count(largest) : "none", note, tone: building ? "warn" : null };
 }
@@ -67,7 +74,7 @@ export class ClusterView {
     }
     this.members.update(cluster.members);
     reconcile(this.list, cluster.tables, (each) => each.table, (each) => this.table(each), (node, each) => {
-      this.tables.get(node).update(each);
+      this.tables.get(node).update(each, restarting(cluster.members));
     });
     this.movements.update(cluster.movements);
   }

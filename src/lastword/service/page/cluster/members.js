@@ -15,15 +15,15 @@ const COLUMNS = [
 
 /** {word, tone} of a member. */
 function stateOf(member) {
-  if (member.state === "restarting") return { word: away(member), tone: "busy" };
+  if (member.state === "restarting") return { word: restarting(member), tone: "busy" };
   if (!member.answers) return { word: "does not answer", tone: "bad" };
-  if (member.state === "draining") return { word: "draining", tone: "warn" };
+  if (member.state === "draining") return { word: member.owns + member.standby_of ? "draining" : "drained", tone: "warn" };
   return { word: member.state, tone: member.state === "guest" ? "dull" : "good" };
 }
 
-function away({ away_until: until }) {
+function restarting({ away_until: until }) {
   const left = Math.max(0, Math.round((until - now()) / 1000));
-  return left ? `away, ${duration(left)} left` : "away";
+  return left ? `restarting, ${duration(left)} left` : "restarting";
 }
 
 /** A table of members. */

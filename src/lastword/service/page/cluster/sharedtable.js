@@ -6,8 +6,9 @@ import { tableHref } from "../lib/route.js";
 
 const COLUMNS = [["Owner", "owner"], ["Standbys", "standby"], ["Next owner", "next_owner"]];
 
-/** {text, tone} of a copy's lag. */
-function lagOf({ role, lag }) {
+/** {text, tone} of a copy's lag; `restarting` has the instances that are away for a moment. */
+function lagOf({ instance, role, lag }, restarting) {
+  if (restarting.has(instance)) return { text: "restarting", tone: "busy" };
   if (lag === null) return { text: role === "next_owner" ? "warming up" : "no answer yet", tone: "busy" };
   if (lag === 0) return { text: "level", tone: "good" };
   return { text: `${count(lag)} behind`, tone: role === "next_owner" ? "busy" : "warn" };
@@ -26,14 +27,14 @@ export class SharedTable {
           this.rows)));
   }
 
-  update({ partitions, standbys }) {
+  update({ partitions, standbys }, restarting) {
     const copies = standbys === null ? "every instance has all of it" : plural(standbys, "standby", "standbys") + " each";
     setText(this.about, `${plural(partitions.length, "partition")}, ${copies}`);
     reconcile(this.rows, partitions, (each) => each.partition, row, (node, each) => {
       COLUMNS.forEach(([, role], i) => {
         const kept = each.copies.filter((copy) => copy.role === role);
         const [list, none] = node.cells[i + 1].children;
-        reconcile(list, kept, (copy) => copy.instance, chip, fill);
+        reconcile(list, kept, (copy) => copy.instance, chip, (node, copy) => fill(node, lagOf(copy, restarting)));
         none.hidden = kept.length > 0;
         setText(none, role === "owner" ? "nobody" : "–");
       });
@@ -51,8 +52,7 @@ function chip({ instance }) {
   return h("li", {}, h("b", {}, instance), h("span", { class: "pill" }));
 }
 
-function fill(node, copy) {
-  const { text, tone } = lagOf(copy);
+function fill(node, { text, tone }) {
   setText(node.lastChild, text);
   setAttribute(node.lastChild, "data-tone", tone);
 }
