@@ -24,7 +24,6 @@ SESSION_TIMEOUT_MS = 6_000
 """The minimum of a broker's default settings; a killed driver leaves the group after it."""
 
 _HEARTBEAT_MS = 1_500
-_POLL_S = 0.1
 _POLL_S = 0.25
 
 

@@ -85,14 +85,24 @@ class GroupMember:
             return
         self._thread.join()
         member_id, self.member_id = self.member_id, ""
-        if member_id and self.failure is None:
+        if self.failure is None:
             # Closing its consumer does not make a static member leave.
-            me = StaticMember(member_id, self._instance_id, self._client_id, holds=False)
             try:
-                self._admin.evict(me)
+                for me in self._seen_as(member_id):
+                    self._admin.evict(me)
             except LastwordError as error:
                 log.warning("%s: could not leave the group: %s", self._group, error)
         self._admin.close()
+
+    def _seen_as(self, member_id: str) -> list[StaticMember]:
+        """This member; without an id the group may still have it, because it was joining."""
+        if member_id:
+            return [StaticMember(member_id, self._instance_id, self._client_id, holds=False)]
+        return [
+            each
+            for each in self._admin.members()
+            if (each.instance_id, each.client_id) == (self._instance_id, self._client_id)
+        ]
 
     def _run(self) -> None:
         while self._restarts and not self._leaving.is_set() and not self._evict_earlier_life():

@@ -8,7 +8,6 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from lastword.column_batch import ColumnBatch
@@ -20,6 +19,7 @@ from lastword.kafka.log.consumer_reader import (
     FailedRead,
     reader_settings,
 )
+from lastword.lazy_numpy import np
 from lastword.records import Batch, Headers
 
 log = logging.getLogger(__name__)

@@ -10,31 +10,32 @@ from lastword.records import FENCE_KEY, Write
 
 def why_invalid(record: Write) -> InvalidRecordError | None:
     """Why ``record`` cannot be written by an unconditional append, or None."""
-    if not record.key:
+    key, _, headers, timestamp_ms, _, expected, _ = record
+    if not key:
         return InvalidRecordError(
             "a record of a table needs a key of at least one byte",
             hint="compaction keeps the last record per key; without a key there is none",
         )
-    if record.key == FENCE_KEY:
+    if key == FENCE_KEY:
         return InvalidRecordError(
             f"the key {FENCE_KEY!r} is reserved for fence records",
             hint="use another key; no table shows this one",
         )
-    if record.expected is not None:
+    if expected is not None:
         return InvalidRecordError(
             "this writer cannot check the version of a key before it writes",
             hint="open the table with writes='owned' or writes='conditional', or omit the "
             "condition",
         )
-    if record.timestamp_ms is not None and record.timestamp_ms <= 0:
+    if timestamp_ms is not None and timestamp_ms <= 0:
         # To librdkafka 0 means "now": better refused than silently replaced.
         return InvalidRecordError(
-            f"a record cannot have the timestamp {record.timestamp_ms}",
+            f"a record cannot have the timestamp {timestamp_ms}",
             hint="give milliseconds since the epoch from 1 up, or None for the time of writing",
         )
-    if record.headers and not all(map(_is_header, record.headers)):
+    if headers and not all(map(_is_header, headers)):
         return InvalidRecordError(
-            f"{record.headers!r} are not headers of a record",
+            f"{headers!r} are not headers of a record",
             hint="give pairs of a name and bytes or None: headers=(('trace', b'42'),)",
         )
     return None

@@ -63,7 +63,7 @@ class AsyncCalls:
         raw_key = self._decoder.key.encode(key)
         if consistency == "linearizable":
             owned = self._owned()
-            row = owned.written(await self._ask(owned, Read(key=raw_key)))
+            row = owned.row_of(await self._ask(owned, Read(key=raw_key)))
             return SafeWrites(owned, self._decoder).decoded(owned.entry(raw_key, row))
         if self._raw.routes:
             queries = Queries(self._raw, self._decoder)
@@ -143,9 +143,8 @@ class AsyncCalls:
         answer = await self._ask(owned, request)
         if not isinstance(answer, Applied):
             with conflicts_decoded(self._decoder):
-                owned.written(answer)
+                owned.row_of(answer)
             raise RuntimeError(f"a put cannot be answered with {answer!r}")
-        owned.written(answer)
         latency.observe_ns(perf_counter_ns() - started_ns)
         return answer.version
 
@@ -155,13 +154,13 @@ class AsyncCalls:
         request = safe.operation(key, operation, argument)
         return safe.operated(request, await self._ask(owned, request))
 
-    async def _ask(self, owned: OwnedWrites, request: AnyRequest) -> Result:
+    def _ask(self, owned: OwnedWrites, request: AnyRequest) -> asyncio.Future[Result]:
         loop = asyncio.get_running_loop()
         answers = self._answers
         if answers is None or answers.loop is not loop:
             # Requests of another loop keep the one that they were asked by.
             answers = self._answers = LoopAnswers(owned)
-        return await answers.ask(request)
+        return answers.ask(request)
 
     def _owned(self) -> OwnedWrites:
         return required_owners(self._raw.owned, self._raw.topic)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from lastword.records import Version
 from lastword.table.writing.owned_writes import OwnedWrites
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.owned_path import WRITE_TIMEOUT_S
-from lastword.writer.owned.requests import AnyRequest
+from lastword.writer.owned.requests import AnyRequest, Applied
 from lastword.writer.owned.tickets import GRACE_S, Ticket, given_up
 
 _LOOK_S = 0.5
@@ -40,9 +41,12 @@ class LoopAnswers:
         # One for all requests: a timer for each would cost more than the request itself.
         self._timer: asyncio.TimerHandle | None = None
 
-    async def ask(self, request: AnyRequest, timeout_s: float = WRITE_TIMEOUT_S) -> Result:
-        """Return the answer, or the error. An applied write may not be readable here yet: a read
-        with ``at_least`` set to its version waits for it.
+    def ask(
+        self, request: AnyRequest, timeout_s: float = WRITE_TIMEOUT_S
+    ) -> asyncio.Future[Result]:
+        """Send a request at once; await its answer, or its error.
+
+        An applied write may not be readable here yet: later reads of the table wait for it.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Result] = self.loop.create_future()
@@ -52,10 +56,7 @@ class LoopAnswers:
         self._asked[number] = _Asked(answer, ticket, until)
         if self._timer is None:
             self._timer = self.loop.call_later(_LOOK_S, self._give_up_late)
-        try:
-            return await answer
-        finally:
-            self._asked.pop(number, None)
+        return answer
 
     def deliver(self, answers: Sequence[tuple[int, Result]]) -> None:
         """Receive the answers of a batch, on an owner's thread."""
@@ -63,10 +64,19 @@ class LoopAnswers:
             self.loop.call_soon_threadsafe(self._resolve, answers)
 
     def _resolve(self, answers: Sequence[tuple[int, Result]]) -> None:
+        newest: dict[int, Version] = {}
         for number, answer in answers:
-            asked = self._asked.get(number)
-            if asked is not None and not asked.answer.done():
+            if isinstance(answer, Applied):
+                version = answer.versions[-1]
+                known = newest.get(version.partition)
+                if known is None or known.offset < version.offset:
+                    newest[version.partition] = version
+            asked = self._asked.pop(number, None)
+            if asked is not None and not asked.answer.done():  # else its caller was cancelled
                 asked.answer.set_result(answer)
+        # Once for all writes of a batch, and before any of the callers runs.
+        for version in newest.values():
+            self._owned.reflect(version)
 
     def _give_up_late(self) -> None:
         now = self.loop.time()

@@ -176,11 +176,20 @@ class OwnedWrites:
             raise answer
         return answer
 
+    def reflect(self, version: Version) -> None:
+        """Have later reads here reflect that write; call it before the write is answered."""
+        self._reflect(version)
+
     def written(self, answer: Result) -> bytes | None:
         """The row of an answer, which later reads here reflect; raises what went wrong."""
+        if isinstance(answer, Applied):
+            self._reflect(answer.version)
+        return self.row_of(answer)
+
+    def row_of(self, answer: Result) -> bytes | None:
+        """The row of an answer; raises what went wrong."""
         match answer:
-            case Applied(version=version, row=row):
-                self._reflect(version)
+            case Applied(row=row):
                 return row
             case Current(row=row):
                 return row

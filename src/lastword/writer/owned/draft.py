@@ -40,13 +40,17 @@ class Known(msgspec.Struct, frozen=True):
         return NO_HEADERS if self.row is None else headers_and_value_of(self.row)[0]
 
 
-class Pending(msgspec.Struct, frozen=True):
-    """The state of a key after a request of this batch; ``number`` is the index of its record."""
+class Pending(msgspec.Struct):
+    """The state of a key after a request of this batch; ``number`` is the index of its record.
+
+    Its ``row`` is made once the offsets of the batch are known, and stays None for a tombstone.
+    """
 
     number: int
     value: bytes | None
     headers: Headers
     timestamp_ms: int
+    row: bytes | None = None
 
 
 Cell = Known | Pending
@@ -122,8 +126,6 @@ class Draft:
 
 def row_of(cell: Cell, offsets: Sequence[int]) -> bytes | None:
     """The row of a cell, once the offsets of the batch are known."""
-    if isinstance(cell, Known):
-        return cell.row
-    if cell.value is None:
-        return None
-    return encode_row(offsets[cell.number], cell.timestamp_ms, cell.headers, cell.value)
+    if cell.row is None and isinstance(cell, Pending) and cell.value is not None:
+        cell.row = encode_row(offsets[cell.number], cell.timestamp_ms, cell.headers, cell.value)
+    return cell.row

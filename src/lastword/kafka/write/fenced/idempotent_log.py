@@ -134,6 +134,8 @@ class IdempotentLog(HeldLog):
         """Send a batch of the previous epoch; if it were accepted, it would change nothing."""
         if self._tested or self._wire is None:
             return
+        if self._holder.epoch == 0:
+            raise FenceNotKeptError(f"{self._place}: two take-overs have the same epoch")
         older = Holder(self._holder.producer_id, self._holder.epoch - 1)
         batch = encode_batch([fence_write(self._held)], older, 0, self._clock.now_ms())
         verdict = send_until_settled(self._wire, batch, deadline, self._clock)

@@ -1,7 +1,7 @@
 """Encodes records as one batch of Kafka's log, in its format 2.
 
-kafka-python's builder gives the same bytes, and takes twice as long: 113 us instead of 58 us of CPU
-time for 32 small records.
+kafka-python's builder gives the same bytes, and takes almost three times as long: 110 us instead of
+40 us of CPU time for 32 small records.
 """
 
 from __future__ import annotations
@@ -49,28 +49,31 @@ def encode_batch(
 def _encode_records(records: Sequence[Write], times: Sequence[int]) -> bytes:
     """The records one after the other; one loop, because a call for each part would be felt."""
     encoded: list[bytes] = []
-    for number, (key, value, headers, *_) in enumerate(records):
-        later_ms = times[number] - times[0]
-        parts = [_NO_ATTRIBUTES, _varint(later_ms), _varint(number), _varint(len(key)), key]
-        parts += _NULL if value is None else (_varint(len(value)), value)
-        parts.append(_varint(len(headers)))
+    varint, join, first_ms = _VARINTS, b"".join, times[0]
+    for number, (key, value, headers, _, _, _, _) in enumerate(records):
+        later_ms = times[number] - first_ms
+        parts = [_NO_ATTRIBUTES, varint[later_ms], varint[number], varint[len(key)], key]
+        parts += _NULL if value is None else (varint[len(value)], value)
+        parts.append(varint[len(headers)])
         for name, each in headers:
             parts.append(_encode_name(name))
-            parts += _NULL if each is None else (_varint(len(each)), each)
-        body = b"".join(parts)
-        encoded += (_varint(len(body)), body)
-    return b"".join(encoded)
+            parts += _NULL if each is None else (varint[len(each)], each)
+        body = join(parts)
+        encoded += (varint[len(body)], body)
+    return join(encoded)
 
 
 @lru_cache(1000)
 def _encode_name(name: str) -> bytes:
     encoded = name.encode()
-    return _varint(len(encoded)) + encoded
+    return _VARINTS[len(encoded)] + encoded
 
 
-def _varint(number: int) -> bytes:
-    """A signed number, seven bits per byte, the lowest first."""
-    return _SMALL[number] if 0 <= number < len(_SMALL) else _encode_varint(number)
+class _Varints(dict[int, bytes]):
+    """Signed numbers, seven bits per byte, the lowest first: small ones are looked up."""
+
+    def __missing__(self, number: int) -> bytes:
+        return _encode_varint(number)
 
 
 def _encode_varint(number: int) -> bytes:
@@ -83,6 +86,6 @@ def _encode_varint(number: int) -> bytes:
     return bytes(encoded)
 
 
-_SMALL = [_encode_varint(number) for number in range(4096)]
+_VARINTS = _Varints((number, _encode_varint(number)) for number in range(4096))
 _NO_ATTRIBUTES = b"\x00"
 _NULL = (_encode_varint(-1),)
