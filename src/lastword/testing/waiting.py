@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def wait_until(
-    condition: Callable[[], T], what: str, *, timeout: float = 60.0, every: float = 0.02
+    condition: Callable[[], T], what: str, *, timeout: float = 180.0, every: float = 0.02
 ) -> T:
     """Call ``condition`` until its answer is true, and return that answer.
 

@@ -72,18 +72,39 @@ def show(app: AppContext, subject: str, version: int | None) -> None:
     type=click.Choice(["avro", "json-schema", "protobuf"]),
     help="The kind of schema.  [default: by its suffix: .avsc, .json, .proto]",
 )
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="NAME=SUBJECT:VERSION",
+    help="A schema that this one refers to by NAME; may be repeated.",
+)
 @click.option("--dry-run", is_flag=True, help="Only ask whether the registry would accept it.")
-def register(app: AppContext, subject: str, file: Path, kind: str | None, dry_run: bool) -> None:
-    """Make the schema in FILE the newest version of SUBJECT, if it is compatible."""
+def register(
+    app: AppContext,
+    subject: str,
+    file: Path,
+    *,
+    kind: str | None,
+    references: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Make the schema in FILE the newest version of SUBJECT, if it is compatible.
+
+    A new schema of keys is announced with a warning: it changes the bytes of every key.
+    """
     from lastword.cli.subcommands.schema_text import read_schema
+    from lastword.codecs.registry.write_schema import would_move_keys
 
     client = app.registry.client
-    given = read_schema(file, kind)
+    given = read_schema(file, kind, references)
     if (why := client.why_incompatible(subject, given)) is not None:
         raise ConfigError(
             f"the schema is incompatible with {subject}: {why}",
             hint="give new fields a default; lastword schema show prints the newest one",
         )
+    if subject.endswith("-key") and (warning := would_move_keys(client, subject, given)):
+        app.output.info(f"warning: {warning}")
     schema_id = None if dry_run else client.register(subject, given).id
     what = "is compatible" if dry_run else f"has the id {schema_id}"
     values = {"subject": subject, "schema_id": schema_id, "dry_run": dry_run}

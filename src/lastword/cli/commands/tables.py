@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
+import msgspec
 
 from lastword.catalog.catalog import write_entries
 from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.subcommands.schema_class import type_option, with_class
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.cataloging import entry_of_table
 from lastword.cli.support.sizes import as_size
 from lastword.cli.support.table_options import TableSpec, table_spec, with_table
 from lastword.codecs.versions import value_schema
@@ -60,6 +64,11 @@ def _row(app: AppContext, spec: TableSpec) -> dict[str, object]:
     "--mount", metavar="PATH", help="The path at which the service offers it; with --save."
 )
 @click.option("--description", metavar="TEXT", help="What the table is for; with --save.")
+@click.option(
+    "--subject",
+    metavar="NAME",
+    help="The subject of the values' schema.  [default: <topic>-value]",
+)
 @type_option
 @click.option("--save", is_flag=True, help="Write this into the catalog.")
 def describe(
@@ -68,6 +77,7 @@ def describe(
     *,
     mount: str | None,
     description: str | None,
+    subject: str | None,
     target: str | None,
     save: bool,
 ) -> None:
@@ -76,23 +86,19 @@ def describe(
     With --save, the combined result of flags, lastword.toml and the catalog is stored in the
     catalog, where every command finds it.
     """
-    spec = with_class(spec, target)
+    spec = with_class(replace(spec, subject=subject or spec.subject), target)
     spec.codecs  # noqa: B018 - refuses codecs that do not exist
     entry = app.catalog.get(spec.topic, CatalogEntry())
     if save or mount or description:
         _require_save(save)
-        entry = entry.updated(
-            CatalogEntry(
-                key=spec.key,
-                value=spec.value,
-                window=spec.window,
-                mount=mount or spec.mount,
-                ttl=spec.ttl,
-                description=description,
-            )
-        )
+        said = entry_of_table(app, spec)
+        mount = mount or spec.mount
+        entry = entry.updated(msgspec.structs.replace(said, mount=mount, description=description))
         write_entries(app.connection, app.log_source, {spec.topic: entry})
-    app.output.details(_described(app, spec, entry))
+    shown = _described(app, spec, entry)
+    if not app.output.json_lines and shown["schema_subject"] is None:
+        shown = {name: value for name, value in shown.items() if not name.startswith("schema")}
+    app.output.details(shown)
 
 
 def _require_save(save: bool) -> None:
@@ -112,6 +118,7 @@ def _described(app: AppContext, spec: TableSpec, entry: CatalogEntry) -> dict[st
         "window": spec.window,
         "mount": entry.mount or spec.mount,
         "ttl": spec.ttl,
+        "owned_by": spec.owned_by,
         "written_by": entry.written_by,
         "description": entry.description,
         "by_catalog": ", ".join(sorted(spec.by_catalog)) or None,

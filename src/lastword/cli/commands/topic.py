@@ -96,7 +96,8 @@ def create(
 
     For example: lastword topic create user-profiles --config delete.retention.ms=86400000
 
-    Codecs and a description are stored in the catalog, where every command finds them.
+    The catalog lists it from then on (lastword tables). Codecs and a description are stored there,
+    where every command finds them.
     """
     with Admin(app.connection) as admin:
         info = create_topic(
@@ -118,7 +119,7 @@ def create(
     listed = "".join(f"\n  {key}={value}" for key, value in own.items())
     app.output.line(f"created {name} with {info.partitions} partitions{listed}", shown)
     entry = CatalogEntry(key=key_codec, value=value_codec, description=description)
-    if entry != CatalogEntry():
+    if entry != CatalogEntry() or "compact" in own["cleanup.policy"]:
         put_into_catalog(app, name, entry)
 
 

@@ -7,10 +7,10 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from typing import cast
 
 import click
 
-from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cli.captures.capture_mirror import mirror_of
 from lastword.cli.captures.capture_settings import captures_of_settings
@@ -20,13 +20,14 @@ from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
 from lastword.cli.settings.local_registry import local_registry
 from lastword.cli.support.app_context import AppContext, with_cluster
-from lastword.cli.support.cataloging import put_into_catalog
+from lastword.cli.support.cataloging import entry_of_table, put_into_catalog
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.stop_signals import stop_signals
 from lastword.cli.support.table_options import TableSpec, table_spec
 from lastword.cli.support.up_pipelines import SparkRunner, pipelines_of
 from lastword.cli.support.up_snapshots import snapshots_of
 from lastword.codecs.registry import Registry
+from lastword.codecs.registry.registry import IdPlace
 from lastword.errors import DecodeError, LastwordError, TopicNotFoundError, WatchLostError
 from lastword.kafka.admin import Admin
 from lastword.metrics import Metrics
@@ -52,7 +53,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
     that have a snapshot_every.
 
     For the captures of lastword.toml it also starts Kafka Connect and the connectors, and keeps and
-    serves their tables.
+    serves their tables. Of these it prints batches, not every change.
 
     Without tables, captures and pipelines in lastword.toml, it is a demo: the table user-profiles,
     served at /users, and a pipeline that counts the updates of each user into a table at /updates.
@@ -78,6 +79,8 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
             runner = SparkRunner(app, pipelines, snapshots_of(app, specs))
             tables = [running.enter_context(_opened(app, spec)) for spec in specs]
             for spec, table in zip(specs, tables, strict=True):
+                if spec.name in app.settings.captures:
+                    continue  # its first copy would print every row of the database's table
                 watchers.append(_Watcher(app, spec, table, stopping))
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
@@ -126,7 +129,7 @@ def _start_registry(app: AppContext, running: ExitStack) -> None:
     registry = local_registry(app)
     app.output.info(f"starting a schema registry at {registry.url}")
     running.enter_context(registry)
-    app.registry = Registry(registry.url)
+    app.registry = Registry(registry.url, id_in=cast("IdPlace", app.settings["registry.id_in"]))
     text = f"schema registry; in other terminals: export LASTWORD_REGISTRY_URL={registry.url}"
     app.output.line(text, {"registry": registry.url})
 
@@ -195,10 +198,7 @@ def _create_missing_topics(
 
 def _put_into_catalog(app: AppContext, specs: Sequence[TableSpec]) -> None:
     for spec in specs:
-        entry = CatalogEntry(
-            key=spec.key, value=spec.value, window=spec.window, mount=spec.mount, ttl=spec.ttl
-        )
-        put_into_catalog(app, spec.topic, entry)
+        put_into_catalog(app, spec.topic, entry_of_table(app, spec))
 
 
 class _Watcher:

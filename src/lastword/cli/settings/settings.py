@@ -291,6 +291,12 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         False,
         "whether the service refuses writes that do not say which version they replace",
     ),
+    Setting(
+        "subject",
+        str,
+        None,
+        "the subject of the values' schema in the registry; default: <topic>-value",
+    ),
     Setting("mount", str, None, "the path at which the service offers the table, such as /users"),
     Setting(
         "window",

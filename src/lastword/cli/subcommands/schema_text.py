@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
-from lastword.codecs.registry.client import RegistryClient, Schema, SchemaVersion
+from lastword.codecs.registry.client import Reference, RegistryClient, Schema, SchemaVersion
 from lastword.errors import ConfigError
 
 KINDS = {"avro": "AVRO", "json-schema": "JSON", "protobuf": "PROTOBUF"}
@@ -17,15 +18,18 @@ def found_version(client: RegistryClient, subject: str, version: int | None) -> 
     """That version of the subject, the newest without one; raises ConfigError."""
     found = client.version(subject, "latest" if version is None else version)
     if found is None:
-        what = subject if version is None else f"version {version} of {subject}"
+        what = f"subject {subject}" if version is None else f"version {version} of {subject}"
         raise ConfigError(
             f"the registry has no {what}", hint="lastword schema list shows the subjects"
         )
     return found
 
 
-def read_schema(path: Path, kind: str | None) -> Schema:
-    """The schema in a file; its kind follows from the suffix. Raises ConfigError."""
+def read_schema(path: Path, kind: str | None, references: Iterable[str] = ()) -> Schema:
+    """The schema in a file; its kind follows from the suffix. Raises ConfigError.
+
+    Each reference is ``NAME=SUBJECT:VERSION``.
+    """
     kind = kind or _BY_SUFFIX.get(path.suffix)
     if kind is None:
         raise ConfigError(
@@ -33,9 +37,20 @@ def read_schema(path: Path, kind: str | None) -> Schema:
             hint=f"name it {', '.join(f'*{each}' for each in _BY_SUFFIX)}, or give --kind",
         )
     try:
-        return Schema(path.read_text(), KINDS[kind])
+        return Schema(path.read_text(), KINDS[kind], tuple(map(_reference, references)))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
+
+
+def _reference(text: str) -> Reference:
+    name, _, where = text.partition("=")
+    subject, _, version = where.rpartition(":")
+    if not (name and subject and version.isdecimal()):
+        raise ConfigError(
+            f"{text!r} is not a reference",
+            hint="give NAME=SUBJECT:VERSION, as in shop.Address=addresses-value:1",
+        )
+    return Reference(name, subject, int(version))
 
 
 def shown(schema: Schema) -> str:

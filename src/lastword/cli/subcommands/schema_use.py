@@ -10,6 +10,7 @@ from lastword.cli.support.opening import open_table
 from lastword.cli.support.output import as_text
 from lastword.cli.support.table_options import TableSpec, with_table
 from lastword.cli.support.window_keys import key_object
+from lastword.codecs.versions import ValueVersion
 from lastword.table.schemas.held_versions import count_versions, entries_of, versioned
 from lastword.table.schemas.rewriting import rewrite as rewrite_table
 
@@ -37,6 +38,8 @@ def check(app: AppContext, spec: TableSpec, target: str | None, version: int | N
                 app.output.line(as_text(key_object(key)), shown)
             return
         counts = count_versions(table.raw, codec)
+    if codec.newest() == ValueVersion(None):
+        app.output.info("only the class knows which version is the newest: give --type")
     app.output.rows(
         _COLUMNS,
         [

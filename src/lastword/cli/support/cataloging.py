@@ -5,7 +5,23 @@ from __future__ import annotations
 from lastword.catalog.catalog import write_entries
 from lastword.catalog.catalog_entry import CatalogEntry
 from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.table_options import TableSpec
 from lastword.errors import LastwordError
+
+
+def entry_of_table(app: AppContext, spec: TableSpec) -> CatalogEntry:
+    """What flags, settings and the catalog together say of a table."""
+    known = app.catalog.get(spec.topic)
+    was_owned = known is not None and known.owned_by is not None
+    return CatalogEntry(
+        key=spec.key,
+        value=spec.value,
+        window=spec.window,
+        subject=spec.subject,
+        mount=spec.mount,
+        ttl=spec.ttl,
+        owned_by=spec.owned_by or ("" if was_owned else None),
+    )
 
 
 def put_into_catalog(app: AppContext, topic: str, entry: CatalogEntry) -> None:

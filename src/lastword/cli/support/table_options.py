@@ -30,14 +30,15 @@ E = TypeVar("E", bound=LastwordError)
 CODEC_NAMES = ("string", "json", "bytes", "int64", "msgpack")
 WITH_SCHEMA = ("avro", "json-schema", "protobuf")
 _CODECS = ("key", "value")
-_FROM_CATALOG = ("key", "value", "window", "mount", "ttl")
+_FROM_CATALOG = ("key", "value", "window", "subject", "mount", "ttl")
 
 
 @dataclass(frozen=True)
 class TableSpec:
     """A table as it was named: in ``lastword.toml`` or by its topic, with flags on top.
 
-    ``by_catalog`` names the fields that only the catalog sets.
+    ``by_catalog`` names the fields that only the catalog sets. ``subject`` is that of the values'
+    schema, unless the topic names it. ``owned_by`` is the application whose instances own writes.
     """
 
     name: str
@@ -49,12 +50,14 @@ class TableSpec:
     allow_expiry: bool
     mount: str | None = None
     window: str | None = None
+    subject: str | None = None
     versions: str | None = None
     snapshot_every: str | None = None
     ttl: str | None = None
     by_catalog: frozenset[str] = frozenset()
     registry: Callable[[], Registry] | None = None
     writes: WriteMode = "direct"
+    owned_by: str | None = None
     layout: Layout = "replicated"
     standbys: int = 1
     max_stale: str = "10s"
@@ -72,9 +75,9 @@ class TableSpec:
         """The codec of values; of their class, if one was named."""
         kind = self.value_class
         if kind is None:
-            return self._resolved(self.value)
+            return self._resolved(self.value, subject_name=self.subject)
         if self.value == "json-schema" and self.registry is not None:
-            return self.registry().json_schema(kind)
+            return self.registry().json_schema(kind, subject_name=self.subject)
         if self.value in get_args(Format):
             return TypedCodec(cast("Format", self.value), kind)
         raise ConfigError(
@@ -106,15 +109,16 @@ class TableSpec:
         return keys.decode(keys.parse(typed(text)))
 
     def explained(self, error: E) -> E:
-        """The error; if the codec came from the catalog, with a hint how to correct the catalog."""
+        """The error; if the codec came from the catalog, also with a hint how to correct that."""
         said = [f"{part}s are {getattr(self, part)}" for part in _CODECS if part in self.by_catalog]
         if not said:
             return error
         error.args = (f"{error}; the catalog says of {self.topic} that {' and '.join(said)}",)
-        error.hint = (
+        way_out = (
             "if the catalog is wrong, give --key-codec or --value-codec; to correct it: "
             f"lastword describe {self.name} --value-codec NAME --save"
         )
+        error.hint = f"{error.hint}; {way_out}" if error.hint else way_out
         return error
 
 
@@ -139,6 +143,10 @@ def table_spec(
     said = {**app.settings.tables.get(name, {}), **given}
     known = _cataloged(app, str(values["topic"]), said) if catalog else {}
     values |= known
+    owned_by = app.application_id if values["writes"] == "owned" else None
+    if catalog and "writes" not in said:
+        owned_by = _owner(app, str(values["topic"]))
+        values["writes"] = "owned" if owned_by == app.application_id else "direct"
     return TableSpec(
         name=name,
         topic=str(values["topic"]),
@@ -150,12 +158,14 @@ def table_spec(
         allow_expiry=bool(values["allow_expiry"] or values["window"]),
         mount=_text(values["mount"]),
         window=_text(values["window"]),
+        subject=_text(values["subject"]),
         versions=_text(values["versions"]),
         snapshot_every=_text(values["snapshot_every"]),
         ttl=_text(values["ttl"]),
         by_catalog=frozenset(known),
         registry=lambda: app.registry,
         writes=cast("WriteMode", values["writes"]),
+        owned_by=owned_by,
         layout=cast("Layout", values["layout"]),
         standbys=int(str(values["standbys"])),
         max_stale=str(values["max_stale"]),
@@ -170,7 +180,15 @@ def _cataloged(app: AppContext, topic: str, said: Mapping[str, object]) -> dict[
     known = {name: getattr(entry, name) for name in _FROM_CATALOG if name not in said}
     if "key" in said:
         known.pop("window", None)
+    if "value" in said:
+        known.pop("subject", None)
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _owner(app: AppContext, topic: str) -> str | None:
+    """The application that owns writes, as the catalog says."""
+    entry = app.catalog.get(topic)
+    return None if entry is None else entry.owned_by or None
 
 
 def _text(value: object) -> str | None:
@@ -183,7 +201,7 @@ _TABLE_OPTIONS = (
         "key_flag",
         cls=SharedOption,
         type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
-        help="The codec of keys.  [default: string]",
+        help="The codec of keys.  [default: the catalog's, else string]",
     ),
     click.option(
         "--window",
@@ -191,14 +209,14 @@ _TABLE_OPTIONS = (
         cls=SharedOption,
         metavar="MS|session",
         help="Keys have windows of this length in milliseconds, or sessions; a key is "
-        "written KEY@START, or KEY@START-END.  [default: none]",
+        "written KEY@START, or KEY@START-END.  [default: the catalog's, else none]",
     ),
     click.option(
         "--value-codec",
         "value_flag",
         cls=SharedOption,
         type=click.Choice([*CODEC_NAMES, *WITH_SCHEMA]),
-        help="The codec of values.  [default: json]",
+        help="The codec of values.  [default: the catalog's, else json]",
     ),
     click.option(
         "--on-bad",

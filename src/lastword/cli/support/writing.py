@@ -108,6 +108,11 @@ def _path(
         with open_owned(app, spec) as table:
             yield table.raw.put_many
         return
+    if spec.owned_by is not None:
+        app.output.info(
+            f"warning: the application {spec.owned_by} owns the writes of {spec.topic}, and this "
+            "write bypasses it; to write through it, set application_id"
+        )
     with Admin(app.connection) as admin:
         partitions = admin.describe(spec.topic).partitions
         require_fit(spec.topic, check_topic(admin, spec.topic, allow_expiry=spec.allow_expiry))
