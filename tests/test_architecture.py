@@ -28,6 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "_native",
             "native",
             "native_batch",
+            "lazy_numpy",
             "rows",
             "many_rows",
             "column_batch",
@@ -90,7 +91,16 @@ ENVIRONMENT_READERS: dict[str, str] = {
 FOLDER_FILES_MAX = 20
 
 KAFKA_CLIENTS = ("confluent_kafka", "kafka", "rocksdict")
-HEAVY_LIBRARIES = ("pyspark", "deltalake", "pyarrow", "starlette", "granian", "click", "rich")
+HEAVY_LIBRARIES = (
+    "pyspark",
+    "deltalake",
+    "pyarrow",
+    "starlette",
+    "granian",
+    "click",
+    "rich",
+    "numpy",
+)
 
 
 @dataclass(frozen=True)

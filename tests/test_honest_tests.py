@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.sources import TESTS, assert_none, calls, name_of, nodes, nodes_of
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 WAITING_WORDS = {"timeout", "timeout_s", "timeout_seconds", "stall_timeout_s", "within_s"}
 
 

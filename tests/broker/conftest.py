@@ -11,7 +11,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.topics.creation import create_topic
-from tests.support.tables import Tables
+from tests.support.local_tables.tables import Tables
 
 
 @pytest.fixture(scope="session")

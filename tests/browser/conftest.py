@@ -81,7 +81,7 @@ class Dashboard:
             "LASTWORD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "PATH": os.environ["PATH"],
         }
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=180)
 
 
 Serve = Callable[..., Dashboard]

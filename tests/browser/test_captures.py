@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from lastword.cdc.postgres.capture_status import HELD_BYTES_MAX
 from lastword.testing.waiting import wait_until
 from tests.browser.conftest import Serve, Visitor
-from tests.support.scripted_captures import ScriptedInspector, looking_at, streaming
+from tests.support.captures.scripted_captures import ScriptedInspector, looking_at, streaming
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 
@@ -30,7 +30,7 @@ def test_the_page_shows_each_capture_and_follows_it(visit: Visitor, serve: Serve
         )
     )
     with looking_at(orders) as first, looking_at(stuck) as second:
-        wait_until(lambda: first.last and second.last, "both are known", timeout=60.0)
+        wait_until(lambda: first.last and second.last, "both are known", timeout=180.0)
         page = visit("#/captures", url=serve([], captures=[first, second]).url)
 
         panel = page.get_by_label("Capture orders", exact=True)

@@ -11,7 +11,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.topics.creation import create_topic
 from tests.browser.conftest import Serve, Visitor
-from tests.support.partitioned_tables import PartitionedTables, wait_until_settled
+from tests.support.shared_tables.partitioned_tables import PartitionedTables, wait_until_settled
 
 PARTITIONS = 3
 HOSTILE_RACK = "<img src=x onerror=document.title='owned'>"
@@ -28,7 +28,7 @@ def test_the_page_shows_the_cluster_and_follows_it(
         create_topic(admin, topic_name, partitions=PARTITIONS)
     with PartitionedTables(connection, tmp_path, topic_name) as tables:
         a = tables.open("a", rack=HOSTILE_RACK)
-        b = tables.open("b", rack="zone-b", weight=2)
+        b = tables.open("b", rack="zone-b", weight=2, restart_within="10m")
         url = serve([a]).url
         wait_until_settled([a, b], PARTITIONS, copies=2)
         page = visit("#/cluster", url=url)
@@ -46,7 +46,10 @@ def test_the_page_shows_the_cluster_and_follows_it(
             expect(row.locator(".pill")).to_have_text(["level", "level"])
         fits_a_phone(page)
 
-        b.close()
+        b.close()  # for a while: it keeps its partitions
+        expect(members.nth(1)).to_contain_text(re.compile("restarting, .* left"))
+        expect(partitions.locator(".pill").filter(has_text="restarting")).to_have_count(PARTITIONS)
+        tables.open("b", rack="zone-b", weight=2).close()  # for good
         expect(members).to_have_count(1)
         moved = panel(page, "Movements").locator("li")
         expect(moved.filter(has_text="b → a").first).to_contain_text(re.compile("plan #[0-9]+"))

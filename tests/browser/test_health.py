@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from lastword.kafka.connection import Connection
 from lastword.table.table import Table
 from tests.browser.conftest import Dashboard, Serve, Visitor
-from tests.support.real_topic import RealTopic
+from tests.support.local_tables.real_topic import RealTopic
 
 
 def tile(page: Page, label: str) -> str:

@@ -15,7 +15,7 @@ from lastword.native import NATIVE
 from lastword.testing.log_range_contract import LogRangeContract
 from lastword.testing.log_source_contract import LogSourceContract
 from lastword.testing.log_writer import NewRecord
-from tests.support.wire import RawName, RawRecord, produce_raw
+from tests.support.shared_tables.wire import RawName, RawRecord, produce_raw
 
 pytestmark = pytest.mark.broker
 

@@ -29,7 +29,7 @@ from lastword.writer.owned.conflicts import Conflict
 from lastword.writer.owned.owned_path import OwnedPath, OwnedTopic
 from lastword.writer.owned.value_operations import ValueOperations
 from lastword.writer.write_path import WritePath
-from tests.support.only_member import OnlyMember
+from tests.support.shared_tables.only_member import OnlyMember
 
 pytestmark = pytest.mark.broker
 

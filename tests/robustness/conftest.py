@@ -15,9 +15,9 @@ from lastword.broker.runtime import KafkaRuntime
 from lastword.kafka.connection import Connection
 from lastword.kafka.log import consumer_reader
 from lastword.testing.plugin import EAGER
-from tests.support.real_topic import MakeTopic, RealTopic
-from tests.support.table_process import TableProcesses
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import MakeTopic, RealTopic
+from tests.support.local_tables.table_process import TableProcesses
+from tests.support.local_tables.tables import Tables
 
 HERE = Path(__file__).parent
 

@@ -1,19 +1,20 @@
-"""LASTWORD_TEST_ROUTED_READS reads of other instances' partitions while owners change.
+"""LASTWORD_TEST_ROUTED_READS keys read from other instances while owners change.
 
-Processes share a table and read it as fast as they can. Meanwhile a fourth joins, is drained and
-leaves, and the three are restarted one after the other. No read may fail, and each answer is
-compared with the log: it is what the log has at its position, and no staler than it says.
+Processes share a table, write it, and read it as fast as they can: single keys, several keys and
+ranges. Meanwhile a fourth joins, is drained and leaves, and the three are restarted one after the
+other. No read may fail, and each answer is compared with the log: it has exactly the rows that the
+log has at its position, and is no staler than it says.
 
 Run by `make soak`: it needs time.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,22 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.groups.names import control_topic
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
-from tests.support.partition_faults.history_check import read_histories, violations
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.partition_faults.histories import ReadMade, decode_line, read_histories
+from tests.support.partition_faults.history_check import judge
 from tests.support.partition_faults.instances import (
     PARTITIONS,
     SETTLED_S,
     RecordedInstance,
     settled,
 )
-from tests.support.peer_pair import SECRET
-from tests.support.real_topic import RealTopic
+from tests.support.partition_faults.reading import GET, GET_MANY, MANY_KEYS, SCAN
+from tests.support.shared_tables.peer_pair import SECRET
 
 log = logging.getLogger(__name__)
 
 READS = int(os.environ.get("LASTWORD_TEST_ROUTED_READS", "1000000"))
+READING = {"threads": 8, "every_s": 0.0, "kinds": {GET: 4, GET_MANY: 1, SCAN: 1}}
 KEPT = {"min.compaction.lag.ms": "86400000"}
 
 
@@ -52,7 +56,7 @@ class Campaign(ExitStack):
             "standbys": 1,
             "bootstrap_servers": connection.bootstrap_servers,
             "peer": {"secret": SECRET},
-            "read_every_s": 0.0,
+            "reading": READING,
         }
         self._topic = topic
         self.members = [self._start(name, restart_within="10m") for name in "abc"]
@@ -68,43 +72,65 @@ class Campaign(ExitStack):
         wait_until(lambda: settled(members), "a plan at rest", timeout=SETTLED_S, every=0.2)
 
     @property
-    def plan(self) -> Plan:
+    def plans(self) -> list[Plan]:
+        """Every plan so far."""
         records = RealTopic(self._connection, control_topic(self._topic)).log()
-        return [decode_plan(each.value or b"") for each in records if each.key == PLAN_KEY][-1]
+        return [decode_plan(each.value or b"") for each in records if each.key == PLAN_KEY]
 
     def a_fourth_comes_and_goes(self, number: int) -> None:
         """Only its share moves to it; it is drained before it leaves."""
-        before = self.plan
+        before = self.plans[-1]
         fourth = self._start(f"d{number}")
         self.histories.add(fourth.history)
         self.wait_until_settled([*self.members, fourth])
-        moved = moves_between(before, self.plan)
+        moved = moves_between(before, self.plans[-1])
         assert {each.target for each in moved} <= {fourth.name}
         assert len(moved) <= -(-PARTITIONS // 4)
         self.members[0].ask(f"drain {fourth.name}")
         wait_until(lambda: not fourth.ask()["owned"], "the fourth to be drained", timeout=SETTLED_S)
         self.wait_until_settled([*self.members, fourth])
         assert fourth.process.leave() == 0
-        wait_until(lambda: fourth.name not in self.plan.members, "it to be gone", timeout=SETTLED_S)
+        wait_until(
+            lambda: fourth.name not in self.plans[-1].members, "it to be gone", timeout=SETTLED_S
+        )
         self.wait_until_settled(self.members)
 
     def everybody_restarts(self) -> None:
         """One after the other; no owner changes in any plan of that time."""
-        before = self.plan
+        before = len(self.plans) - 1
         for member in self.members:
             assert member.process.leave() == 0
             member.start_again()
             self.wait_until_settled(self.members)
-        assert not moves_between(before, self.plan)
+        assert not _moves(self.plans[before:])
 
-    @property
-    def routed(self) -> int:
-        """How many reads another instance than the reader has answered."""
-        return sum(
-            fields[0] == "r" and fields[4] == "ok" and fields[9] != path.stem
-            for path in self.histories
-            for fields in map(json.loads, path.read_text().splitlines()[:-1])
-        )
+
+class RoutedReads:
+    """Counts the keys for which other instances alone answered, while the histories grow."""
+
+    def __init__(self) -> None:
+        self._counted: dict[Path, tuple[int, int]] = {}
+
+    def count(self, histories: Iterable[Path]) -> int:
+        """Up to now."""
+        for path in histories:
+            at, routed = self._counted.get(path, (0, 0))
+            with path.open("rb") as file:
+                file.seek(at)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break  # it is being written
+                    at += len(line)
+                    made = decode_line(line)
+                    made.instance = path.stem
+                    if isinstance(made, ReadMade) and made.routed:
+                        routed += MANY_KEYS if made.kind == SCAN else len(made.asked)
+            self._counted[path] = at, routed
+        return sum(routed for _, routed in self._counted.values())
+
+
+def _moves(plans: Sequence[Plan]) -> int:
+    return sum(len(moves_between(before, after)) for before, after in pairwise(plans))
 
 
 def _kill(instance: RecordedInstance) -> None:
@@ -116,20 +142,20 @@ def test_routed_reads_are_no_staler_than_they_say_while_owners_change(
 ) -> None:
     RealTopic(connection, topic_name).create(PARTITIONS, KEPT)
     with Campaign(connection, topic_name, tmp_path) as campaign:
-        rounds = 0
-        while campaign.routed < READS:
+        rounds, routed = 0, RoutedReads()
+        while routed.count(campaign.histories) < READS:
             rounds += 1
             campaign.a_fourth_comes_and_goes(rounds)
             campaign.everybody_restarts()
-        routed = campaign.routed
+        plans = campaign.plans
         # At the end everybody is killed: a partition may lose its last copy before its reader.
     histories = read_histories(campaign.histories)
-    failed = [each for each in histories.reads if each.status != "ok"]
-    found = violations(histories, list(read_log(connection, topic_name)))
-    stale_s = max(each.staleness_s for each in histories.reads)
+    verdict = judge(histories, read_log(connection, topic_name))
     log.warning(
-        "%d rounds, %d reads, %d of them routed, %d failed, %d writes, staleness max %.2f s",
-        *(rounds, len(histories.reads), routed, len(failed), len(histories.writes), stale_s),
+        "%d rounds, %d plans, %d movements of owners, %d writes, %s",
+        *(rounds, len(plans), _moves(plans), len(histories.writes), verdict),
     )
+    found = verdict.violations
     assert not found, f"{len(found)} violations, the first of them: {found[:5]}"
+    failed = verdict.failed
     assert not failed, f"{len(failed)} reads failed, the first of them: {failed[:5]}"

@@ -15,8 +15,12 @@ from lastword.kafka.groups.names import control_topic
 from lastword.kafka.write.fenced import decode_fence
 from lastword.records import FENCE_KEY
 from lastword.testing import wait_until
-from tests.support.cluster_process import ClusterProcess, ClusterProcesses, wait_until_shared
-from tests.support.real_topic import RealTopic
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.shared_tables.cluster_process import (
+    ClusterProcess,
+    ClusterProcesses,
+    wait_until_shared,
+)
 
 TOPIC, PARTITIONS = "carts", 6
 

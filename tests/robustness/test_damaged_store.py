@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 
 KEPT = {"store": "rocksdb", **RAW}
 

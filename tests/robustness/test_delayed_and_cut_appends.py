@@ -19,7 +19,7 @@ from lastword.records import FENCE_KEY, Write
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
 from lastword.topics.creation import create_topic
-from tests.support.kafka_proxy import PRODUCE, KafkaProxy
+from tests.support.network.kafka_proxy import PRODUCE, KafkaProxy
 
 pytestmark = pytest.mark.broker
 

@@ -14,8 +14,8 @@ from lastword.records import FENCE_KEY, Write
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
 from lastword.topics.creation import create_topic
-from tests.support.fenced_writer import fenced_log
-from tests.support.harmed_cluster import HarmedCluster
+from tests.support.network.harmed_cluster import HarmedCluster
+from tests.support.shared_tables.fenced_writer import fenced_log
 
 pytestmark = pytest.mark.broker
 

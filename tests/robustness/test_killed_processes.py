@@ -8,9 +8,9 @@ import pytest
 
 from lastword.clock import SYSTEM_CLOCK
 from lastword.testing import wait_until
-from tests.support.real_topic import EAGER_COMPACTION, MakeTopic, RealTopic
-from tests.support.table_process import STORES, TableProcesses
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import EAGER_COMPACTION, MakeTopic, RealTopic
+from tests.support.local_tables.table_process import STORES, TableProcesses
+from tests.support.local_tables.tables import Tables
 
 RECORDS = 40_000
 TEXT = {"key": "string", "value": "string"}
@@ -84,6 +84,6 @@ def test_a_process_that_stood_still_for_longer_than_the_retention_is_swept(
     topic.compact_away(b"deleted")
     process.go_on()
     # At once, or a minute after a sweep that a slow machine made necessary before.
-    wait_until(lambda: process.ask("swept") == 1, "the dead row is dropped", timeout=90)
+    wait_until(lambda: process.ask("swept") == 1, "the dead row is dropped", timeout=180)
     wait_until(lambda: not process.ask("stale"), "trusted again", timeout=180)
     assert process.ask("rows") == text(topic.fold())

@@ -15,15 +15,12 @@ from pathlib import Path
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.testing.read_log import read_log
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.partition_faults.fault_costs import costs_of
 from tests.support.partition_faults.faults import Nemesis
-from tests.support.partition_faults.history_check import (
-    cost_of,
-    read_histories,
-    unseen_or_repeated,
-    violations,
-)
+from tests.support.partition_faults.histories import read_histories
+from tests.support.partition_faults.history_check import judge, unseen_or_repeated
 from tests.support.partition_faults.instances import PARTITIONS, Instances
-from tests.support.real_topic import RealTopic
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +44,11 @@ def test_faults_lose_no_acknowledged_write_and_no_read_is_staler_than_it_says(
         faults = [nemesis.strike(kind, victim) for kind, victim in islice(nemesis, FAULTS)]
         histories = read_histories(each.history for each in instances.all)
     written = list(read_log(connection, topic_name))
-    found = violations(histories, written)
+    found = judge(histories, written).violations
     for each in instances.all:
         found += unseen_or_repeated(each.history.with_suffix(".changes"), written)
     assert not found, f"{len(found)} violations, the first of them: {found[:5]}"
-    costs = [cost_of(fault, histories) for fault in faults]
+    costs = costs_of(faults, histories)
     for cost in costs:
         log.warning("%s", cost)
     assert max(cost.read_p99_s for cost in costs) < GENEROUS_S

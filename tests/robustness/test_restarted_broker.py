@@ -8,9 +8,9 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 
 @pytest.mark.parametrize("crash", [False, True], ids=["restart", "crash"])

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lastword.rows import offset_of
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.stores import GatedStore, RecordingStore
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.stores import GatedStore, RecordingStore
+from tests.support.local_tables.tables import Tables
 
 
 def test_writes_from_many_threads_reach_the_store_through_one(
@@ -40,10 +40,10 @@ def test_a_put_returns_only_when_it_can_be_read(topic: RealTopic, tables: Tables
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(table.put, b"key", b"value")
         wait_until(lambda: topic.keys() == [b"key"], "the record is in the log")
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         assert not writing.done()
         assert table.get(b"key") is None
         store.gate.set()
-        version = writing.result(60)
+        version = writing.result(180)
     assert table.get(b"key") == b"value"
     assert version == (0, 0)

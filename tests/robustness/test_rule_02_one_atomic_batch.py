@@ -14,9 +14,9 @@ from lastword.replicas.apply.checkpoint import CHECKPOINT_FORMAT, decode_checkpo
 from lastword.replicas.tail import housekeeping
 from lastword.rows import ROW_FORMAT, offset_of
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.stores import RecordingStore
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.stores import RecordingStore
+from tests.support.local_tables.tables import Tables
 
 
 def test_no_batch_has_a_row_that_its_checkpoint_does_not_cover(

@@ -9,9 +9,9 @@ import pytest
 from lastword.errors import NotReadyError
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables
 
 
 def test_a_committed_transactions_marker_at_the_tail_does_not_hold_up_the_restore(
@@ -83,7 +83,7 @@ def test_an_open_transaction_is_named_and_the_table_is_ready_once_it_ends(
     with pytest.raises(NotReadyError):
         table.get(b"before")
     assert table.query.get(b"before", allow_stale=True).stale
-    table.wait_ready(stall_timeout_s=60)
+    table.wait_ready(stall_timeout_s=180)
     assert dict(table.items()) == {b"before": b"1", b"after": b"2"}
     del killed
 
@@ -117,7 +117,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     store = GatedStore()
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
-    assert store.waiting.wait(60)
+    assert store.waiting.wait(180)
     looks = table._lifecycle.parts.replicas._following.inbox
     stop = threading.Event()
 
@@ -135,7 +135,7 @@ def test_a_writer_that_never_pauses_does_not_keep_a_table_from_getting_ready(
     finally:
         store.gate.set()
         stop.set()
-        writer.join(60)
+        writer.join(180)
 
 
 def test_nothing_is_served_before_the_end_is_reached(topic: RealTopic, tables: Tables) -> None:
@@ -144,7 +144,7 @@ def test_nothing_is_served_before_the_end_is_reached(topic: RealTopic, tables: T
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         assert table.state is TableState.RESTORING
         for read in (lambda: table.get(b"a"), lambda: len(table), table.items):
             with pytest.raises(NotReadyError, match="is being restored"):

@@ -8,11 +8,17 @@ import pytest
 
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from tests.support.real_topic import EAGER_COMPACTION, FILLER, RAW, MakeTopic, RealTopic
+from tests.support.local_tables.real_topic import (
+    EAGER_COMPACTION,
+    FILLER,
+    RAW,
+    MakeTopic,
+    RealTopic,
+)
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables, wait_until_trusted
+from tests.support.local_tables.watching import take, take_delete
 from tests.support.shifted_clock import ShiftedClock
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables, wait_until_trusted
-from tests.support.watching import take, take_delete
 
 SHORT = EAGER_COMPACTION | {"delete.retention.ms": "100"}
 
@@ -68,7 +74,7 @@ def test_a_first_restore_slower_than_the_retention_is_swept_before_it_serves(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         topic.produce((b"deleted", None))
         topic.compact_away(b"deleted")
     finally:
@@ -153,7 +159,7 @@ def test_a_live_table_that_fell_behind_a_tombstone_is_swept_and_its_watchers_get
         store.gate.clear()
         for n in range(10):
             topic.produce((b"kept", b"%d" % n))
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         topic.produce((b"deleted", None))
         topic.compact_away(b"deleted")
         clock.shift_s = 60  # the live table has not been at the end of its log for a minute

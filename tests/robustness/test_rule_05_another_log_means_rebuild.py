@@ -15,11 +15,11 @@ from lastword.snapshots.catalog.location import Location
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.snapshots import keep_history_without_spark, take_without_spark
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
+from tests.support.on_spark.snapshots import keep_history_without_spark, take_without_spark
 
 KEPT = {"store": "rocksdb", **RAW}
 
@@ -105,7 +105,7 @@ def test_a_lagging_live_table_that_the_start_of_the_log_overtakes_is_rebuilt(
     store.gate.clear()
     for n in range(20):
         topic.produce((b"unseen-%d" % n, b"2"))
-    assert store.waiting.wait(60)
+    assert store.waiting.wait(180)
     topic.delete_records_before(19)
     store.gate.set()
     wait_until(lambda: rebuilds(table) == 2, "the table begins again")

@@ -6,9 +6,9 @@ import pytest
 
 from lastword.keyspace import Keyspace
 from lastword.table.table import Table
-from tests.support.real_topic import RAW, MakeTopic
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, MakeTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 KEYS = [b"user-%d" % n for n in range(30)]
 

@@ -8,9 +8,9 @@ from lastword.errors import EncodeError, InvalidRecordError
 from lastword.table.table import Table
 from lastword.table.writing.conditions import TOMBSTONE
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 
 def keyless(table: Table) -> int:

@@ -7,8 +7,8 @@ import pytest
 from lastword.errors import PartitionCountError, TopicNotFoundError, TopicUnfitError
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.tables import Tables
 
 
 @pytest.mark.parametrize(

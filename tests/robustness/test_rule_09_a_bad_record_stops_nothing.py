@@ -9,9 +9,9 @@ import pytest
 from lastword.errors import DecodeError
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from tests.support.real_topic import RealTopic
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 POISON = b"{not json"
 PLACES = pytest.mark.parametrize("place", [0, 2, 4], ids=["first", "middle", "last"])

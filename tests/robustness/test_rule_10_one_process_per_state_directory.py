@@ -8,9 +8,9 @@ import pytest
 
 from lastword.errors import StoreLockedError
 from lastword.records import Position
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.table_process import TableProcesses
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.table_process import TableProcesses
+from tests.support.local_tables.tables import Tables
 
 
 def test_a_second_process_is_refused_with_the_holder_of_the_directory(

@@ -12,9 +12,9 @@ from lastword.errors import IndeterminateError, NotUpToPositionError
 from lastword.table.table import Table
 from lastword.table.writing import writers
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from lastword.kafka.log.source import PositionLost
 from lastword.records import Position
 from lastword.replicas.watch import feed
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 
 def test_a_slow_watcher_gets_an_error_and_can_resume_without_a_gap(
@@ -78,7 +78,7 @@ def test_waiting_for_a_position_ends_when_the_table_fails(
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
     topic.add_partitions(3)
-    assert failed.wait(60)
+    assert failed.wait(180)
 
 
 def test_waiting_for_a_stalled_restore_ends_with_its_position(
@@ -89,7 +89,7 @@ def test_waiting_for_a_stalled_restore_ends_with_its_position(
     table = tables.make(topic.name, store=store, **RAW)
     table.start()
     try:
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         with pytest.raises(NotReadyError, match="has not moved for 1 s"):
             table.wait_ready(stall_timeout_s=1)
     finally:
@@ -106,7 +106,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
     store = GatedStore()
     table = tables.make(topic.name, connection=connection, store=store, **RAW)
     table.start()
-    assert store.waiting.wait(60)
+    assert store.waiting.wait(180)
     sweeping = table._lifecycle.parts.replicas._following.sweeps
     own_broker.pause()
     try:
@@ -114,7 +114,7 @@ def test_closing_ends_while_a_sweep_waits_for_a_silent_broker(
         wait_until(lambda: sweeping.first_pending, "a sweep that cannot read the log")
         closing = threading.Thread(target=table.close, daemon=True)
         closing.start()
-        closing.join(60)
+        closing.join(180)
         assert not closing.is_alive()
     finally:
         own_broker.resume()

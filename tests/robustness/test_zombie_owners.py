@@ -16,7 +16,7 @@ from lastword.kafka.write.fenced import FenceNote
 from lastword.records import FENCE_KEY, Write
 from lastword.testing.read_log import read_log
 from lastword.topics.creation import create_topic
-from tests.support.fenced_writer import WAYS, FencedWriter, fenced_log
+from tests.support.shared_tables.fenced_writer import WAYS, FencedWriter, fenced_log
 
 pytestmark = pytest.mark.broker
 

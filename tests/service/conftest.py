@@ -18,7 +18,7 @@ from lastword.kafka.connection import Connection
 from lastword.service import Limits, Mount, Service, ServiceConfig, TokenFile
 from lastword.table.table import Table
 from lastword.topics.creation import create_topic
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 HERE = Path(__file__).parent
 

@@ -17,7 +17,7 @@ from lastword.service.http.auth import Access
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Tokens
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 CALLERS: dict[str, Access] = {
     "nobody": Access.READ,  # on the loopback address
@@ -107,7 +107,7 @@ def locked(
     with Service(config, [Mount(table) for table in tables]) as service:
         for table in tables:
             table.wait_ready()
-        with httpx.Client(base_url=service.url, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=service.url, timeout=180, trust_env=False) as client:
             yield client
 
 

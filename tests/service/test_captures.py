@@ -8,7 +8,7 @@ import httpx
 
 from lastword.testing import wait_until
 from tests.service.conftest import CAPTURES, Tokens
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 
 def captures_for(server: ServiceProcess, token: str | None) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def test_a_capture_of_the_settings_is_monitored_even_while_its_worker_is_down(
         found: list[str] = capture["problems"]
         return found
 
-    wait_until(problems, "the first look", timeout=60.0)
+    wait_until(problems, "the first look", timeout=180.0)
     assert problems() == ["no Connect worker runs on this machine"]
     assert 'cdc_running{capture="mirror",source="public.orders"} 0' in http.get("/metrics").text
     password = CAPTURES["mirror"]["url"].split(":")[2].split("@")[0]

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.service.conftest import Serve
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 
 def test_a_browser_that_has_a_file_is_not_sent_it_again(server: ServiceProcess) -> None:
@@ -35,7 +35,7 @@ def test_the_page_needs_no_token_where_everything_else_does(serve: Serve) -> Non
 
 
 def test_the_page_cannot_be_framed_or_run_anything_inline(server: ServiceProcess) -> None:
-    answer = httpx.get(server.url, timeout=60, trust_env=False)
+    answer = httpx.get(server.url, timeout=180, trust_env=False)
     policy = answer.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in policy
     assert "unsafe-inline" not in policy

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.service.conftest import Serve
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST", "localhost:9999"])

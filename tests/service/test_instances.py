@@ -11,7 +11,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.service import Limits
 from tests.service.conftest import Serve
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 
 @pytest.fixture(params=["memory", "rocksdb"])

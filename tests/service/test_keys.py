@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lastword.service.api.keys import to_base64url
 from lastword.testing import wait_until
-from tests.support.service_process import ServiceProcess
+from tests.support.served.service_process import ServiceProcess
 
 OCTETS = "application/octet-stream"
 # Characters with a meaning in URLs, HTML, shells, terminals and file systems.
@@ -181,7 +181,7 @@ def _request(
     server: ServiceProcess, method: str, path: str, headers: dict[str, str], body: str | None = None
 ) -> tuple[int, Any]:
     """Unlike friendlier clients, this one sends the path exactly as it is."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=180)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

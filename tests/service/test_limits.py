@@ -95,7 +95,7 @@ def test_headers_that_drip_close_the_connection(serving: Serving) -> None:
             except (BrokenPipeError, ConnectionResetError):
                 return True
 
-        wait_until(closed, "the connection to be closed", timeout=60)
+        wait_until(closed, "the connection to be closed", timeout=180)
 
 
 @pytest.mark.parametrize("request_first", [False, True], ids=["new", "kept alive"])

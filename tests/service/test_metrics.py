@@ -10,7 +10,7 @@ from lastword.broker.scrape import ScrapedSample, parse
 from lastword.metric_names import HELP, NAMESPACE, kind_of
 from lastword.testing import wait_until
 from tests.service.conftest import Serve
-from tests.support.event_stream import watching
+from tests.support.served.event_stream import watching
 
 
 def samples(client: httpx.Client) -> list[ScrapedSample]:

@@ -17,6 +17,7 @@ from lastword.service.api.operations import Operation
 from tests.service.conftest import Serve, Serving
 
 ROOT = Path(__file__).parent.parent.parent
+HOOKS = "tests.support.served.schemathesis_hooks"
 # An endless stream is no answer that can be checked; tests/service/test_watch.py does.
 STREAM = "watch"
 # At the edge of its limits a batch has a thousand records, of which schemathesis makes hundreds.
@@ -55,7 +56,10 @@ def check_with_schemathesis(serving: Serving, directory: Path, *options: str) ->
         ],
         cwd=directory,
         env=os.environ
-        | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "PYTHONPATH": str(ROOT)},
+        | {
+            "SCHEMATHESIS_HOOKS": "tests.support.served.schemathesis_hooks",
+            "PYTHONPATH": str(ROOT),
+        },
         capture_output=True,
         text=True,
         timeout=1800,

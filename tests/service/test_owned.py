@@ -13,7 +13,7 @@ from lastword.kafka.connection import Connection
 from lastword.service.http.limits import Limits
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
-from tests.support.real_topic import RealTopic
+from tests.support.local_tables.real_topic import RealTopic
 
 Clients = Callable[[], httpx.Client]
 

@@ -12,7 +12,7 @@ from lastword.kafka.connection import Connection
 from lastword.service import Limits
 from lastword.service.api.keys import to_base64url
 from tests.service.conftest import Serve
-from tests.support.tables import write_raw
+from tests.support.local_tables.tables import write_raw
 
 KEYS = [f"{region}:user-{number:02d}" for region in ("eu", "eu-west", "us") for number in range(20)]
 

@@ -13,9 +13,9 @@ from lastword.cluster.peers import PeerSettings
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.coroutines import run_coroutine
-from tests.support.event_stream import watching
-from tests.support.partitioned_tables import held, plan_of, wait_until_settled
-from tests.support.peer_pair import SECRET
+from tests.support.served.event_stream import watching
+from tests.support.shared_tables.partitioned_tables import held, plan_of, wait_until_settled
+from tests.support.shared_tables.peer_pair import SECRET
 
 PARTITIONS = 3
 TOKEN = "known-to-both-instances"  # noqa: S105

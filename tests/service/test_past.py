@@ -11,7 +11,7 @@ from lastword.records import Position
 from lastword.service import Limits
 from lastword.testing import wait_until
 from tests.service.conftest import Serve
-from tests.support.real_topic import EAGER_COMPACTION, RealTopic
+from tests.support.local_tables.real_topic import EAGER_COMPACTION, RealTopic
 
 
 def past(client: httpx.Client, path: str, as_of: object, **others: str) -> httpx.Response:

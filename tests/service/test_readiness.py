@@ -12,8 +12,8 @@ from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
 from lastword.topics.creation import create_topic
 from tests.service.conftest import Serve
-from tests.support.stores import GatedStore
-from tests.support.tables import write_raw
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import write_raw
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def gated(serve: Serve, connection: Connection, topic: str) -> Iterator[Gated]:
     store = GatedStore()
     serving = serve(table_options={"store": store}, wait=False)
     try:
-        assert store.waiting.wait(60)
+        assert store.waiting.wait(180)
         with serving.client() as client:
             yield store, client
     finally:

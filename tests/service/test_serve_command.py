@@ -27,7 +27,7 @@ def run(home: Path, *arguments: str, **environment: str) -> subprocess.Completed
         cwd=home,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
@@ -54,11 +54,11 @@ def serve_until_ready(
         found = re.search(r"http://127\.0\.0\.1:\d+", printed)
         assert found, printed
         wait_until(
-            lambda: httpx.get(f"{found[0]}/ready", timeout=60, trust_env=False).status_code == 200,
+            lambda: httpx.get(f"{found[0]}/ready", timeout=180, trust_env=False).status_code == 200,
             "ready",
         )
         process.send_signal(signal.SIGTERM)
-        return printed + process.stdout.read(), process.wait(60)
+        return printed + process.stdout.read(), process.wait(180)
 
 
 def test_the_first_start_shows_a_token_and_no_later_one_does(

@@ -14,8 +14,8 @@ from lastword.service import Limits, Mount, Service, ServiceConfig, TokenFile
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.service.conftest import TABLES, Serve
-from tests.support.real_topic import EAGER_COMPACTION, RealTopic
-from tests.support.tables import write_raw
+from tests.support.local_tables.real_topic import EAGER_COMPACTION, RealTopic
+from tests.support.local_tables.tables import write_raw
 
 
 def test_all_tables_are_listed(http: httpx.Client) -> None:
@@ -111,7 +111,7 @@ def test_compaction_is_reported_by_partition(
         table.wait_ready()
         headers = {"Authorization": f"Bearer {token}"}
         with httpx.Client(
-            base_url=service.url, headers=headers, timeout=60, trust_env=False
+            base_url=service.url, headers=headers, timeout=180, trust_env=False
         ) as client:
             for n in range(30):
                 table.put("same", n)
@@ -132,7 +132,7 @@ def test_compaction_is_reported_by_partition(
                 (now,) = client.get("/tables/table/compaction").json()["partitions"]
                 return now["cleaner"]["last_run"] is not None
 
-            wait_until(cleaned, "the cleaner's run to be told", timeout=60, every=0.5)
+            wait_until(cleaned, "the cleaner's run to be told", timeout=180, every=0.5)
 
 
 def test_figures_are_remembered_over_time(http: httpx.Client) -> None:

@@ -18,9 +18,9 @@ from lastword.service.api.keys import to_base64url
 from lastword.service.watch.pump import Pump
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
-from tests.support.event_stream import Event, watching
-from tests.support.real_topic import RealTopic
-from tests.support.tables import write_raw
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.local_tables.tables import write_raw
+from tests.support.served.event_stream import Event, watching
 
 WATCH = "/tables/table/watch"
 
@@ -128,18 +128,18 @@ def test_every_watcher_sees_every_change(serving: Serving, client: httpx.Client)
 
     def watch(mine: list[int]) -> None:
         with watching(client, WATCH) as events:
-            started.wait(60)
+            started.wait(180)
             mine += [event.data["value"] for event in events.take(changes)]
 
     threads = [threading.Thread(target=watch, args=(mine,)) for mine in seen]
     for thread in threads:
         thread.start()
-    started.wait(60)
+    started.wait(180)
     assert client.get("/tables/table").json()["watchers"] == watchers
     for first in range(0, changes, 50):
         serving.table.put_many([("key", n) for n in range(first, first + 50)])
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
     assert seen == [list(range(changes))] * watchers
     wait_until(lambda: client.get("/tables/table").json()["watchers"] == 0, "all to have left")
 
@@ -239,7 +239,7 @@ def test_a_watch_ends_with_a_reason_when_the_service_stops(serve: Serve) -> None
         stopping = threading.Thread(target=serving.service.stop)
         stopping.start()
         (last,) = list(events)
-        stopping.join(60)
+        stopping.join(180)
     assert (last.name, last.data["name"]) == ("lost", "ServiceStopping")
 
 

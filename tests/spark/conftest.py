@@ -14,7 +14,7 @@ from lastword.jvm.java import find_java
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.spark.session import build_session
-from tests.support.pipelines import Bench
+from tests.support.on_spark.pipelines import Bench
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from lastword.pipelines import BatchReport, Pipeline
 from lastword.pipelines.run.driver import Mode
-from tests.support.offline_pipeline import OfflinePipeline
-from tests.support.pipelines import NOON_MS, Bench
-from tests.support.streams_cases import STORE, Case, Given, random_case
+from tests.support.java_peers.streams_cases import STORE, Case, Given, random_case
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.pipelines import NOON_MS, Bench
 
 # `make soak` asks for more.
 CASES = int(os.environ.get("LASTWORD_TEST_MODES_CASES", "3"))

@@ -14,26 +14,27 @@ from typing import Any
 
 import pytest
 from psycopg import Connection as PostgresConnection
-from psycopg.rows import dict_row
 from pyspark.sql import SparkSession
 
-from lastword.catalog.catalog import CATALOG_TOPIC, read_catalog
+from lastword.catalog.catalog import CATALOG_TOPIC
 from lastword.cdc.postgres.capture import Capture
 from lastword.connect_worker.runtime import ConnectRuntime
 from lastword.connect_worker.secrets import keep_secret
 from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.errors import TopicUnfitError
+from lastword.home import HomeFolder
+from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Groups
-from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.pipelines import Pipeline
 from lastword.testing.waiting import wait_until
-from tests.support.cdc_command import CdcCommand
-from tests.support.cdc_lab import WAIT_S, WORD
-from tests.support.mirror_lab import MirrorLab, Rows, has_topic, rows_of
-from tests.support.postgres import Postgres, running_postgres
-from tests.support.tables import read_raw
+from tests.support.captures.cdc_command import CdcCommand
+from tests.support.captures.cdc_lab import WAIT_S, WORD
+from tests.support.captures.mirror_lab import MirrorLab, equals, has_topic, rows_of, selected
+from tests.support.captures.postgres import Postgres, running_postgres
+from tests.support.captures.sales_capture import part_of_up, wait_for_sales, wait_for_version
+from tests.support.local_tables.tables import read_raw
 
 pytestmark = pytest.mark.broker
 
@@ -48,11 +49,20 @@ def postgres() -> Iterator[Postgres]:
 def worker(
     home: Path, connection: Connection, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EmbeddedWorker]:
+    """Started and stopped by commands; what the tests have of it is where it is."""
+    own_home = tmp_path_factory.mktemp("home")
+    (own_home / HomeFolder.JARS).symlink_to(home / HomeFolder.JARS)  # they are fetched already
+    (port,) = free_ports(1)
     runtime = ConnectRuntime.prepare(home, os.environ)
-    worker = EmbeddedWorker(tmp_path_factory.mktemp("home") / "connect", runtime, connection)
-    worker.start()
-    yield worker
-    worker.kill()
+    connect = CdcCommand(own_home, connection.bootstrap_servers)
+    (started,) = connect.json("start", "--port", str(port), command="connect")
+    try:
+        assert started["running"] is True
+        yield EmbeddedWorker(own_home / HomeFolder.CONNECT, runtime, connection, port=port)
+    finally:
+        (stopped,) = connect.json("stop", command="connect")
+    assert stopped["stopped"] == started["url"]
+    assert connect.json("status", command="connect", exit_code=3)[0]["running"] is False
 
 
 @pytest.fixture
@@ -72,29 +82,25 @@ def lab(
     return MirrorLab(postgres, worker, connection, spark, tmp_path)
 
 
-def selected(database: PostgresConnection[Any], name: str) -> Rows:
-    """The table by psycopg, which knows nothing of how it was captured."""
-    cursor = database.cursor(row_factory=dict_row)
-    cursor.execute(f"SELECT * FROM {name}")  # noqa: S608
-    return {str(row["id"]): row for row in cursor}
-
-
-def equals(
-    table: Callable[[], dict[str, Any]], database: PostgresConnection[Any], name: str
-) -> None:
-    """Row by row and type by type."""
-    wait_until(
-        lambda: repr(sorted(table().items())) == repr(sorted(selected(database, name).items())),
-        f"the table {name} equals SELECT *",
-        timeout=WAIT_S,
-        every=0.5,
-    )
-
-
 def test_a_worker_is_found_in_its_group(worker: EmbeddedWorker, connection: Connection) -> None:
     with closing(Groups(connection)) as groups:  # its members are no consumers
         found = groups.members(worker.info.group)
     assert [member.client_id for member in found] == [worker.info.client_id]
+
+
+def test_commands_show_the_worker_and_its_log_and_start_no_second_one(
+    worker: EmbeddedWorker, connection: Connection
+) -> None:
+    connect = CdcCommand(Path(worker.info.directory).parent, connection.bootstrap_servers)
+    (found,) = connect.json("status", command="connect")
+    assert (found["running"], found["url"], found["connectors"]) == (True, worker.url, [])
+    assert connect.json("start", command="connect")[0]["pid"] == found["pid"]
+    other = connect("start", "--port", "1", command="connect")
+    assert f"a worker runs at {worker.url} already" in other.output
+    lines = connect.json("log", "-n", "2", command="connect")
+    logged = worker.info.log_file.read_text()
+    assert len(lines) == 2
+    assert all(each["line"] in logged for each in lines)
 
 
 TYPES = """
@@ -132,26 +138,47 @@ def test_a_table_is_mirrored_row_by_row_and_type_by_type(
         database.execute("ALTER TABLE every_type RENAME COLUMN small TO tiny")
         database.execute("UPDATE every_type SET tiny = 4")
         equals(table, database, name)
-        _resynced(capture, database, table)
         database.execute("TRUNCATE every_type")
+        database.execute("INSERT INTO every_type SELECT i FROM generate_series(30, 33) i")
         equals(table, database, name)
+        _resynced_when_empty(lab, capture, table)
+        _removed_and_captured_again(lab, capture, table)
         config = repr(lab.worker.client.config(capture.table.connector))
         log = lab.worker.info.log_file.read_text()
         assert WORD not in config
         assert WORD not in log
 
 
-def _resynced(
-    capture: Capture, database: PostgresConnection[Any], table: Callable[[], dict[str, Any]]
+def _resynced_when_empty(
+    lab: MirrorLab, capture: Capture, table: Callable[[], dict[str, Any]]
 ) -> None:
-    """A row that went while nobody looked disappears with the next snapshot, and no other does."""
+    """Rows that went while nobody looked disappear, although the new snapshot sends no event."""
     capture.pause()
-    capture._stop_connector()
-    database.execute("SELECT pg_drop_replication_slot(%s)", (capture.table.slot,))
-    database.execute("DELETE FROM every_type WHERE id = 22")
-    assert "22" in table()
-    capture.resync()
-    equals(table, database, "every_type")
+    with lab.postgres.connect() as database, Admin(lab.connection) as admin:
+        capture._stop_connector()
+        database.execute("SELECT pg_drop_replication_slot(%s)", (capture.table.slot,))
+        database.execute("DELETE FROM every_type")
+        assert table().keys() == {"30", "31", "32", "33"}
+        capture.resync(admin)
+        wait_until(lambda: not table(), "the mirror is empty", timeout=WAIT_S)
+        wait_until(lambda: capture.slot() is not None, "the slot", timeout=WAIT_S)
+        database.execute("INSERT INTO every_type (id) VALUES (40)")
+        equals(table, database, "every_type")
+
+
+def _removed_and_captured_again(
+    lab: MirrorLab, capture: Capture, table: Callable[[], dict[str, Any]]
+) -> None:
+    """The rows of before disappear, although a snapshot of an empty table sends no event."""
+    capture.remove()
+    with lab.postgres.connect() as database, Admin(lab.connection) as admin:
+        database.execute("DELETE FROM every_type")
+        assert table().keys() == {"40"}
+        capture.start(admin)
+        wait_until(lambda: not table(), "the mirror is empty", timeout=WAIT_S)
+        wait_until(lambda: capture.slot() is not None, "the slot", timeout=WAIT_S)
+        database.execute("INSERT INTO every_type (id) VALUES (50)")
+        equals(table, database, "every_type")
 
 
 def test_one_command_mirrors_a_table_and_others_look_after_it(
@@ -170,11 +197,11 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     assert 'column "stat" does not exist' in findings[0]["what"]
 
     def changed() -> None:
-        _wait_for_sales(lab, database)
+        wait_for_sales(lab, database)
         database.execute("UPDATE sales SET status = 'draft' WHERE id = 2")
         database.execute("UPDATE sales SET status = 'sent', total = 7 WHERE id = 9")
-        _wait_for_sales(lab, database)
-        _wait_for_version(lab, 1)
+        wait_for_sales(lab, database)
+        wait_for_version(lab, 1)
 
     lines = cdc.until(changed, *wanted, *shape)
     copying = [each for each in lines if each.get("phase") == "snapshot"]
@@ -191,40 +218,10 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     database.execute("DELETE FROM sales WHERE id = 3")  # an event that the new snapshot replaces
     cdc.json("resync", "paid-sales")
 
-    def read_again() -> None:
-        _wait_for_sales(lab, database)
-        _wait_for_version(lab, 2)
-
-    cdc.until(read_again, *wanted, *shape)
+    part_of_up(home, lab, database, url)
     _removed(cdc, lab, database)
     assert WORD not in cdc.printed
     assert WORD.split(maxsplit=1)[0] not in cdc.printed
-
-
-def _wait_for_sales(lab: MirrorLab, database: PostgresConnection[Any]) -> None:
-    """The table has what the filter and the columns leave of the rows."""
-    cursor = database.cursor(row_factory=dict_row)
-    cursor.execute("SELECT id, status, total FROM sales WHERE status <> 'draft'")
-    rows = {str(row["id"]): row for row in cursor}
-    wait_until(
-        lambda: (
-            has_topic(lab.connection, "paid-sales")
-            and rows_of(lab.connection, "paid-sales") == rows
-        ),
-        f"the table has {sorted(rows)}",
-        timeout=WAIT_S,
-    )
-
-
-def _wait_for_version(lab: MirrorLab, version: int) -> None:
-    """The catalog has this version of the columns."""
-
-    def recorded() -> bool:
-        with Admin(lab.connection) as admin:
-            schema = read_catalog(admin, KafkaLog(lab.connection))["paid-sales"].row_schema
-        return schema is not None and schema.version == version
-
-    wait_until(recorded, f"version {version} of the columns is recorded", timeout=WAIT_S)
 
 
 def _paused_and_resumed(cdc: CdcCommand, name: str) -> None:

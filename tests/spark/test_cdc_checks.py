@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from psycopg import Connection as PostgresConnection
 
-from lastword.cdc.postgres.check import check
+from lastword.cdc.postgres.check import Finding, check
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.errors import CaptureError
 from lastword.testing.waiting import wait_until
-from tests.support.cdc_lab import WAIT_S
-from tests.support.postgres import Postgres, running_postgres
+from tests.support.captures.cdc_lab import WAIT_S
+from tests.support.captures.postgres import Postgres, running_postgres
 
 pytestmark = pytest.mark.broker
 
@@ -60,6 +60,22 @@ def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
     database.execute("SELECT pg_reload_conf()")
     show = "SHOW max_slot_wal_keep_size"  # once this session has it, every new one has
     wait_until(lambda: database.execute(show).fetchone() == ("-1",), "a reload", timeout=WAIT_S)
+
+
+def test_a_log_without_rows_is_found_and_repaired(postgres: Postgres) -> None:
+    def restarted_after(statement: str) -> list[Finding]:
+        with postgres.connect() as database:
+            database.execute(statement.encode())
+        postgres.stop()
+        postgres.start()
+        with PostgresDatabase(postgres.url).connect() as session:
+            found = check(session, SourceTable.parse("absent"))
+        return [each for each in found if "wal_level" in each.what]
+
+    (finding,) = restarted_after("ALTER SYSTEM SET wal_level = 'replica'")
+    assert (finding.severity, finding.what) == ("error", "wal_level is replica")
+    assert "restart the server" in finding.repair
+    assert restarted_after(finding.repair) == []
 
 
 def test_a_capture_may_have_the_last_slot_of_the_server(

@@ -12,9 +12,9 @@ import pytest
 from psycopg import Connection as PostgresConnection
 
 from lastword.testing.waiting import wait_until
-from tests.support.cdc_kills import killing_lab
-from tests.support.cdc_lab import WAIT_S, Lab, running_lab
-from tests.support.tables import read_raw
+from tests.support.captures.cdc_kills import killing_lab
+from tests.support.captures.cdc_lab import WAIT_S, Lab, running_lab
+from tests.support.local_tables.tables import read_raw
 
 pytestmark = pytest.mark.broker
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from lastword.cli.main import lastword
 from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline
-from tests.support.pipelines import Bench
-from tests.support.tables import write_raw
+from tests.support.local_tables.tables import write_raw
+from tests.support.on_spark.pipelines import Bench
 
 MODULE = """
 from lastword.pipelines import Pipeline

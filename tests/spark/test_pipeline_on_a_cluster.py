@@ -13,8 +13,8 @@ import pytest
 from lastword.jvm.java import find_java
 from lastword.spark.session import SPARK_KAFKA_JARS, java_home_for_spark
 from lastword.testing.waiting import wait_until
-from tests.support.pipelines import Bench, Written, counts_of
-from tests.support.spark_cluster import SparkCluster
+from tests.support.on_spark.pipelines import Bench, Written, counts_of
+from tests.support.on_spark.spark_cluster import SparkCluster
 
 PARTITIONS = 4
 # The state directory is relative: each executor has one of its own, as on machines of their own.

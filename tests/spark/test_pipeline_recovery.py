@@ -22,9 +22,9 @@ from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.api.result import Result
 from lastword.pipelines.run.driver import Mode
 from lastword.testing.waiting import wait_until
-from tests.support.pipeline_process import DriverProcess
-from tests.support.pipelines import NOON_MS, Bench, Written, counts_of
-from tests.support.tables import read_raw
+from tests.support.local_tables.tables import read_raw
+from tests.support.on_spark.pipeline_process import DriverProcess
+from tests.support.on_spark.pipelines import NOON_MS, Bench, Written, counts_of
 
 # `make soak` asks for more; each takes some twenty seconds.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
@@ -128,7 +128,7 @@ def test_a_pipeline_stopped_within_its_first_batch_ends_without_a_trace(
             running = pool.submit(app.run, spark)
             wait_until(lambda: entered.exists() or running.done(), "the batch")
             app.stop()
-            running.result(60)
+            running.result(180)
         finally:
             leave.touch()
     assert [each.getMessage() for each in caplog.records if each.name.startswith("py4j")] == []

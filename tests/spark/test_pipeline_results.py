@@ -13,8 +13,8 @@ from lastword.codecs.windowed import WindowedKey
 from lastword.errors import PartitionCountError, PipelineError, TopicUnfitError
 from lastword.pipelines import BatchReport, Pipeline, hopping, tumbling
 from lastword.pipelines.operators.events import Tally
-from tests.support.pipelines import NOON_MS, PARTITIONS, Bench, counts_of
-from tests.support.tables import read_raw
+from tests.support.local_tables.tables import read_raw
+from tests.support.on_spark.pipelines import NOON_MS, PARTITIONS, Bench, counts_of
 
 
 def run_once(app: Pipeline, spark: SparkSession) -> Tally:

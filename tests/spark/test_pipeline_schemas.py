@@ -13,7 +13,7 @@ from lastword.codecs.resolve import codec, key_codec
 from lastword.pipelines import Pipeline, tumbling
 from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.topics.creation import create_topic
-from tests.support.pipelines import NOON_MS, Bench
+from tests.support.on_spark.pipelines import NOON_MS, Bench
 
 AGE = {"name": "age", "type": "int", "default": -1}
 PROTO = 'syntax = "proto3"; message Sum { string name = 1; int64 total = 2; }'

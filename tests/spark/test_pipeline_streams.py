@@ -11,7 +11,7 @@ from pyspark.sql.functions import array, explode
 from lastword.errors import PartitionCountError, TopicUnfitError
 from lastword.pipelines import BatchReport, Pipeline
 from lastword.pipelines.api.result import Result
-from tests.support.pipelines import PARTITIONS, Bench
+from tests.support.on_spark.pipelines import PARTITIONS, Bench
 
 COMPACTED = {"cleanup.policy": "compact"}
 

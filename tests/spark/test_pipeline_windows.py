@@ -12,8 +12,8 @@ from lastword.codecs.windowed import SessionKey, WindowedKey
 from lastword.errors import ConfigError
 from lastword.pipelines import BatchReport, Pipeline, session, tumbling
 from lastword.pipelines.api.result import Result
-from tests.support.pipelines import NOON_MS, Bench
-from tests.support.tables import read_raw, write_raw
+from tests.support.local_tables.tables import read_raw, write_raw
+from tests.support.on_spark.pipelines import NOON_MS, Bench
 
 
 def build(bench: Bench) -> tuple[Pipeline, list[Result]]:

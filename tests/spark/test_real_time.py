@@ -18,7 +18,7 @@ from lastword.errors import ConfigError, PipelineError
 from lastword.pipelines import BatchReport, Pipeline, tumbling
 from lastword.pipelines.api.result import Result
 from lastword.testing.waiting import wait_until
-from tests.support.pipelines import Bench, Written, counts_of
+from tests.support.on_spark.pipelines import Bench, Written, counts_of
 
 # `make soak` asks for more.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
@@ -52,7 +52,7 @@ def running(app: Pipeline, spark: SparkSession) -> Iterator[list[BatchReport]]:
         yield reports
     finally:
         app.stop()
-        thread.join(120)
+        thread.join(180)
     assert not thread.is_alive()
     if failures:
         raise failures[0]

@@ -13,16 +13,19 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lastword.codecs import TypedCodec, upgrade
+from lastword.codecs.base import Codec, Context
+from lastword.codecs.registry import Registry
 from lastword.errors import SnapshotError
 from lastword.kafka.connection import Connection
 from lastword.pipelines import past_frame
 from lastword.records import Position
+from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.jobs.history_job import HistoryJob
 from lastword.snapshots.jobs.snapshot_runs import SnapshotRuns
 from lastword.table.table import Table
-from tests.support.real_topic import RealTopic
-from tests.support.snapshots import changes_of, rows_of
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.on_spark.snapshots import changes_of, rows_of
 
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
 
@@ -76,12 +79,15 @@ class Bench(NamedTuple):
     location: Location
 
     def runs(self, kind: type[Any]) -> SnapshotRuns:
+        return self.runs_of(TypedCodec("json", kind))
+
+    def runs_of(self, codec: Codec[Any]) -> SnapshotRuns:
         return SnapshotRuns(
             self.spark,
             self.connection,
             self.location,
             key="string",
-            value=TypedCodec("json", kind),
+            value=codec,
             keep_ms=86_400_000,
             keeps_history=True,
         )
@@ -197,3 +203,35 @@ def _other_types(bench: Bench) -> None:
         for row in frame.select("decoded_key", "decoded_value.age").collect()
     }
     assert past == {"ada": 37, "bob": 7, "dan": 8, "cy": None}
+
+
+def _described(**properties: str) -> dict[str, Any]:
+    fields = {name: {"type": kind} for name, kind in properties.items()}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+
+
+def test_columns_follow_a_json_schema_of_the_registry(
+    bench: Bench, registry: EmbeddedRegistry
+) -> None:
+    schemas = Registry(registry.url, auto_register=True)
+    context = Context(bench.topic.name, "value")
+    old = schemas.json_schema(_described(name="string")).bound(context)
+    bench.topic.produce((b"ada", old.encode({"name": "Ada"})), (b"cy", b"no schema"))
+    first, _ = bench.runs_of(schemas.json_schema()).take()
+    assert (first.rows, first.unfit) == (2, 1)
+    assert bench.snapshot() == {"ada": {"name": "Ada"}, "cy": None}
+
+    new = schemas.json_schema(_described(name="string", age="integer")).bound(context)
+    bench.topic.produce((b"bob", new.encode({"name": "Bob", "age": 7})))
+    second, _ = bench.runs_of(Registry(registry.url).json_schema()).take()
+    assert second.column_changes == ["decoded_value.age is new"]
+    assert bench.snapshot() == {
+        "ada": {"name": "Ada", "age": None},
+        "bob": {"name": "Bob", "age": 7},
+        "cy": None,
+    }

@@ -14,9 +14,9 @@ from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.snapshots.travel.history import History
-from tests.support.real_topic import RealTopic
-from tests.support.snapshot_process import SnapshotProcess
-from tests.support.snapshots import changes_of, history_job, job, rows_of
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.on_spark.snapshot_process import SnapshotProcess
+from tests.support.on_spark.snapshots import changes_of, history_job, job, rows_of
 
 # `make soak` asks for more; each takes some fifteen seconds, most of it Spark's start.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))

@@ -22,8 +22,8 @@ from lastword.records import Position
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.testing import wait_until
-from tests.support.real_topic import RealTopic
-from tests.support.snapshots import changes_of, history_job, job, rows_of
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.on_spark.snapshots import changes_of, history_job, job, rows_of
 
 
 @pytest.fixture

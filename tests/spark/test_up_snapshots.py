@@ -14,8 +14,8 @@ from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog.location import Location
 from lastword.snapshots.catalog.snapshot_catalog import Catalog
 from lastword.testing import wait_until
-from tests.support.real_topic import RealTopic
-from tests.support.snapshots import rows_of
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.on_spark.snapshots import rows_of
 
 SETTINGS = """
 [connection]
@@ -50,10 +50,10 @@ def test_a_table_with_an_interval_is_snapshotted_again_and_again(
     runner.start()
     try:
         wait_until(
-            lambda: Catalog(location.snapshots).newest() is not None, "a snapshot", timeout=60
+            lambda: Catalog(location.snapshots).newest() is not None, "a snapshot", timeout=180
         )
         topic.produce((b"a", b"2"), (b"b", None))
-        wait_until(lambda: rows_of(location) == {b"a": b"2"}, "the change", timeout=60)
+        wait_until(lambda: rows_of(location) == {b"a": b"2"}, "the change", timeout=180)
     finally:
         runner.stop()
     runner.raise_failure()

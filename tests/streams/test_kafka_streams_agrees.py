@@ -12,9 +12,9 @@ import pytest
 
 from lastword.pipelines import Pipeline
 from lastword.pipelines.api.windows import SessionWindows, Windows, retention_of
-from tests.support.kafka_streams import KafkaStreams, Outcome
-from tests.support.offline_pipeline import OfflinePipeline, Rows
-from tests.support.streams_cases import STORE, Case, random_case
+from tests.support.java_peers.kafka_streams import KafkaStreams, Outcome
+from tests.support.java_peers.streams_cases import STORE, Case, random_case
+from tests.support.on_spark.offline_pipeline import OfflinePipeline, Rows
 
 CASES = int(os.environ.get("LASTWORD_TEST_STREAMS_CASES", "400"))
 SEED = int(os.environ.get("LASTWORD_TEST_STREAMS_SEED") or Random().randrange(10**9))

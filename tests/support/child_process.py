@@ -54,12 +54,12 @@ class ChildProcess:
         """Resume it (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
-    def leave(self, timeout_s: float = 120.0) -> int:
+    def leave(self, timeout_s: float = 180.0) -> int:
         """End its input, which makes it end in order; its exit status."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         status = self._process.wait(timeout_s)
-        self._reading.join(60)
+        self._reading.join(180)
         assert self._process.stdout is not None
         self._process.stdout.close()
         return status
@@ -67,8 +67,8 @@ class ChildProcess:
     def kill(self) -> None:
         """End it as a crash would (SIGKILL); does nothing when it has ended."""
         self._process.kill()
-        self._process.wait(60)
-        self._reading.join(60)
+        self._process.wait(180)
+        self._reading.join(180)
         assert self.ended
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from lastword.home import HomeFolder
 
-PREPARED = (HomeFolder.JARS, HomeFolder.SPARK_CLASSES)
+PREPARED = (HomeFolder.JARS, HomeFolder.BROKER_CLASSES, HomeFolder.SPARK_CLASSES)
 
 
 def make_prepared_home(home: Path, prepared: Path) -> Path:
-    """``home``, empty but for the jars and Spark's class archive of the home ``prepared``."""
+    """``home``, empty but for the jars and the class archives of the home ``prepared``."""
     home.mkdir(exist_ok=True)
     for folder in PREPARED:
         (prepared / folder).mkdir(parents=True, exist_ok=True)

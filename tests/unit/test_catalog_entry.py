@@ -9,6 +9,8 @@ import pytest
 
 from lastword.catalog.catalog_entry import CatalogEntry, decode_entry, encode_entry, entry_of
 from lastword.codecs import TypedCodec, ValueCodec, codec, composite, key_codec, session, windowed
+from lastword.codecs.base import Context
+from lastword.codecs.registry import Registry
 
 
 class User(msgspec.Struct):
@@ -66,6 +68,33 @@ def test_a_newer_entry_replaces_codecs_and_keeps_what_it_does_not_know() -> None
     assert new == CatalogEntry(
         key="int64", value="int64", mount="/n", written_by="pipeline p", description="d"
     )
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({}, None),
+        ({"subject": "record"}, "User"),
+        ({"subject": "topic-record"}, "users-User"),
+        ({"subject_name": "people"}, "people"),
+    ],
+)
+def test_a_subject_that_the_topic_does_not_name_is_described(
+    rules: dict[str, Any], said: str | None
+) -> None:
+    schema = {"type": "object", "title": "User"}
+    coder = Registry("http://localhost:1").json_schema(schema, **rules)
+    assert entry_of(key_codec("string"), coder.bound(Context("users", "value"))).subject == said
+    of_newest = Registry("http://localhost:1", subject="record").json_schema()
+    assert entry_of(None, of_newest.bound(Context("users", "value"))).subject is None
+
+
+def test_another_codec_takes_the_subject_away_and_no_codec_leaves_it() -> None:
+    old = CatalogEntry(key="string", value="avro", subject="people", owned_by="shop")
+    assert old.updated(CatalogEntry(value="json")).subject is None
+    assert old.updated(CatalogEntry(description="d")).subject == "people"
+    assert old.updated(CatalogEntry(value="json")).owned_by == "shop"
+    assert old.updated(CatalogEntry(owned_by="")).owned_by == ""
 
 
 def test_a_description_alone_leaves_codecs_and_windows_as_they_are() -> None:

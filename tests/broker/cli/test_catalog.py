@@ -72,6 +72,18 @@ def test_windows_come_from_the_catalog_too(lastword: Lastword, topic_name: str) 
     assert lastword.ok("get", topic_name, "alice@120000") == "7\n"
 
 
+def test_a_new_table_is_listed_and_what_expires_by_time_is_not(
+    lastword: Lastword, topic_name: str
+) -> None:
+    events = f"{topic_name}-events"
+    lastword.ok("topic", "create", topic_name)
+    lastword.ok("topic", "create", events, "--config", "cleanup.policy=delete")
+    listed = {row["table"]: row for row in lastword.json("tables")}
+    assert (listed[topic_name]["key"], listed[topic_name]["value"]) == ("string", "json")
+    assert events not in listed
+    assert lastword.json("describe", topic_name)[0]["by_catalog"] is None
+
+
 def test_tables_and_describe_show_the_catalog(lastword: Lastword, counts: str) -> None:
     (row,) = (each for each in lastword.json("tables") if each["table"] == counts)
     assert (row["key"], row["value"], row["description"]) == ("string", "int64", "counts of users")

@@ -9,8 +9,12 @@ import pytest
 from lastword.cluster.peers import PeerSettings
 from lastword.testing import wait_until
 from tests.broker.cli.conftest import Lastword
-from tests.support.partitioned_tables import PartitionedTables, replicas_of, wait_until_settled
-from tests.support.peer_pair import SECRET
+from tests.support.shared_tables.partitioned_tables import (
+    PartitionedTables,
+    replicas_of,
+    wait_until_settled,
+)
+from tests.support.shared_tables.peer_pair import SECRET
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +48,9 @@ def test_instances_are_listed_and_drained(
         wait_until(lambda: not replicas_of(b).held, "b keeps nothing")
         drained = {row["instance"]: row for row in lastword.json("cluster", "status")}
         assert (drained["b"]["state"], drained["b"]["owns"]) == ("draining", 0)
+        lastword.ok("cluster", "drain", "b", "--undo")
+        wait_until(lambda: replicas_of(b).held, "b keeps its share again")
+        assert "there is no instance 'c'" in lastword("cluster", "drain", "c").stderr
 
 
 @pytest.mark.parametrize("command", [("status",), ("plan",), ("rebalance", "--dry-run")])

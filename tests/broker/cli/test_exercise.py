@@ -111,7 +111,7 @@ def follow_live(exercise: Exercise, table: Table) -> None:
         exercise.put_later(profile(4, 2))
         return not any(record["key"] == "user-5" for record in exercise.log())
 
-    wait_until(tombstone_gone, "the cleaner removed the tombstone", timeout=60)
+    wait_until(tombstone_gone, "the cleaner removed the tombstone", timeout=180)
     assert "user-5" not in table
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog.location import Location
-from tests.support.real_topic import EAGER_COMPACTION, RealTopic
-from tests.support.snapshots import keep_history_without_spark, take_without_spark
+from tests.support.local_tables.real_topic import EAGER_COMPACTION, RealTopic
+from tests.support.on_spark.snapshots import keep_history_without_spark, take_without_spark
 
 if TYPE_CHECKING:
     from tests.broker.cli.conftest import Lastword

@@ -51,6 +51,26 @@ def test_increments_add_up(lastword: Lastword, topic: str) -> None:
     assert sum_["value"] == -2
 
 
+def test_the_catalog_says_which_application_owns_the_writes(
+    lastword: Lastword, topic: str, tmp_path: Path
+) -> None:
+    settings = tmp_path / "lastword.toml"
+    settings.write_text(f'application_id = "shop"\n[tables.{topic}]\nwrites = "owned"\n')
+    lastword.ok("describe", topic, "--save", "--config", str(settings))
+    assert lastword.json("describe", topic)[0]["owned_by"] == "shop"
+    other = lastword("put", topic, "a", "1")
+    assert other.exit_code == 0
+    assert "the application shop owns the writes" in other.stderr
+    lastword.environ["LASTWORD_APPLICATION_ID"] = "shop"
+    own = lastword("put", topic, "a", "2")
+    assert (own.exit_code, own.stderr) == (0, "")
+    (entry,) = lastword.json("get", topic, "a")
+    assert entry["value"] == 2
+    settings.write_text(f'application_id = "shop"\n[tables.{topic}]\nwrites = "direct"\n')
+    lastword.ok("describe", topic, "--save", "--config", str(settings))
+    assert lastword.json("describe", topic)[0]["owned_by"] is None
+
+
 def test_a_table_of_the_settings_is_written_through_its_owners(
     lastword: Lastword, topic: str, tmp_path: Path, broker: EmbeddedBroker
 ) -> None:

@@ -79,6 +79,39 @@ def test_schemas_are_registered_listed_shown_and_compared(
     assert "--kind" in lastword("schema", "register", subject, str(tmp_path / "what.txt")).stderr
 
 
+def test_a_new_schema_of_keys_is_announced_with_a_warning(
+    lastword: Lastword, topic: str, tmp_path: Path
+) -> None:
+    subject, first, second = f"{topic}-key", tmp_path / "v1.avsc", tmp_path / "v2.avsc"
+    first.write_text(json.dumps(V1))
+    second.write_text(json.dumps(V2))
+    assert not lastword("schema", "register", subject, str(first)).stderr
+    assert not lastword("schema", "register", subject, str(first)).stderr
+    asked = lastword("schema", "register", subject, str(second), "--dry-run")
+    assert "other partitions" in asked.stderr
+    assert "other partitions" in lastword("schema", "register", subject, str(second)).stderr
+    assert not lastword("schema", "register", f"{topic}-value", str(first)).stderr
+    assert not lastword("schema", "register", f"{topic}-value", str(second)).stderr
+
+
+def test_a_schema_is_registered_with_its_references(
+    lastword: Lastword, topic: str, tmp_path: Path
+) -> None:
+    address = {"type": "record", "name": f"Address{topic.replace('-', '_')}", "fields": []}
+    (tmp_path / "address.avsc").write_text(json.dumps(address))
+    lives = {"name": "lives", "type": address["name"]}
+    (tmp_path / "user.avsc").write_text(json.dumps(user(lives)))
+    register = ("schema", "register", f"{topic}-value", str(tmp_path / "user.avsc"))
+    lastword.ok("schema", "register", f"{topic}-address", str(tmp_path / "address.avsc"))
+    reference = f"{address['name']}={topic}-address:1"
+    lastword.ok(*register, "--reference", reference)
+    (shown,) = lastword.json("schema", "show", f"{topic}-value")
+    assert [each["subject"] for each in shown["references"]] == [f"{topic}-address"]
+    lastword.ok("put", topic, "u", '{"name":"A","lives":{}}', "--value-codec", "avro")
+    wrong = lastword(*register, "--reference", "Address")
+    assert (wrong.exit_code, "NAME=SUBJECT:VERSION" in wrong.stderr) == (2, True)
+
+
 def test_old_versions_are_counted_and_rewritten_with_their_timestamps_and_headers(
     lastword: Lastword, registry: EmbeddedRegistry, topic: str, connection: Connection
 ) -> None:
@@ -124,6 +157,8 @@ def test_values_of_a_class_are_rewritten_by_its_steps(
     lastword.ok("put", topic, "u", '{"nom": "A"}')
     refused = lastword("schema", "rewrite", topic)
     assert "--type" in refused.stderr
+    assert "--type" in lastword("schema", "check", topic).stderr
+    assert not lastword("schema", "check", topic, "--type", "people_of_this_test:Profile").stderr
     of_class = ("--type", "people_of_this_test:Profile")
     assert lastword.json("schema", "check", topic, *of_class)[0]["version"] == 1
     assert lastword.json("schema", "rewrite", topic, *of_class)[0]["written"] == 1

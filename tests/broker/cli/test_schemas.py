@@ -66,3 +66,35 @@ def test_values_with_a_schema_need_a_registry(lastword: Lastword, topic: str) ->
     answer = lastword("get", topic, "user-1", "--value-codec", "avro")
     assert answer.exit_code == 2
     assert "registry.url" in answer.stderr
+
+
+def test_a_hint_stays_where_the_catalog_has_its_own(
+    lastword: Lastword, registry: EmbeddedRegistry, topic_name: str
+) -> None:
+    lastword.ok("topic", "create", topic_name, "--value-codec", "avro")
+    answer = lastword("get", topic_name, "user-1")
+    assert "registry.url" in answer.stderr
+    assert "the catalog says" in answer.stderr
+    lastword.environ["LASTWORD_REGISTRY_URL"] = registry.url
+    refused = lastword("put", topic_name, "user-1", "{}")
+    assert f"lastword schema register {topic_name}-value" in refused.stderr
+
+
+def test_the_catalog_has_a_subject_that_the_topic_does_not_name(
+    lastword: Lastword, registry: EmbeddedRegistry, topic: str
+) -> None:
+    subject = f"people.{topic.replace('-', '_')}"
+    schema = {**USER, "name": subject}
+    record = Registry(registry.url, auto_register=True, subject="record").avro(schema)
+    record.bound(Context(topic, "value")).writing()
+    lastword.environ["LASTWORD_REGISTRY_URL"] = registry.url
+    lastword.ok("describe", topic, "--value-codec", "avro", "--subject", subject, "--save")
+    lastword.ok("put", topic, "user-1", '{"name": "Alice"}')
+    assert lastword.ok("get", topic, "user-1") == '{"name":"Alice","age":-1}\n'
+    assert lastword.json("schema", "check", topic)[0]["version"] == 1
+    (shown,) = lastword.json("describe", topic)
+    assert (shown["schema_subject"], shown["by_catalog"]) == (subject, "key, subject, value")
+    # Another codec has another subject.
+    lastword.ok("describe", topic, "--value-codec", "json", "--save")
+    lastword.ok("describe", topic, "--value-codec", "avro", "--save")
+    assert subject not in lastword.ok("describe", topic)

@@ -14,9 +14,9 @@ import pytest
 from lastword.broker.info import find_running
 from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
-from tests.support.listening import beyond_loopback
+from tests.support.network.listening import beyond_loopback
 from tests.support.prepared_home import make_prepared_home
-from tests.support.up_process import TIMEOUT_S, Up
+from tests.support.served.up_process import TIMEOUT_S, Up
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
         {"name": "Alice"},
         False,
     )
-    assert httpx.get(f"{up.service}/users/user-1", timeout=60).json() == {"name": "Alice"}
-    assert "<html" in httpx.get(up.service, timeout=60).text
+    assert httpx.get(f"{up.service}/users/user-1", timeout=180).json() == {"name": "Alice"}
+    assert "<html" in httpx.get(up.service, timeout=180).text
     runs = {"pipeline": "demo", "state": "RUNNING", "mode": "real-time"}
     assert up.next_with("state") == runs
     assert "(real-time) at 127.0.0.1" in up.run("pipeline", "status", "demo")
@@ -60,8 +60,8 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     up.run("delete", "user-profiles", "user-1")
     assert up.next_batch()["updates"] == 0
     assert up.run("get", UPDATES, "user-1") == "2\n", "a delete is no update"
-    assert httpx.get(f"{up.service}/updates/user-1", timeout=60).json() == 2
-    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics", timeout=60).text
+    assert httpx.get(f"{up.service}/updates/user-1", timeout=180).json() == 2
+    assert "lastword_pipeline_records_total" in httpx.get(f"{up.service}/metrics", timeout=180).text
     assert beyond_loopback(up.processes()) == []
     up.run("topic", "create", "pages", "--partitions", "5")
     up.run("put", "user-profiles", "user-2", "2")
@@ -71,19 +71,33 @@ def test_up_serves_the_demo_counts_updates_on_spark_and_keeps_data(up: Up, home:
     assert find_running(home) is None, "the broker must end with the command"
     wait_until(up.is_gone, what="Spark and the broker to end with the command")
 
+    _own_tables_and_a_registry(home)
+
+
+def _own_tables_and_a_registry(home: Path) -> None:
     (home / "visits_app.py").write_text(OWN_PIPELINE)
     (home / "lastword.toml").write_text(OWN_SETTINGS)
-    again = Up(home, "--port", str(ports.free_ports(1)[0]))
+    (home / "reading.json").write_text(READING)
+    broker, registry = ports.free_ports(2)
+    again = Up(home, "--port", str(broker), "--registry", LASTWORD_REGISTRY_PORT=str(registry))
     try:
+        again.environ["LASTWORD_REGISTRY_URL"] = again.next_object()["registry"]
         assert again.next_object() == {"table": "user-profiles", "ready": True, "keys": 1}
         assert again.next_object() == {"table": "updates", "ready": True, "keys": 2}
         assert again.next_object() == {"table": "visits", "ready": True, "keys": 0}
+        assert again.next_object() == {"table": "readings", "ready": True, "keys": 0}
         assert again.next_object() == {"url": again.service}, "the token is not shown again"
         described = json.loads(again.run("topic", "describe", "visits-counts-changelog", "--json"))
         assert described["partitions"] == 5, "made by the pipeline: as many as its source has"
+        again.run("schema", "register", "readings-value", str(home / "reading.json"))
+        again.run("put", "readings", "kitchen", '{"celsius": 21}')
+        assert again.next_with("key")["value"] == {"celsius": 21}
+        reading = httpx.get(f"{again.service}/tables/readings/keys/kitchen", timeout=180)
+        assert reading.json() == {"celsius": 21}
+        assert beyond_loopback(again.processes()) == []
         assert again.stop(signal.SIGTERM) == (0, ""), "also while Spark is starting"
         assert find_running(home) is None
-        wait_until(again.is_gone, what="Spark to end")
+        wait_until(again.is_gone, what="Spark and the registry to end")
     finally:
         again.close()
 
@@ -95,6 +109,8 @@ app = Pipeline("visits")
 app.stream("pages").group_by_key().count("counts")
 """
 
+READING = '{"type": "object", "properties": {"celsius": {"type": "integer"}}}'
+
 OWN_SETTINGS = f"""
 [tables.user-profiles]
 
@@ -104,6 +120,9 @@ topic = "{UPDATES}"
 [tables.visits]
 topic = "visits-counts-changelog"
 value = "int64"
+
+[tables.readings]
+value = "json-schema"
 
 [pipelines]
 visits = "visits_app:app"

@@ -11,11 +11,11 @@ from lastword.cluster.peers import PeerSettings
 from lastword.cluster.plan import Assignment
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
-from tests.support.peer_pair import SECRET
-from tests.support.peer_relay import PeerRelay
+from tests.support.shared_tables.peer_pair import SECRET
+from tests.support.shared_tables.peer_relay import PeerRelay
 
 ALL = {0, 1, 2, 3, 4, 5}
-WAIT_S = 120.0
+WAIT_S = 180.0
 
 
 class Instance(Cluster):

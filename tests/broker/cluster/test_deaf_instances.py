@@ -13,8 +13,8 @@ from lastword.cluster.peers import PeerSettings
 from lastword.cluster.plan import Assignment
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
-from tests.support.kafka_proxy import KafkaProxy
-from tests.support.peer_pair import SECRET
+from tests.support.network.kafka_proxy import KafkaProxy
+from tests.support.shared_tables.peer_pair import SECRET
 
 ALL = {0, 1, 2, 3}
 WAIT_S = 240.0

@@ -12,11 +12,14 @@ from lastword.cluster.plan import Plan
 from lastword.errors import NotOwnerError
 from lastword.kafka.connection import Connection
 from lastword.records import Version
+from lastword.snapshots.catalog.location import Location
 from lastword.table.queries import Queries
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.partitioned_tables import (
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.on_spark.snapshots import take_without_spark
+from tests.support.shared_tables.partitioned_tables import (
     PartitionedTables,
     cluster_of,
     held,
@@ -24,12 +27,11 @@ from tests.support.partitioned_tables import (
     replicas_of,
     wait_until_settled,
 )
-from tests.support.real_topic import RealTopic
 
 pytestmark = pytest.mark.broker
 
 PARTITIONS = 4
-WAIT_S = 60.0
+WAIT_S = 180.0
 ROWS = {f"key-{number:03}": number for number in range(60)}
 
 
@@ -41,12 +43,16 @@ def test_a_newcomer_takes_its_share_while_the_others_serve_and_gives_it_back(
         heard: list[TableState] = []
         a = tables.open("a", on_state=lambda _, new: heard.append(new))
         a.put_many(ROWS)
-        b = tables.open("b")
+        location = Location(str(tmp_path / "snapshots"), topic_name)
+        filled_to = take_without_spark(connection, location).offsets
+        b = tables.open("b", snapshots=location.root)
         wait_until_settled([a, b], PARTITIONS, copies=2)
         plan = plan_of(a)
         assert plan is not None
         assert set(plan.owners[a.topic]) == {"a", "b"}
         assert dict(b.items()) == ROWS
+        # Its new copies are filled from the snapshot, and the log below that is not read.
+        assert {each.partition: each.start for each in b.progress()} == filled_to
         b.close()
         wait_until(lambda: set((plan_of(a) or plan).owners[a.topic]) == {"a"}, "a owns all again")
         assert dict(a.items()) == ROWS
@@ -123,8 +129,10 @@ def test_restarting_one_instance_after_the_other_moves_nothing_and_fails_no_read
 
 
 def test_an_instance_that_is_drained_keeps_nothing_and_still_answers(
-    connection: Connection, topic_name: str, tmp_path: Path
+    connection: Connection, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A walk that began before goes on with the next owners, and repeats and skips nothing."""
+    monkeypatch.setattr("lastword.table.partitioned.routed_table.PAGE_ROWS", 3)
     RealTopic(connection, topic_name).create(partitions=PARTITIONS)
     with PartitionedTables(connection, tmp_path, topic_name) as tables:
         started = {name: tables.begin(name, standbys=0) for name in "ab"}
@@ -132,8 +140,12 @@ def test_an_instance_that_is_drained_keeps_nothing_and_still_answers(
             table.wait_ready()
         started["a"].put_many(ROWS)
         wait_until_settled(started.values(), PARTITIONS, copies=1)
+        walks = [table.items() for table in started.values()]
+        begun = [[next(walk), next(walk)] for walk in walks]
         cluster_of(started["a"]).drain("b")
         wait_until(lambda: not replicas_of(started["b"]).held, "b keeps nothing")
+        for first, rest in zip(begun, walks, strict=True):
+            assert [*first, *rest] == sorted(ROWS.items())
         assert dict(started["b"].items()) == ROWS
         cluster_of(started["a"]).drain("b", on=False)
         wait_until(lambda: len(held(started["b"])) == PARTITIONS // 2, "b keeps its share again")

@@ -26,14 +26,14 @@ from lastword.table.table import Table
 from lastword.table.watch import Watch
 from lastword.testing import wait_until
 from tests.support.coroutines import run_coroutine
-from tests.support.partitioned_tables import (
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.shared_tables.partitioned_tables import (
     PartitionedTables,
     fresh_of,
     held,
     plan_of,
     wait_until_settled,
 )
-from tests.support.real_topic import RealTopic
 
 pytestmark = pytest.mark.broker
 

@@ -11,7 +11,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.admin import Admin
 from lastword.topics.creation import create_topic
-from tests.support.owned_process import OwnedProcesses, StartInstances
+from tests.support.shared_tables.owned_process import OwnedProcesses, StartInstances
 
 
 @pytest.fixture(scope="module")

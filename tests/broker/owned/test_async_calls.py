@@ -19,7 +19,7 @@ from lastword.table.writing.async_calls import AsyncCalls
 from lastword.table.writing.conditions import TOMBSTONE
 from lastword.topics.creation import create_topic
 from tests.support.coroutines import run_coroutine
-from tests.support.tables import Tables
+from tests.support.local_tables.tables import Tables
 
 pytestmark = pytest.mark.broker
 

@@ -11,7 +11,7 @@ from lastword.errors import ConfigError, LeaseHeldError, LeaseLostError
 from lastword.table.table import Table
 from lastword.table.writing.election import election
 from lastword.testing import wait_until
-from tests.support.tables import Tables
+from tests.support.local_tables.tables import Tables
 
 pytestmark = pytest.mark.broker
 

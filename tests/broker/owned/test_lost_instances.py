@@ -7,7 +7,7 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
-from tests.support.owned_process import OwnedProcess, OwnedProcesses, StartInstances
+from tests.support.shared_tables.owned_process import OwnedProcess, OwnedProcesses, StartInstances
 
 pytestmark = pytest.mark.broker
 

@@ -9,7 +9,7 @@ import pytest
 from lastword.kafka.connection import Connection
 from lastword.records import FENCE_KEY
 from lastword.testing.read_log import read_log
-from tests.support.owned_process import OwnedProcesses, StartInstances
+from tests.support.shared_tables.owned_process import OwnedProcesses, StartInstances
 
 pytestmark = pytest.mark.broker
 

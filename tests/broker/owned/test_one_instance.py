@@ -22,7 +22,7 @@ from lastword.testing import wait_until
 from lastword.writer.owned.decide import Result
 from lastword.writer.owned.requests import Applied
 from tests.support.coroutines import run_coroutine
-from tests.support.tables import Tables
+from tests.support.local_tables.tables import Tables
 
 pytestmark = pytest.mark.broker
 

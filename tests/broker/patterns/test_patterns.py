@@ -15,8 +15,8 @@ from lastword.patterns import Cache, ConfigStore, MaterializedView, SessionStore
 from lastword.records import Version
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from tests.support import pattern_workers
-from tests.support.pattern_workers import Limits
+from tests.support.local_tables import pattern_workers
+from tests.support.local_tables.pattern_workers import Limits
 
 pytestmark = pytest.mark.broker
 

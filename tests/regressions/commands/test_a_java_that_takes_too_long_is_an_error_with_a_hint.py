@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from lastword.errors import JavaError
+from lastword.jvm import class_archive
 from lastword.jvm.java import Java
-from lastword.spark import class_archive
-from lastword.spark.class_archive import ClassArchive
+from lastword.spark.spark_classes import spark_archive
 
 
 def test_it_is_ended_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script, pid = tmp_path / "java", tmp_path / "pid"
     script.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600\n")
     script.chmod(0o755)
-    archive = ClassArchive.of(tmp_path, Java(script, 21, "PATH"), [])
+    archive = spark_archive(tmp_path, Java(script, 21, "PATH"), [])
     monkeypatch.setattr(class_archive, "_POLL_S", 0.05)
     monkeypatch.setattr(class_archive, "_WRITING_S", 0.3)
     shown: list[str] = []

@@ -22,9 +22,9 @@ from confluent_kafka.admin import AdminClient
 from lastword.broker.info import BrokerInfo, find_running
 from lastword.jvm import ports
 from lastword.testing.waiting import wait_until
-from tests.support.listening import beyond_loopback, descendants
+from tests.support.network.listening import beyond_loopback, descendants
 from tests.support.prepared_home import make_prepared_home
-from tests.support.up_process import LASTWORD, TIMEOUT_S, Up
+from tests.support.served.up_process import LASTWORD, TIMEOUT_S, Up
 
 UPDATES = "demo-updates-per-user-changelog"
 
@@ -129,7 +129,7 @@ def test_metrics_require_their_password(home: Path) -> None:
     assert node.metrics()
     wrong = base64.b64encode(b"lastword:wrong").decode()
     for headers in ({}, {"Host": "evil.example"}, {"Authorization": f"Basic {wrong}"}):
-        connection = http.client.HTTPConnection("127.0.0.1", node.metrics_port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", node.metrics_port, timeout=180)
         connection.request("GET", "/metrics", headers=headers)
         assert connection.getresponse().status == 401
         connection.close()

@@ -29,7 +29,7 @@ from lastword.metrics import Metrics
 def test_a_foreign_name_is_refused(host: str, status: int) -> None:
     (port,) = free_ports(1)
     with metrics_endpoint(Metrics(), port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
         connection.request("GET", "/metrics", headers={"Host": host.format(port=port)})
         assert connection.getresponse().status == status
         connection.close()

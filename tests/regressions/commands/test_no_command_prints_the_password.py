@@ -18,7 +18,7 @@ from lastword.testing.secure_broker import SecureBroker
 from tests.broker.cli.conftest import Lastword
 from tests.support.prepared_home import make_prepared_home
 from tests.support.secret_search import environment_of, lines_with
-from tests.support.up_process import Up
+from tests.support.served.up_process import Up
 
 ON_SPARK = {"pipeline run", "pipeline rebuild", "pipeline prepare", "snapshot create"}
 UNTIL_STOPPED = ("up", "serve")

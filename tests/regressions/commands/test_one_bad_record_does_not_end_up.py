@@ -16,8 +16,8 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from tests.broker.cli.conftest import Lastword
-from tests.support.tables import write_raw
-from tests.support.up_process import Up
+from tests.support.local_tables.tables import write_raw
+from tests.support.served.up_process import Up
 
 BYTES_AS_KEY = b"\x81\xc4\x01\xff\x01"  # MessagePack: {b"\xff": 1}
 SETTINGS = """
@@ -53,7 +53,7 @@ def test_undecodable_records_and_odd_keys_are_printed_and_the_next_change_too(
         ("packed", "b"): {"/w==": 1},  # in base64, as bytes are elsewhere
         ("packed", "c"): 49,
     }
-    assert httpx.get(f"{up.service}/people/c", timeout=60).json() == 1
+    assert httpx.get(f"{up.service}/people/c", timeout=180).json() == 1
     assert up.stop(signal.SIGINT) == (0, "")
 
 

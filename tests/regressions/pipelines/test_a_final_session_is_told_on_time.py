@@ -7,7 +7,7 @@ emits it again; here it is emitted once, and such a record is late.
 from __future__ import annotations
 
 from lastword.pipelines import Pipeline, session
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 ONE = (1).to_bytes(8, "big")
 

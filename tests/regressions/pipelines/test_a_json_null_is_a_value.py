@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lastword.pipelines import NULL, Pipeline
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 
 def run(app: Pipeline, *values: bytes | None) -> OfflinePipeline:

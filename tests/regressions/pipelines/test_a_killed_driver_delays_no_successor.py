@@ -16,7 +16,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines.run.left_transactions import end_left_transactions
-from tests.support.pipeline_worker import Worker
+from tests.support.on_spark.pipeline_worker import Worker
 
 
 @pytest.fixture

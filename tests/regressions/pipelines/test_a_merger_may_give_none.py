@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lastword.pipelines import Pipeline, session
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 
 def test_the_aggregator_gets_the_result_none_of_a_merger() -> None:

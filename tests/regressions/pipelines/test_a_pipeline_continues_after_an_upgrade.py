@@ -15,7 +15,7 @@ from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.graph.part import stores_of, topics_of
 from lastword.pipelines.graph.task_plan import TaskPlan
 from lastword.records import TopicPartition
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 COMMITTED = (
     '{"stream_times":{"per-minute":125000},"changelogs":{"per-minute":3,"per-minute-suppress":6}}'

@@ -11,7 +11,7 @@ import pytest
 from lastword.pipelines import Pipeline, tumbling
 from lastword.pipelines.api.grouped import GroupedStream
 from lastword.pipelines.api.result import Result
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 EVENTS = [
     (b"p", b"1", 30, ()),

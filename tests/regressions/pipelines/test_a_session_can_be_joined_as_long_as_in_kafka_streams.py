@@ -13,7 +13,7 @@ import pytest
 from lastword.codecs.windowed import SessionKey
 from lastword.codecs.windowed import session as session_key
 from lastword.pipelines import Pipeline, session
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 JOINED = {SessionKey("p", 100, 105): 2, SessionKey("q", 116, 116): 1}
 APART = {

@@ -23,7 +23,7 @@ from lastword.pipelines.operators.state_view import StateView
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import StoreSize, from_row
 from lastword.stores.memory import MemoryStore
-from tests.support.pipeline_worker import Worker, batch
+from tests.support.on_spark.pipeline_worker import Worker, batch
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from lastword.pipelines.run.continuity import check_continuity
 from lastword.records import TopicPartition
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from tests.support.pipelines import PARTITIONS, Bench
+from tests.support.on_spark.pipelines import PARTITIONS, Bench
 
 
 def positions(bench: Bench, group: str) -> dict[TopicPartition, Committed]:

@@ -16,7 +16,7 @@ import pytest
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
-from tests.support.pipeline_worker import Worker
+from tests.support.on_spark.pipeline_worker import Worker
 
 
 @pytest.fixture

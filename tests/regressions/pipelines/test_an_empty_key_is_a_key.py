@@ -16,8 +16,8 @@ from lastword.kafka.connection import Connection
 from lastword.keyspace import Keyspace
 from lastword.pipelines import Pipeline, tumbling
 from lastword.table.table import Table
-from tests.support.offline_pipeline import OfflinePipeline
-from tests.support.pipeline_worker import Worker
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.pipeline_worker import Worker
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lastword.pipelines import tumbling
 from lastword.pipelines.api.result import Result
-from tests.support.pipelines import PARTITIONS, Bench
+from tests.support.on_spark.pipelines import PARTITIONS, Bench
 
 A_DAY_AND_A_MINUTE_MS = 86_460_000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.split_input import plan_of
+from tests.support.on_spark.split_input import plan_of
 
 
 def test_ids_of_different_applications_and_topics_differ() -> None:

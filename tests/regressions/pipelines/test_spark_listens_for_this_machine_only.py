@@ -13,7 +13,7 @@ import struct
 from pyspark.sql import SparkSession
 
 from lastword.spark.network import is_open, network_settings
-from tests.support.listening import beyond_loopback, descendants, listening
+from tests.support.network.listening import beyond_loopback, descendants, listening
 
 
 def test_spark_and_its_workers_listen_on_loopback_only(spark: SparkSession) -> None:
@@ -29,7 +29,7 @@ def test_a_message_without_the_secret_is_not_looked_into(spark: SparkSession) ->
     # A request in the frame of Spark's protocol: its length, its type, its id, and the body.
     body = b"\xac\xed\x00\x05"
     frame = struct.pack(">qbqi", 8 + 1 + 8 + 4 + len(body), 3, 7, len(body)) + body
-    with socket.create_connection(("127.0.0.1", driver), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", driver), timeout=180) as connection:
         connection.sendall(frame)
         answer = connection.recv(4096)
     assert b"Expected SaslMessage" in answer

@@ -23,10 +23,10 @@ from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.run.observer import BatchReport
 from lastword.pipelines.run.spans import Span, Spans
 from lastword.records import TopicPartition
-from tests.support.operator_run import OperatorRun
-from tests.support.pipelines import NOON_MS, Bench
-from tests.support.split_input import Logged, Logs, SplitInput, greedy
-from tests.support.streams_model import Event, WindowedModel
+from tests.support.java_peers.streams_model import Event, WindowedModel
+from tests.support.on_spark.operator_run import OperatorRun
+from tests.support.on_spark.pipelines import NOON_MS, Bench
+from tests.support.on_spark.split_input import Logged, Logs, SplitInput, greedy
 
 TOPICS = ("a", "b", "c")
 

@@ -27,8 +27,8 @@ from lastword.pipelines.operators.make_fold import MakeFold
 from lastword.pipelines.run.observer import BatchReport, Observer
 from lastword.pipelines.task import run_task as task
 from lastword.pipelines.task.task_report import TaskReport, from_row
-from tests.support.pipeline_worker import Worker, batch
-from tests.support.pipelines import NOON_MS
+from tests.support.on_spark.pipeline_worker import Worker, batch
+from tests.support.on_spark.pipelines import NOON_MS
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def deaf(serving: Serving) -> Iterator[list[socket.socket]]:
 def test_others_are_served_once_the_deaf_are_cut_off(
     serving: Serving, deaf: list[socket.socket]
 ) -> None:
-    with serving.client(None, timeout=60.0) as client:
+    with serving.client(None, timeout=180.0) as client:
         assert client.get("/health").status_code == 200
         assert client.get("/table/large").json() == VALUE
 
@@ -64,5 +64,5 @@ def test_the_connection_itself_is_ended(serving: Serving, deaf: list[socket.sock
 
     for one in deaf:
         wait_until(lambda one=one: ended(one), "the connection to be ended")
-    with httpx.Client(base_url=serving.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=serving.url, timeout=180, trust_env=False) as client:
         assert client.get("/health").status_code == 200

@@ -13,7 +13,7 @@ import pytest
 from lastword.service import Limits, TokenFile
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
-from tests.support.event_stream import watching
+from tests.support.served.event_stream import watching
 
 WATCH = "/tables/table/watch"
 
@@ -33,7 +33,7 @@ def writing(serving: Serving) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join(60)
+        thread.join(180)
 
 
 def reason_of_the_end(serving: Serving) -> dict[str, Any]:

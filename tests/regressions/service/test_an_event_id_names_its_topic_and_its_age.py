@@ -13,7 +13,7 @@ import pytest
 from lastword.clock import SYSTEM_CLOCK
 from lastword.records import Position
 from tests.service.conftest import Serve
-from tests.support.event_stream import watching
+from tests.support.served.event_stream import watching
 
 WATCH = "/tables/table/watch"
 DAY_MS = 86_400_000

@@ -29,7 +29,7 @@ from lastword.table.table import Table
 from lastword.testing import wait_until
 from lastword.topics.creation import create_topic
 from tests.service.conftest import Serve, Serving
-from tests.support.event_stream import watching
+from tests.support.served.event_stream import watching
 
 WATCH = "/tables/table/watch"
 READS = 6
@@ -74,7 +74,7 @@ def test_a_watch_continues_while_histories_of_another_table_are_read(two_tables:
         "GET /tables/slow/log?key=key HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {two_tables.token}\r\n\r\n"
     )
-    with two_tables.client(timeout=60.0) as client:
+    with two_tables.client(timeout=180.0) as client:
         before = client.get("/tables/table").json()["position"]
         two_tables.table.put("missed", 1)
         with ExitStack() as reading:
@@ -104,12 +104,12 @@ def context_of(serving: Serving) -> Context:
 def test_a_watcher_without_missed_changes_replays_nothing_and_gets_heartbeats(serve: Serve) -> None:
     serving = serve(limits=Limits(heartbeat_s=0.1))
     context = context_of(serving)
-    with serving.client(timeout=60.0) as client:
+    with serving.client(timeout=180.0) as client:
         before = client.get("/tables/table").json()["position"]
         serving.table.put("missed", 1)
         now = client.get("/tables/table").json()["position"]
         turns = [on_loop(serving, context.replays.acquire()) for _ in range(8)]
-        assert all(turn.result(60) for turn in turns), "nobody else can replay"
+        assert all(turn.result(180) for turn in turns), "nobody else can replay"
         with watching(client, WATCH, now) as events, watching(client, WATCH, before) as waiting:
             serving.table.put("now", 1)
             assert next(events).data["key"] == "now"
@@ -133,7 +133,7 @@ def test_a_past_state_without_a_waiting_client_is_not_built(serve: Serve) -> Non
             wait_until(lambda: calls(client, "past") == 1, "the reads to be given up")
             assert not context.past_states._making
             busy.set()
-            assert occupied.result(60)
+            assert occupied.result(180)
             assert client.get("/table", params={"as_of": str(position)}).status_code == 200
     finally:
         busy.set()

@@ -18,7 +18,7 @@ from lastword.service import Limits
 from lastword.service.watch.change_events import CHUNK_BYTES, Chunk
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
-from tests.support.event_stream import Events, watching
+from tests.support.served.event_stream import Events, watching
 
 WATCH = "/tables/table/watch"
 DEAF = 6

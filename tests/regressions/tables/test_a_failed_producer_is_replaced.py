@@ -20,9 +20,9 @@ from lastword.errors import IndeterminateError, WriteFailedError
 from lastword.kafka.connection import Connection
 from lastword.kafka.write.producer import Delivery, RecordProducer
 from lastword.records import Version, Write
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
-from tests.support.wire import RawRecord, produce_raw, producer_of
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.shared_tables.wire import RawRecord, produce_raw, producer_of
 
 # The broker remembers the last five batches of a producer and answers the same as to them again;
 # up to five may be in flight.
@@ -40,7 +40,7 @@ def desynchronize(connection: Connection, topic: str) -> None:
 @pytest.fixture
 def producer(connection: Connection, topic: RealTopic) -> Iterator[RecordProducer]:
     """A producer that has written one record."""
-    made = RecordProducer(connection, topic.name, batch_bytes=1_000_000, timeout_s=60.0)
+    made = RecordProducer(connection, topic.name, batch_bytes=1_000_000, timeout_s=180.0)
     made.send([Write(b"first", b"1")])
     yield made
     made.close()
@@ -90,7 +90,7 @@ def test_every_write_of_many_threads_has_the_outcome_that_the_log_shows(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
 
     in_flight = {key for key, found in deliveries.items() if isinstance(found, IndeterminateError)}
     acknowledged = {key for key, found in deliveries.items() if isinstance(found, Version)}

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from lastword.kafka.connection import Connection
-from tests.support.real_topic import RealTopic
+from tests.support.local_tables.real_topic import RealTopic
 
 # The child ends as multiprocessing ends its children. With the interpreter's own clean-up, RocksDB
 # crashes without its threads, and a client may wait for a lock that a thread held at the fork.

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from lastword.cli.main import lastword as command_line
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables, read_raw
-from tests.support.wire import RawName, RawRecord, produce_raw
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables, read_raw
+from tests.support.shared_tables.wire import RawName, RawRecord, produce_raw
 
 HEADERS = (("trace", b"42"),)
 RECORDS = [

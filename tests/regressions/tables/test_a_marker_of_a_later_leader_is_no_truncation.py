@@ -12,8 +12,8 @@ from pathlib import Path
 from lastword.broker.embedded import EmbeddedBroker
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 
 
 def test_tables_behind_the_marker_of_a_later_leader_are_not_rebuilt(

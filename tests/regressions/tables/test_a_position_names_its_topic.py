@@ -11,9 +11,9 @@ import pytest
 from lastword.errors import ConfigError, MomentGoneError, WatchLostError
 from lastword.records import Position
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, MakeTopic
-from tests.support.tables import Tables
-from tests.support.watching import take
+from tests.support.local_tables.real_topic import RAW, MakeTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.local_tables.watching import take
 
 
 def test_a_position_of_a_topic_that_was_created_again_is_refused(
@@ -27,7 +27,7 @@ def test_a_position_of_a_topic_that_was_created_again_is_refused(
     topic.delete()
     topic.create()
     topic.produce(*((b"new-%d" % n, b"1") for n in range(8)))
-    wait_until(lambda: table.position().topic_id != old.topic_id, "a new topic", timeout=90)
+    wait_until(lambda: table.position().topic_id != old.topic_id, "a new topic", timeout=180)
     table.wait_ready()
     wait_until(lambda: len(table) == 8, "the table has all of it")
     with pytest.raises(WatchLostError, match="a topic that was deleted"):

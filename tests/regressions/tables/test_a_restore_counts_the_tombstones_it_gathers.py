@@ -6,7 +6,7 @@ Only puts did: a log of deletes was gathered to its end, 1.5 million keys at onc
 from __future__ import annotations
 
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic, batch_of
+from tests.support.local_tables.offline_topic import OfflineTopic, batch_of
 
 COUNT = 1_000
 

@@ -16,10 +16,10 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import ConnectionFailedError
 from lastword.table.table import Table
 from lastword.testing import wait_until
-from tests.support.harmed_cluster import Harm, HarmedCluster
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables
+from tests.support.network.harmed_cluster import Harm, HarmedCluster
 
 # `make soak` asks for more; each takes some twenty seconds.
 ROUNDS = int(os.environ.get("LASTWORD_TEST_KILLS", "1"))
@@ -34,7 +34,7 @@ class Restoring:
         self.store = GatedStore()
         self.table = tables.make(topic, name=name, store=self.store, **RAW)
         self.table.start()
-        assert self.store.waiting.wait(60)
+        assert self.store.waiting.wait(180)
 
     def go_on(self) -> None:
         """After looks at the log that nobody leads."""

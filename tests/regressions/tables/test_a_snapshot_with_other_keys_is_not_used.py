@@ -17,9 +17,9 @@ from lastword.codecs import WindowedKey, windowed
 from lastword.kafka.connection import Connection
 from lastword.snapshots.catalog.location import Location
 from lastword.table.table import Table
-from tests.support.real_topic import MakeTopic, RealTopic
-from tests.support.snapshots import take_without_spark
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import MakeTopic, RealTopic
+from tests.support.local_tables.tables import Tables
+from tests.support.on_spark.snapshots import take_without_spark
 
 ROWS = 60
 MINUTE_MS = 60_000

@@ -10,8 +10,8 @@ import pytest
 
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 
 
 def test_a_write_of_a_listener_is_readable_when_it_returns(

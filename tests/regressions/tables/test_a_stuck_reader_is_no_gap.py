@@ -13,8 +13,8 @@ import pytest
 
 from lastword.kafka.log.consumer_reader import ConsumerReader
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 
 
 @pytest.fixture
@@ -48,3 +48,14 @@ def test_a_reader_that_is_stuck_is_assigned_again_and_the_table_is_complete(
     writer.commit_transaction(60)
     table.wait_ready()
     assert table[b"a"] == b"after"
+
+
+def test_a_live_table_whose_reader_is_stuck_reads_on(
+    topic: RealTopic, tables: Tables, stuck: threading.Event
+) -> None:
+    """It waited until librdkafka looked at all topics again, which can take five minutes."""
+    topic.produce((b"a", b"before"))
+    table = tables.open(topic.name, **RAW)
+    stuck.set()
+    topic.produce((b"a", b"after"))
+    wait_until(lambda: table[b"a"] == b"after", "the record that the reader did not hand over")

@@ -13,9 +13,9 @@ from lastword.kafka.connection import Connection
 from lastword.replicas.sweep.soundness import CONTACT_MAX_S
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 from tests.support.shifted_clock import ShiftedClock
-from tests.support.tables import Tables
 
 
 def test_reads_of_a_frozen_cluster_are_stale_until_it_answers_again(

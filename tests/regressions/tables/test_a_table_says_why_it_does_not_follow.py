@@ -15,8 +15,8 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.errors import NotReadyError
 from lastword.kafka.connection import Connection
 from lastword.testing import wait_until
-from tests.support.real_topic import RAW, RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, RealTopic
+from tests.support.local_tables.tables import Tables
 
 
 def test_a_corrupt_batch_is_named_by_the_log_and_by_the_error(

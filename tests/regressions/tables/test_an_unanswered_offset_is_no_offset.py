@@ -23,9 +23,9 @@ from lastword.replicas.state_directory import StateDirectory
 from lastword.replicas.topic.topic_state import read_topic_state
 from lastword.testing.fake_clock import FakeClock
 from lastword.writer.direct import WRITE_TIMEOUT_S
-from tests.support.harmed_cluster import HarmedCluster
-from tests.support.offline_topic import OfflineTopic
-from tests.support.real_topic import RealTopic
+from tests.support.local_tables.offline_topic import OfflineTopic
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.network.harmed_cluster import HarmedCluster
 
 IN_YEAR_2200_MS = 7_258_118_400_000
 QUESTIONS: list[Callable[[Admin, str], object]] = [

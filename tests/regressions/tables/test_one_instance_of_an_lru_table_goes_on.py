@@ -12,8 +12,8 @@ from lastword.errors import FencedError
 from lastword.table.table import Table
 from lastword.table.table_state import TableState
 from lastword.testing import wait_until
-from tests.support.real_topic import RealTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RealTopic
+from tests.support.local_tables.tables import Tables
 
 CAPACITY = 3
 LRU = {"store": f"lru:{CAPACITY}", "application_id": "cache"}

@@ -16,9 +16,9 @@ from lastword.table.writing import writers
 from lastword.writer.direct import DirectWriter
 from lastword.writer.outcome import Unread
 from lastword.writer.read_your_writes import ReadYourWrites
-from tests.support.real_topic import RAW, MakeTopic, RealTopic
-from tests.support.stores import GatedStore
-from tests.support.tables import Tables, read_raw
+from tests.support.local_tables.real_topic import RAW, MakeTopic, RealTopic
+from tests.support.local_tables.stores import GatedStore
+from tests.support.local_tables.tables import Tables, read_raw
 
 LAGGING = 1
 
@@ -32,8 +32,8 @@ def test_records_of_partitions_that_were_read_are_ok(
         reached = dict(position.offsets) | {LAGGING: 0}
         raise NotUpToPositionError("partition 1 lags", reached=reached)
 
-    direct = DirectWriter(connection, topic.name, batch_bytes=1_000_000, timeout_s=60.0)
-    path = ReadYourWrites(direct, topic.name, wait_for, timeout_s=60.0)
+    direct = DirectWriter(connection, topic.name, batch_bytes=1_000_000, timeout_s=180.0)
+    path = ReadYourWrites(direct, topic.name, wait_for, timeout_s=180.0)
     outcomes = path.write([Write(b"key-%d" % n, b"x") for n in range(20)])
     path.close()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from lastword.replicas.apply.checkpoint import Quarantined, decode_checkpoint
 from lastword.replicas.apply.quarantine import QUARANTINE_MAX, Quarantine
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic
+from tests.support.local_tables.offline_topic import OfflineTopic
 
 
 def test_a_checkpoint_with_the_longest_list_stays_small_and_complete() -> None:

@@ -6,8 +6,8 @@ The start of the log was checked only while the policy was `compact,delete`. Aft
 
 from __future__ import annotations
 
-from tests.support.real_topic import RAW, MakeTopic
-from tests.support.tables import Tables
+from tests.support.local_tables.real_topic import RAW, MakeTopic
+from tests.support.local_tables.tables import Tables
 
 
 def test_a_row_that_expired_before_the_policy_changed_is_gone(

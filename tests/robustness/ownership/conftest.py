@@ -10,7 +10,7 @@ from lastword.broker.embedded import EmbeddedBroker
 from lastword.broker.runtime import KafkaRuntime
 from lastword.testing.plugin import EAGER
 from tests.support.linearizability.campaign import INSTANCES
-from tests.support.proxied_cluster import ProxiedCluster
+from tests.support.network.proxied_cluster import ProxiedCluster
 
 # Killed brokers are replaced, and let in again, within seconds.
 SESSIONS = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}

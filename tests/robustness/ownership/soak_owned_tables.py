@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.linearizability.campaign import OPERATIONS, Campaign
 from tests.support.linearizability.log_check import check_log, fold
 from tests.support.linearizability.porcupine import build_porcupine, check_porcupine
-from tests.support.proxied_cluster import ProxiedCluster
+from tests.support.network.proxied_cluster import ProxiedCluster
 
 
 def test_many_operations_on_owned_tables_are_linearizable(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.linearizability.campaign import Campaign
 from tests.support.linearizability.log_check import check_log, fold
-from tests.support.proxied_cluster import ProxiedCluster
+from tests.support.network.proxied_cluster import ProxiedCluster
 
 
 def test_owned_tables_are_linearizable_while_instances_and_brokers_fail(

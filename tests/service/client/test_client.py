@@ -31,9 +31,9 @@ from lastword.testing.certificates import make_certificates
 from tests.service.client.conftest import Lab
 from tests.service.conftest import Serve
 from tests.support.coroutines import run_coroutine
-from tests.support.cutting_relay import CuttingRelay
+from tests.support.network.cutting_relay import CuttingRelay
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from lastword.records import FENCE_KEY, Record, Version
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
-from tests.support.harmed_cluster import HarmedCluster
 from tests.support.linearizability.history import Operation, read_history
 from tests.support.linearizability.instances import Instances
 from tests.support.linearizability.log_check import LoggedWrite
 from tests.support.linearizability.nemesis import Nemesis
-from tests.support.proxied_cluster import ProxiedCluster
-from tests.support.real_topic import EAGER_COMPACTION, FILLER, RealTopic
+from tests.support.local_tables.real_topic import EAGER_COMPACTION, FILLER, RealTopic
+from tests.support.network.harmed_cluster import HarmedCluster
+from tests.support.network.proxied_cluster import ProxiedCluster
 
 OPERATIONS = int(os.environ.get("LASTWORD_TEST_OWNERSHIP_OPERATIONS", "0"))
 SEED = int(os.environ.get("LASTWORD_TEST_OWNERSHIP_SEED", "1"))
@@ -77,7 +77,7 @@ class Campaign:
     def compacted_and_rebuilt(self) -> Mapping[str, Any]:
         """The rows of a table without local state, after the log was fully compacted."""
         self._real.alter(CLEANED)
-        wait_until(self._fill_and_look, "every key to have one record", timeout=120, every=0.2)
+        wait_until(self._fill_and_look, "every key to have one record", timeout=180, every=0.2)
         servers = self._cluster.connection.bootstrap_servers
         with Table(
             self._topic, bootstrap_servers=servers, state_dir=self._directory / "rebuilt"

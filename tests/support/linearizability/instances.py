@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from lastword.testing import wait_until
-from tests.support.kafka_proxy import KafkaProxy
-from tests.support.proxied_cluster import ProxiedCluster
+from tests.support.child_process import ROOT
+from tests.support.network.kafka_proxy import KafkaProxy
+from tests.support.network.proxied_cluster import ProxiedCluster
 
-ROOT = Path(__file__).parent.parent.parent.parent
 _VERSIONS = re.compile(rb'"status":"ok","version":"(\d+):')
 READY_S = 120.0
 LEAVE_S = 120.0

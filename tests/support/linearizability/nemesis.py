@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 
 from lastword.testing import wait_until
-from tests.support.harmed_cluster import HarmedCluster
-from tests.support.kafka_proxy import END_TXN, PRODUCE
 from tests.support.linearizability.instances import Instance, Instances
+from tests.support.network.harmed_cluster import HarmedCluster
+from tests.support.network.kafka_proxy import END_TXN, PRODUCE
 
 log = logging.getLogger(__name__)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from lastword.testing import wait_until
+from tests.support.partition_faults.histories import WriteMade, decode_line
 from tests.support.partition_faults.instances import PARTITIONS, Instance, Instances
 
 TAKEN_OVER_S = 180.0
@@ -46,13 +46,13 @@ class Nemesis:
     def strike(self, kind: Kind, victim: Instance) -> Fault:
         """Let it happen and wait until everything is as before."""
         owned = victim.ask()["owned"]
-        began = time.monotonic()
+        others = Progress(self._others_than(victim))
         with contextmanager(kind)(victim):
-            self._wait_until_others_write(victim, began)
+            others.wait_until_all_write(f"without {victim.name}")
             ended = time.monotonic()
         self._instances.wait_until_settled()
-        self._wait_until_all_write()
-        return Fault(kind.__name__, victim.name, owned, began, ended)
+        Progress(self._instances.all).wait_until_all_write("by everybody")
+        return Fault(kind.__name__, victim.name, owned, others.began, ended)
 
     def __iter__(self) -> Iterator[tuple[Kind, Instance]]:
         """Every kind once, then any; of any instance."""
@@ -95,31 +95,34 @@ class Nemesis:
         victim.brokers.cut()
         yield
 
-    def _wait_until_others_write(self, victim: Instance, since: float) -> None:
-        others = [each for each in self._instances.all if each is not victim]
+    def _others_than(self, victim: Instance) -> list[Instance]:
+        return [each for each in self._instances.all if each is not victim]
+
+
+class Progress:
+    """Which partitions instances have written since this was made."""
+
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        self._written_before = {each: each.history.stat().st_size for each in instances}
+        self.began = time.monotonic()
+
+    def wait_until_all_write(self, what: str) -> None:
+        """Until every instance has written in every partition."""
         wait_until(
-            lambda: all(_has_written_everywhere(each, since) for each in others),
-            f"writes in all partitions without {victim.name}",
+            lambda: all(map(self._has_written_everywhere, self._written_before)),
+            f"writes in all partitions {what}",
             timeout=TAKEN_OVER_S,
             every=0.1,
         )
 
-    def _wait_until_all_write(self) -> None:
-        since = time.monotonic()
-        wait_until(
-            lambda: all(_has_written_everywhere(each, since) for each in self._instances.all),
-            "writes in all partitions by everybody",
-            timeout=TAKEN_OVER_S,
-            every=0.1,
-        )
-
-
-def _has_written_everywhere(instance: Instance, since: float) -> bool:
-    written = set()
-    for line in reversed(instance.history.read_bytes().splitlines()[:-1]):
-        kind, partition, began, ended, status = json.loads(line)[:5]
-        if ended < since:
-            break
-        if kind == "w" and status == "ok" and began > since:
-            written.add(partition)
-    return len(written) == PARTITIONS
+    def _has_written_everywhere(self, instance: Instance) -> bool:
+        with instance.history.open("rb") as file:
+            file.seek(self._written_before[instance])
+            lines = file.read().splitlines()[:-1]
+        made = map(decode_line, lines)
+        written = {
+            each.partition
+            for each in made
+            if isinstance(each, WriteMade) and each.status == "ok" and each.began > self.began
+        }
+        return len(written) == PARTITIONS

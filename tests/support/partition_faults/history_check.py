@@ -1,130 +1,162 @@
-"""Compares the answers of instances with the log, and measures the cost of faults."""
+"""Compares the answers of instances with the log."""
 
 from __future__ import annotations
 
 import json
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from lastword.records import FENCE_KEY, Record, Version
-from tests.support.partition_faults.faults import Fault
+from tests.support.partition_faults.histories import Histories, ReadMade, WriteMade
+from tests.support.partition_faults.reading import SCAN, between
 
 NOT_WRITTEN = {"NotOwnerError", "NotReadyError", "OverloadedError", "WriteFailedError"}
-WINDOW_S = 5.0
+
+Row = tuple[str, int, str]
+"""A key, and offset and value of its record."""
 
 
-class WriteMade(NamedTuple):
-    instance: str
-    partition: int
-    began: float
-    ended: float
-    status: str
-    value: str
-    offset: int
+@dataclass
+class Verdict:
+    """What was compared, and everything that does not agree with the log.
+
+    ``keys`` is how many keys the reads were about, found or not. ``routed_keys`` is how many of
+    them other instances answered for. ``observed_max_s`` is the longest time between the
+    acknowledgement of a write and the start of a read that does not reflect it.
+    """
+
+    violations: list[str] = field(default_factory=list)
+    reads: int = 0
+    keys: int = 0
+    routed: int = 0
+    routed_keys: int = 0
+    failed: list[ReadMade] = field(default_factory=list)
+    stated_max_s: float = 0.0
+    observed_max_s: float = 0.0
+    took_s: dict[str, array[float]] = field(default_factory=lambda: defaultdict(_seconds))
+
+    def __str__(self) -> str:
+        took = {kind: sorted(each) for kind, each in self.took_s.items()}
+        times = [
+            f"{len(each)} x {kind} p50 {1000 * each[len(each) // 2]:.1f} ms, "
+            f"p99 {1000 * each[len(each) * 99 // 100]:.1f} ms, max {each[-1]:.2f} s"
+            for kind, each in took.items()
+        ]
+        return (
+            f"{self.reads} requests of {self.keys} keys ({'; '.join(times)}), {self.routed} of "
+            f"them with {self.routed_keys} keys answered by other instances alone, "
+            f"{len(self.failed)} failed, staleness at most {self.stated_max_s:.3f} s "
+            f"as stated and {self.observed_max_s:.3f} s as observed"
+        )
 
 
-class ReadMade(NamedTuple):
-    instance: str
-    partition: int
-    began: float
-    ended: float
-    status: str
-    key: str
-    value: str | None
-    position: int
-    staleness_s: float
-    answered_by: str
-
-
-class Histories(NamedTuple):
-    writes: list[WriteMade]
-    reads: list[ReadMade]
-
-
-def read_histories(paths: Iterable[Path]) -> Histories:
-    """The lines of all instances; the last line of a killed process may be cut."""
-    found = Histories([], [])
-    for path in paths:
-        for line in path.read_text().splitlines():
-            try:
-                kind, *fields = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            if kind == "w":
-                found.writes.append(WriteMade(path.stem, *fields))
-            else:
-                found.reads.append(ReadMade(path.stem, *fields))
-    return found
-
-
-def violations(histories: Histories, log: Sequence[Record]) -> list[str]:
-    """Everything that was said and does not agree with the log."""
+def judge(histories: Histories, log: Sequence[Record]) -> Verdict:
+    """Compare every write and every row read with the log."""
     records = [each for each in log if each.key != FENCE_KEY]
-    return [
-        *_lost_writes(histories.writes, records),
-        *_wrong_reads(histories.reads, records),
-        *_reads_staler_than_stated(histories),
-    ]
+    verdict = Verdict(_lost_writes(histories.writes, records))
+    table, acknowledged = _LoggedTable(records), _Acknowledged(histories.writes)
+    for read in histories.reads:
+        verdict.reads += 1
+        if read.status != "ok":
+            verdict.failed.append(read)
+            continue
+        about = table.keys_of(read)
+        verdict.keys += len(about)
+        verdict.routed += read.routed
+        verdict.routed_keys += len(about) * read.routed
+        verdict.took_s[read.kind].append(read.ended - read.began)
+        verdict.stated_max_s = max(verdict.stated_max_s, read.staleness_s)
+        if not table.agrees(read, about):
+            verdict.violations.append(f"not what the log has at the position: {read}")
+        for partition, position in read.offsets.items():
+            missed_s = acknowledged.missed_s(partition, position, read.began)
+            verdict.observed_max_s = max(verdict.observed_max_s, missed_s)
+            # The staleness is of a moment after the read began.
+            if missed_s > read.staleness_s:
+                verdict.violations.append(
+                    f"staler than stated, partition {partition} lacks what was acknowledged "
+                    f"{missed_s:.3f} s before: {read}"
+                )
+    return verdict
 
 
 def _lost_writes(writes: Sequence[WriteMade], records: Sequence[Record]) -> list[str]:
     found = []
-    at = {(each.partition, each.offset): _value(each) for each in records}
-    values = set(at.values())
+    at = {(each.partition, each.offset): (_key(each), _value(each)) for each in records}
+    values = {value for _, value in at.values()} - {None}
     for write in writes:
-        if write.status == "ok" and at.get((write.partition, write.offset)) != write.value:
+        written = at.get((write.partition, write.offset))
+        if write.status == "ok" and written != (write.key, write.value):
             found.append(f"acknowledged and lost: {write}")
         if write.status in NOT_WRITTEN and write.value in values:
             found.append(f"refused and written: {write}")
     return found
 
 
-def _wrong_reads(reads: Sequence[ReadMade], records: Sequence[Record]) -> list[str]:
-    """An answer is the last record of its key below the position that it states."""
-    history: dict[tuple[int, str], tuple[list[int], list[str | None]]] = {}
-    for each in records:
-        offsets, values = history.setdefault((each.partition, (each.key or b"").decode()), ([], []))
-        offsets.append(each.offset)
-        values.append(_value(each))
-    found = []
-    for read in reads:
-        if read.status != "ok":
-            continue
-        offsets, values = history.get((read.partition, read.key), ([], []))
-        at = bisect_left(offsets, read.position)
-        if read.value != (values[at - 1] if at else None):
-            found.append(f"not what the log has at the position: {read}")
-    return found
+class _LoggedTable:
+    """The table at every position of the log."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._history: dict[str, tuple[int, list[int], list[str | None]]] = {}
+        for each in records:
+            _, offsets, values = self._history.setdefault(_key(each), (each.partition, [], []))
+            offsets.append(each.offset)
+            values.append(_value(each))
+        self._keys = sorted(self._history)
+
+    def keys_of(self, read: ReadMade) -> Sequence[str]:
+        """The keys that the read is about."""
+        if read.kind != SCAN:
+            return read.asked
+        covered = set(read.partitions)
+        return [key for key in between(self._keys, *read.asked) if self._history[key][0] in covered]
+
+    def agrees(self, read: ReadMade, about: Sequence[str]) -> bool:
+        """Whether the read found what the log has below its position, and nothing else.
+
+        A scan found it in the order of the keys.
+        """
+        if sorted(read.offsets) != read.partitions:
+            return False
+        expected = []
+        for key in about:
+            partition, offsets, values = self._history.get(key, (-1, [], []))
+            if offsets and partition not in read.offsets:
+                return False
+            at = bisect_left(offsets, read.offsets.get(partition, 0)) - 1
+            if at >= 0 and (value := values[at]) is not None:
+                expected.append((key, offsets[at], value))
+        if read.kind == SCAN:
+            return read.rows == expected
+        return sorted(read.rows) == sorted(expected)
 
 
-def _reads_staler_than_stated(histories: Histories) -> list[str]:
-    """Everything acknowledged longer ago than the staleness stated is below the position.
+class _Acknowledged:
+    """When the first of the writes at a position or behind it was acknowledged."""
 
-    The staleness is of a moment after the read began.
-    """
-    acknowledged: dict[int, list[WriteMade]] = defaultdict(list)
-    for write in histories.writes:
-        if write.status == "ok":
-            acknowledged[write.partition].append(write)
-    highest: dict[int, tuple[list[float], list[int]]] = {}
-    for partition, writes in acknowledged.items():
-        writes.sort(key=lambda each: each.ended)
-        offsets: list[int] = []
+    def __init__(self, writes: Iterable[WriteMade]) -> None:
+        by_partition: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for write in writes:
-            offsets.append(max(write.offset, offsets[-1] if offsets else -1))
-        highest[partition] = [each.ended for each in writes], offsets
-    found = []
-    for read in histories.reads:
-        if read.status != "ok":
-            continue
-        ends, offsets = highest.get(read.partition, ([], []))
-        known = bisect_left(ends, read.began - read.staleness_s)
-        if known and offsets[known - 1] >= read.position:
-            found.append(f"staler than stated, offset {offsets[known - 1]} is missing: {read}")
-    return found
+            if write.status == "ok":
+                by_partition[write.partition].append((write.offset, write.ended))
+        self._since: dict[int, tuple[list[int], list[float]]] = {}
+        for partition, made in by_partition.items():
+            made.sort()
+            first, firsts = float("inf"), []
+            for _, ended in reversed(made):
+                first = min(first, ended)
+                firsts.append(first)
+            self._since[partition] = [offset for offset, _ in made], firsts[::-1]
+
+    def missed_s(self, partition: int, position: int, began: float) -> float:
+        """For how long, when a read began, a write had been acknowledged that it does not have."""
+        offsets, firsts = self._since.get(partition, ([], []))
+        at = bisect_left(offsets, position)
+        return max(0.0, began - firsts[at]) if at < len(offsets) else 0.0
 
 
 def unseen_or_repeated(path: Path, log: Sequence[Record]) -> list[str]:
@@ -151,58 +183,12 @@ def unseen_or_repeated(path: Path, log: Sequence[Record]) -> list[str]:
     return found
 
 
-class Cost(NamedTuple):
-    """What a fault cost the instances that were not harmed."""
-
-    fault: Fault
-    reads: int
-    failed_reads: int
-    read_p99_s: float
-    read_max_s: float
-    staleness_max_s: float
-    failed_writes: int
-    written_again_after_s: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.fault.kind} of {self.fault.victim} (owner of {self.fault.owned}): "
-            f"{self.reads} reads, {self.failed_reads} failed, p99 {self.read_p99_s:.3f} s, "
-            f"max {self.read_max_s:.3f} s, staleness max {self.staleness_max_s:.2f} s; "
-            f"{self.failed_writes} writes failed, "
-            f"all partitions written after {self.written_again_after_s:.2f} s"
-        )
+def _seconds() -> array[float]:
+    return array("d")
 
 
-def cost_of(fault: Fault, histories: Histories) -> Cost:
-    """From the fault on, for the instances that were not harmed."""
-    reads = [
-        each
-        for each in histories.reads
-        if each.instance != fault.victim
-        and fault.began <= each.ended
-        and each.began <= fault.began + WINDOW_S
-    ]
-    took = sorted(each.ended - max(each.began, fault.began) for each in reads)
-    writes = [
-        each
-        for each in histories.writes
-        if each.instance != fault.victim and fault.began <= each.began <= fault.ended
-    ]
-    first: dict[tuple[str, int], float] = {}
-    for each in writes:
-        if each.status == "ok" and each.partition in fault.owned:
-            place = each.instance, each.partition
-            first[place] = min(each.ended, first.get(place, each.ended))
-    return Cost(
-        fault,
-        len(reads),
-        sum(each.status != "ok" for each in reads),
-        took[int(len(took) * 0.99)] if took else 0.0,
-        took[-1] if took else 0.0,
-        max((each.staleness_s for each in reads), default=0.0),
-        sum(each.status != "ok" for each in writes),
-        max(first.values(), default=fault.began) - fault.began,
-    )
+def _key(record: Record) -> str:
+    return (record.key or b"").decode()
 
 
 def _value(record: Record) -> str | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from lastword.testing import wait_until
 from tests.support.child_process import ChildProcess
-from tests.support.kafka_proxy import KafkaProxy
-from tests.support.peer_relay import PeerRelay
+from tests.support.network.kafka_proxy import KafkaProxy
+from tests.support.shared_tables.peer_relay import PeerRelay
 
 PARTITIONS = 4
 SETTLED_S = 180.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
 import sys
 import threading
@@ -15,32 +16,40 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from lastword.cluster.peers import PeerSettings
 from lastword.errors import LastwordError
 from lastword.records import Position
 from lastword.table.table import Table
+from tests.support.partition_faults.reading import GET, Reader
 
 WRITE_EVERY_S = 0.03
-READ_EVERY_S = 0.01
-READERS = 2
+DELETED = 0.1
 KEYS = 64
+
+
+class Reading(msgspec.Struct):
+    """How many threads read, how often each does, and the shares of the kinds of reads."""
+
+    threads: int = 2
+    every_s: float = 0.01
+    kinds: dict[str, int] = msgspec.field(default_factory=lambda: {GET: 1})
 
 
 class History:
     """What was done and how it ended, one line of JSON each; times are of the machine's clock."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
-        self._file = path.open("a", buffering=1)
+        # Each line is one write at the end of the file, so threads need no lock.
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    def add(self, *line: Any) -> None:
-        text = json.dumps(line) + "\n"
-        with self._lock:
-            self._file.write(text)
+    def add(self, line: list[Any]) -> None:
+        os.write(self._file, msgspec.json.encode(line) + b"\n")
 
 
 class Load:
-    """One writer per partition and a few readers, until it is stopped."""
+    """One writer per partition and some readers, until it is stopped."""
 
     def __init__(
         self,
@@ -48,18 +57,18 @@ class Load:
         name: str,
         history: History,
         stopping: threading.Event,
-        read_every_s: float,
+        reading: Reading,
     ) -> None:
         self._table, self._name, self._history = table, name, history
-        self._stopping, self._read_every_s = stopping, read_every_s
+        self._stopping, self._reading = stopping, reading
         partition_of = table.raw.keyspace.partition_of
         self._keys: dict[int, list[str]] = {}
         for number in range(KEYS):
-            key = f"key-{number}"
+            key = f"key-{number:02}"
             self._keys.setdefault(partition_of(key.encode()), []).append(key)
         works = [
             *[(self._write, p) for p in self._keys],
-            *[(self._read, n) for n in range(READERS)],
+            *[(self._read, n) for n in range(reading.threads)],
         ]
         self._threads = [threading.Thread(target=work, args=(n,)) for work, n in works]
         for thread in self._threads:
@@ -76,31 +85,24 @@ class Load:
             written += 1
             key = dice.choice(self._keys[partition])
             value = f"{self._name}:{partition}:{written}:{time.monotonic_ns()}"
+            if dice.random() < DELETED:
+                value = None
             began = time.monotonic()
             try:
-                version = self._table.put(key, value)
+                version = self._table.delete(key) if value is None else self._table.put(key, value)
             except LastwordError as error:
-                self._history.add("w", partition, began, time.monotonic(), named(error), value, 0)
+                said: list[Any] = [type(error).__name__, key, value, 0]
             else:
-                ended = time.monotonic()
-                self._history.add("w", partition, began, ended, "ok", value, version.offset)
+                said = ["ok", key, value, version.offset]
+            self._history.add(["w", partition, began, time.monotonic(), *said])
 
     def _read(self, number: int) -> None:
-        dice = random.Random(f"{self._name}-{number}")
-        while not self._stopping.wait(self._read_every_s):
-            partition = dice.choice(list(self._keys))
-            key = dice.choice(self._keys[partition])
-            began = time.monotonic()
-            try:
-                answer = self._table.query.get(key)
-            except LastwordError as error:
-                said: list[Any] = [named(error), key, None, -1, 0.0, ""]
-            else:
-                value = None if answer.value is None else answer.value.value
-                position = answer.position.offsets[partition]
-                (answered_by,) = answer.answered_by
-                said = ["ok", key, value, position, answer.staleness_s, answered_by]
-            self._history.add("r", partition, began, time.monotonic(), *said)
+        owned, name = self._table.raw.owned, f"{self._name}-{number}"
+        assert owned is not None
+        kinds = self._reading.kinds
+        reader = Reader(self._table, self._keys, lambda: owned.owned_partitions, kinds, name)
+        while not self._stopping.wait(self._reading.every_s):
+            self._history.add(reader.read())
 
 
 def follow(table: Table, path: Path, stopping: threading.Event) -> None:
@@ -116,10 +118,6 @@ def follow(table: Table, path: Path, stopping: threading.Event) -> None:
                 change = watch.take(0.2)
                 if change is not None and change.version is not None:
                     file.write(f"{change.version} {change.deleted} {watch.position};\n")
-
-
-def named(error: LastwordError) -> str:
-    return type(error).__name__
 
 
 def held(table: Table) -> dict[str, Any]:
@@ -160,14 +158,14 @@ def main() -> None:
     )
     logging.getLogger("kafka").setLevel(logging.WARNING)
     topic, history = options.pop("topic"), History(path)
-    read_every_s = options.pop("read_every_s", READ_EVERY_S)
+    reading = msgspec.convert(options.pop("reading", {}), Reading)
     options["peer"] = PeerSettings(**options["peer"])
     stopping = threading.Event()
     with Table(topic, layout="partitioned", writes="owned", store="rocksdb", **options) as table:
         changes = path.with_suffix(".changes")
         watching = threading.Thread(target=follow, args=(table, changes, stopping))
         watching.start()
-        load = Load(table, options["instance_id"], history, stopping, read_every_s)
+        load = Load(table, options["instance_id"], history, stopping, reading)
         for line in sys.stdin:
             command, _, name = line.strip().partition(" ")
             if command == "drain":

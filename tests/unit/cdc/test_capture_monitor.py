@@ -9,9 +9,9 @@ from lastword.cdc.postgres.capture_status import HELD_BYTES_MAX, CaptureInspecto
 from lastword.errors import ConnectWorkerError
 from lastword.exposition import exposition
 from lastword.testing.waiting import wait_until
-from tests.support.scripted_captures import ScriptedInspector, looking_at, streaming
+from tests.support.captures.scripted_captures import ScriptedInspector, looking_at, streaming
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 def figures(monitor: CaptureMonitor) -> dict[str, float]:

@@ -13,7 +13,7 @@ import pytest
 from lastword.cdc.change import UNAVAILABLE, Operation, Snapshot, SourcePosition
 from lastword.cdc.envelope import ChangeCodec
 from lastword.errors import DecodeError, EncodeError
-from tests.support.recorded_changes import recorded
+from tests.support.captures.recorded_changes import recorded
 
 ORDERS = recorded("orders")
 TYPES = recorded("every_type")
@@ -87,6 +87,20 @@ def test_years_that_python_does_not_have_stay_text() -> None:
     assert row["ts"] == "-0043-03-15T00:00:00"
     assert row["tstz"] == "+10000-01-01T00:00:00.000000Z"
     assert row["day"] == "+294000-01-01"
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("P6Y0M0DT5H27M7.524739999S", "P6Y0M0DT5H27M7.52474S"),
+        ("P0Y0M0DT0H0M-59.999998999S", "P0Y0M0DT0H0M-59.999999S"),
+        ("P0Y0M0DT0H0M1.999999999S", "P0Y0M0DT0H0M2S"),
+        ("P0Y0M0DT0H0M0.5S", "P0Y0M0DT0H0M0.5S"),
+    ],
+)
+def test_intervals_have_the_microseconds_of_the_database(sent: str, stored: str) -> None:
+    value = TYPES[0].value.replace(b"P0Y1M2DT3H4M5S", sent.encode())
+    assert ChangeCodec().decode(value).after["iv"] == stored
 
 
 def test_large_values_that_were_not_sent_are_unavailable_for_every_type() -> None:

@@ -91,4 +91,4 @@ def test_following_continues_when_a_line_is_completed_and_when_the_file_is_rolle
     log_file.write_text("six\n")
     assert following.stdout.readline() == "six\n"
     following.send_signal(signal.SIGINT)
-    assert following.wait(60) == 0
+    assert following.wait(180) == 0

@@ -133,6 +133,24 @@ def test_progress_has_the_time_left_and_then_the_lag() -> None:
     assert "lastword cdc resume orders" in failed[0]
 
 
+def test_progress_of_a_new_copy_starts_from_zero_although_the_rows_are_there() -> None:
+    clock = FakeClock()
+    progress = CaptureProgress("orders", 1000, resumed=False, clock=clock)
+    streaming = CaptureStatus(
+        "orders", "db", "public.orders", phase=CapturePhase.STREAMING, events_behind=0
+    )
+    progress.batch(_batch(1000))
+    progress.line(streaming)
+    progress.line(replace(streaming, phase=CapturePhase.SNAPSHOT, events_behind=1000))
+    for events in (100, 200):
+        progress.batch(_batch(1000, events=events))
+        clock.advance(seconds=10)
+    line = progress.line(replace(streaming, phase=CapturePhase.SNAPSHOT, events_behind=700))
+    assert line is not None
+    assert line[0] == "orders: copying: 300 of about 1,000 rows (30%), about 1 min 10 s left"
+    assert (line[1]["rows"], line[1]["rows_copied"]) == (1000, 300)
+
+
 def test_rows_that_nobody_has_counted_yet_are_not_told() -> None:
     """A run that goes on with a copied table has no batch until something changes."""
     progress = CaptureProgress("orders", 1000, resumed=True, clock=FakeClock())
@@ -153,7 +171,7 @@ def test_rows_that_nobody_has_counted_yet_are_not_told() -> None:
     assert line[0] == "orders: copying about 1,000 rows"
 
 
-def _batch(rows: int) -> BatchReport:
+def _batch(rows: int, *, events: int | None = None) -> BatchReport:
     tally = Tally()
-    tally.records = rows
+    tally.records = rows if events is None else events
     return BatchReport(("s",), 1.0, tally, stores={"orders": StoreSize(rows, 0)})

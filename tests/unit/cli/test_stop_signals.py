@@ -36,10 +36,10 @@ def test_a_signal_may_come_while_the_main_thread_holds_the_lock_that_stopping_ne
 ) -> None:
     lock = threading.Lock()
     locked: queue.SimpleQueue[bool] = queue.SimpleQueue()
-    with calling_at_signals(lambda: locked.put(lock.acquire(timeout=60))):
+    with calling_at_signals(lambda: locked.put(lock.acquire(timeout=180))):
         with lock:
             signal.raise_signal(number)
-        assert locked.get(timeout=120)
+        assert locked.get(timeout=180)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -51,7 +51,7 @@ def test_a_signal_that_reaches_another_thread_wakes_the_main_one(number: signal.
         with calling_at_signals(stopped.set):
             sender = threading.Timer(0.1, signal.pthread_kill, (other.ident, number))
             sender.start()
-            assert stopped.wait(120)
+            assert stopped.wait(180)
             sender.join()
     finally:
         ended.set()

@@ -108,7 +108,7 @@ def test_a_refusal_is_an_answer(
     hearing.start()
     try:
         for _ in range(2):
-            assert asked.acquire(timeout=60)
+            assert asked.acquire(timeout=180)
         if heard:
             wait_until(lambda: hearing.answers, "it is counted")
         else:

@@ -17,9 +17,9 @@ from lastword.errors import (
     PeerUnreachableError,
 )
 from lastword.testing import wait_until
-from tests.support.peer_pair import PeerPair
+from tests.support.shared_tables.peer_pair import PeerPair
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from lastword.cluster.peers import PeerSettings, PeerTls, frames
 from lastword.errors import ConfigError, PeerUnreachableError
 from lastword.testing import wait_until
 from lastword.testing.certificates import Certificates, make_certificates
-from tests.support.peer_pair import SECRET, PeerPair
+from tests.support.shared_tables.peer_pair import SECRET, PeerPair
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 @pytest.fixture

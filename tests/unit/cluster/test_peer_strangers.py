@@ -22,9 +22,9 @@ from lastword.cluster.peers.handshake import (
 )
 from lastword.errors import PeerRefusedError
 from lastword.testing import wait_until
-from tests.support.peer_pair import APPLICATION, SECRET, PeerPair, Stranger
+from tests.support.shared_tables.peer_pair import APPLICATION, SECRET, PeerPair, Stranger
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 KEY = SECRET.encode()
 
 

@@ -164,7 +164,7 @@ def test_when_the_parent_is_killed_the_process_ends_too(
 ) -> None:
     with launched_by_another(tmp_path, "owned"):
         assert process.is_running()
-    wait_until(lambda: not process.is_running(), "the end of the orphan", timeout=60)
+    wait_until(lambda: not process.is_running(), "the end of the orphan", timeout=180)
 
 
 def test_a_paused_process_ends_too_when_the_parent_is_killed(

@@ -26,7 +26,7 @@ from lastword.jvm.java_server import SMALL_SERVER, JavaProgram, JavaServer, log_
 from lastword.jvm.ports import LOOPBACK, free_ports
 from lastword.testing import wait_until
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 
 
 class GatewayError(ServerProcessError):
@@ -66,7 +66,7 @@ def server(tmp_path: Path, port: int) -> Iterator[JavaServer]:
 
 def listens(port: int) -> bool:
     with suppress(OSError):
-        socket.create_connection((LOOPBACK, port), timeout=60).close()
+        socket.create_connection((LOOPBACK, port), timeout=180).close()
         return True
     return False
 

@@ -70,5 +70,5 @@ def test_a_client_in_the_frames_of_an_error_is_not_freed_when_the_child_replaces
 
 def _printed(program: str) -> str:
     command = [sys.executable, "-c", program]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
     return ended.stdout

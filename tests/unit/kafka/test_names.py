@@ -8,7 +8,7 @@ import pytest
 
 from lastword.errors import ConfigError
 from lastword.kafka.groups.names import owner_transactional_id
-from tests.support.split_input import plan_of
+from tests.support.on_spark.split_input import plan_of
 
 
 def test_owners_of_different_applications_and_topics_share_no_transactional_id() -> None:

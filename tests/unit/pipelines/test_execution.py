@@ -15,7 +15,7 @@ from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 from lastword.records import TopicPartition
-from tests.support.offline_pipeline import OfflinePipeline
+from tests.support.on_spark.offline_pipeline import OfflinePipeline
 
 
 def pipeline() -> Pipeline:

@@ -90,8 +90,8 @@ def test_metrics_are_served_on_the_loopback_address() -> None:
     observer.batch(BatchReport(("clicks",), 0.1, Tally(records=2)))
     (port,) = ports.free_ports(1)
     with metrics_endpoint(observer.metrics, port) as url:
-        text = httpx.get(url, timeout=60).text
-        assert httpx.get(url.removesuffix("metrics"), timeout=60).status_code == 404
+        text = httpx.get(url, timeout=180).text
+        assert httpx.get(url.removesuffix("metrics"), timeout=180).status_code == 404
         with (
             pytest.raises(ServiceError, match="cannot listen on"),
             metrics_endpoint(observer.metrics, port),

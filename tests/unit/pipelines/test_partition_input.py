@@ -12,7 +12,7 @@ from lastword.pipelines.run.spans import Span
 from lastword.pipelines.task.partition_input import PartitionInput
 from lastword.pipelines.task.task_input import RawRecords, TaskInput
 from lastword.records import TopicPartition
-from tests.support.split_input import plan_of
+from tests.support.on_spark.split_input import plan_of
 
 
 def records(*rows: tuple[int, int]) -> RawRecords:

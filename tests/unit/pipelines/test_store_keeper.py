@@ -81,7 +81,7 @@ def test_once_released_the_stores_are_closed(open_stores: Open) -> None:
     keeper, stores = StoreKeeper(), open_stores()
     directories = stores.directories
     keeper.keep(KEY, b"generation 1", stores)
-    assert release_all(directories, timeout_s=60.0) == []
+    assert release_all(directories, timeout_s=180.0) == []
     assert not are_open(directories)
     assert [each.name for each in directories[0].iterdir()].count(".release") == 0
 
@@ -100,7 +100,7 @@ def test_the_pipe_of_a_killed_worker_is_nobody(open_stores: Open) -> None:
     os.mkfifo(directory / ".release")
     assert not ask_to_release(directory)
     keeper.keep(KEY, b"generation 1", stores)
-    assert release_all([directory], timeout_s=60.0) == []
+    assert release_all([directory], timeout_s=180.0) == []
 
 
 def test_without_named_pipes_stores_are_closed_after_each_batch(open_stores: Open) -> None:

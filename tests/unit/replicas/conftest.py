@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic
-from tests.support.sweep_lab import Lab, running_lab
+from tests.support.local_tables.offline_topic import OfflineTopic
+from tests.support.local_tables.sweep_lab import Lab, running_lab
 
 
 @pytest.fixture

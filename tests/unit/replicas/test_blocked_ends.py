@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.replicas.topic.blocked_ends import TAIL_GAP_STATES, BlockedEnds
-from tests.support.offline_topic import OfflineTopic
+from tests.support.local_tables.offline_topic import OfflineTopic
 
 TARGETS = {0: 10}
 

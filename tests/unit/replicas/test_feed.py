@@ -8,7 +8,7 @@ from lastword.errors import WatchLostError
 from lastword.records import Batch, Position
 from lastword.replicas.watch import feed as feed_module
 from lastword.replicas.watch.feed import Dropped, Feed, Subscription
-from tests.support.offline_topic import batch_of
+from tests.support.local_tables.offline_topic import batch_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lastword.records import Position
 from lastword.replicas.replica import Replica
 from lastword.replicas.watch.feed import PartitionGained, PartitionLost, Subscription
 from lastword.testing.fake_clock import FakeClock
-from tests.support.tail_lab import TailLab
+from tests.support.local_tables.tail_lab import TailLab
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_replica_that_leaves_while_a_thread_waits_for_its_lock_is_not_returned
     with leaving.lock:
         threading.Thread(target=enter, daemon=True).start()
         leaving.lost = True  # as ``remove`` does, under this lock
-    assert entered.wait(60)
+    assert entered.wait(180)
     assert locked(lab) == []
 
 
@@ -61,7 +61,7 @@ def test_the_set_does_not_change_within_one_moment_of_all(lab: TailLab) -> None:
     with lab.held.one_moment() as seen:
         leaving.start()
         assert (list(seen), list(lab.held.now)) == ([0, 1, 2], [0, 1, 2])
-    leaving.join(60)
+    leaving.join(180)
     assert list(lab.held.now) == [0, 2]
     assert list(seen) == [0, 1, 2], "who has the set in hand keeps it"
 

@@ -57,6 +57,6 @@ def test_a_wait_for_a_thread_that_ends_fails(inbox: Inbox) -> None:
     threading.Thread(target=ask, daemon=True).start()
     wait_until(lambda: len(inbox), "it asks")
     inbox.close()
-    assert told.wait(60)
+    assert told.wait(180)
     with pytest.raises(TableClosedError):
         inbox.call(lambda: None, 60)

@@ -11,9 +11,9 @@ from lastword.replicas.topic import monitor
 from lastword.replicas.topic.monitor import TopicMonitor
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic
+from tests.support.local_tables.offline_topic import OfflineTopic
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 class UnhelpfulAdmin:

@@ -9,7 +9,7 @@ from lastword.replicas.apply.quarantine import QUARANTINE_MAX
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import OfflineTopic, batch_of
+from tests.support.local_tables.offline_topic import OfflineTopic, batch_of
 
 RETENTION_MS = 10_000
 

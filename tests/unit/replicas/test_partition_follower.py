@@ -10,7 +10,7 @@ from lastword.errors import PartitionCountError
 from lastword.replicas.apply.checkpoint import Checkpoint, decode_checkpoint
 from lastword.rows import decode_row
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import DAY_MS, OfflineTopic, batch_of
+from tests.support.local_tables.offline_topic import DAY_MS, OfflineTopic, batch_of
 
 HOUR_S = 3600.0
 

@@ -13,7 +13,7 @@ from lastword.keyspace import Keyspace
 from lastword.records import Batch
 from lastword.replicas.apply.record_filter import FilteredBatch, RecordFilter
 from lastword.rows import decode_row
-from tests.support.offline_topic import batch_of
+from tests.support.local_tables.offline_topic import batch_of
 
 PARTITIONS = 3
 KEYS = [b"user-%d" % n for n in range(12)]

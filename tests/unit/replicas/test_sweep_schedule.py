@@ -5,8 +5,8 @@ from __future__ import annotations
 from lastword.errors import ConnectionFailedError
 from lastword.replicas.partition_follower import PartitionFollower
 from lastword.replicas.sweep.schedule import REACH_WITHIN_S, RETRY_MS
-from tests.support.offline_topic import batch_of
-from tests.support.sweep_lab import RETENTION_MS, Lab, fall_behind, lagging
+from tests.support.local_tables.offline_topic import batch_of
+from tests.support.local_tables.sweep_lab import RETENTION_MS, Lab, fall_behind, lagging
 
 
 def test_a_pass_drops_dead_rows_and_the_partition_is_sound_again(lab: Lab) -> None:

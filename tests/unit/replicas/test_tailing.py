@@ -19,8 +19,8 @@ from lastword.replicas.restore_source import RestorePoint
 from lastword.replicas.topic.topic_state import TopicState
 from lastword.replicas.watch.feed import PartitionGained, PartitionLost, Subscription
 from lastword.testing.fake_clock import FakeClock
-from tests.support.partial_tables import PARTITIONS, keys_in
-from tests.support.tail_lab import GatheringStore, TailLab
+from tests.support.local_tables.tail_lab import GatheringStore, TailLab
+from tests.support.shared_tables.partial_tables import PARTITIONS, keys_in
 
 A, B, C = (keys_in(partition, 3) for partition in range(PARTITIONS))
 ALL_READY, RESTORING, REBALANCING = (True, False), (False, False), (False, True)
@@ -145,7 +145,7 @@ class Snapshots:
     def points(self, partition: int, _topic_state: TopicState) -> Iterator[RestorePoint]:
         def rows(_bytes: int) -> Iterator[Mapping[bytes, bytes]]:
             self.asked.set()
-            assert self.go_on.wait(60)
+            assert self.go_on.wait(180)
             yield {b"row": b"\x10" + bytes(16)}
 
         yield RestorePoint("snapshot 1", 1, -1, 0, 0, rows)
@@ -164,7 +164,7 @@ def test_the_others_are_followed_while_a_store_is_filled(clock: FakeClock) -> No
     lab.state({1: 1})
     lab.observe()
     lab.reaction.gain(gained)
-    assert snapshots.asked.wait(60)
+    assert snapshots.asked.wait(180)
     lab.feed(2, [(C[0], b"1")], first=1)
     assert lab.held.at(2).get(C[0]) is not None
     lab.reaction.lose(gained)

@@ -20,7 +20,7 @@ from lastword.replicas.versions.versions import (
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import KeepingStore, OfflineTopic, Pair, batch_of
+from tests.support.local_tables.offline_topic import KeepingStore, OfflineTopic, Pair, batch_of
 
 DAY_S = 86_400.0
 

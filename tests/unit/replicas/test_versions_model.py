@@ -15,7 +15,7 @@ from lastword.replicas.versions.versions import VersionCut, VersionLimit, decode
 from lastword.rows import decode_row
 from lastword.stores.versioned import VersionedStore
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_topic import KeepingStore, OfflineTopic
+from tests.support.local_tables.offline_topic import KeepingStore, OfflineTopic
 
 KEYS = [b"a", b"b", b"c"]
 WORLDS, STEPS = 400, 30

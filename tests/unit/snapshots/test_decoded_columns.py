@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from lastword.codecs.base import Column
 from lastword.codecs.batches import DecodedBatch
+from lastword.codecs.columns.column_layout import ColumnLayout, Layout
 from lastword.codecs.columns.type_tree import StructType
 from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import WholeKey
@@ -55,10 +58,21 @@ def test_records_without_headers_are_decoded_as_they_are() -> None:
     assert column.decoded(raw, empty).array.to_pylist() == ["a", "b"]
 
 
-def test_values_that_arrow_refuses_as_they_are_are_fitted() -> None:
-    kind = StructType((("score", "float64"),))
-    values: list[Any] = [{"score": 2**60 + 1}, {"score": 1.5}, {"score": "x"}, None]
-    typed = TypedColumn(kind, lambda _: DecodedBatch(values, {}), exact_if=lambda _: True)
-    found = DecodedColumn(kind, Labelled(), typed).decoded(pa.array([b""] * 4, pa.binary()))
-    assert found.array.to_pylist() == [{"score": float(2**60)}, {"score": 1.5}, None, None]
-    assert found.unfit == 1
+def test_a_column_that_is_laid_out_is_completed_by_what_is_left() -> None:
+    own, kind = StructType((("n", "int64"),)), StructType((("n", "int64"), ("at", "timestamp")))
+    numbers: Layout = (4, 1, b"\x07", [struct.pack("=4q", 7, 0, 8, 0)], ())
+    found = ColumnLayout(own, (4, 2, b"\x05", [], (numbers,)), [1, 3])
+
+    def decode(data: Sequence[bytes | None]) -> DecodedBatch:
+        assert data == [b"b", b"d"]
+        return DecodedBatch([{"n": 5.0}, {"n": "many"}], {})
+
+    typed = TypedColumn(kind, decode, lay_out=lambda _: found)
+    rows = DecodedColumn(kind, Labelled(), typed).decoded(pa.array([b"a", b"b", b"c", b"d"]))
+    assert rows.array.to_pylist() == [
+        {"n": 7, "at": None},
+        {"n": 5, "at": None},
+        {"n": 8, "at": None},
+        None,
+    ]
+    assert rows.unfit == 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import OfflineTable
+from tests.support.local_tables.offline_table import OfflineTable
 
 
 @pytest.fixture

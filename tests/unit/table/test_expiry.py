@@ -6,7 +6,7 @@ from lastword.expiry import expires_header
 from lastword.records import EXPIRES_HEADER, Position, Write
 from lastword.replicas.versions.versions import VersionLimit
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import OfflineTable
+from tests.support.local_tables.offline_table import OfflineTable
 
 HOUR_MS = 3_600_000
 HOUR_S = 3_600.0

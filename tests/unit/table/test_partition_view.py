@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lastword.table.partition_view import PartitionView, views_of
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import OfflineTable
+from tests.support.local_tables.offline_table import OfflineTable
 
 
 def views(table: OfflineTable) -> dict[int, PartitionView]:

@@ -17,7 +17,7 @@ from lastword.table.watch import Watch
 from lastword.table.writing.conditions import TOMBSTONE
 from lastword.table.writing.writes import Writes
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import TOPIC, OfflineTable
+from tests.support.local_tables.offline_table import TOPIC, OfflineTable
 
 
 def decoder(table: OfflineTable, policy: BadRecordPolicy = "fail") -> Decoder:

@@ -13,7 +13,7 @@ from lastword.errors import (
 )
 from lastword.records import Position, Version
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import TOPIC_ID, OfflineTable
+from tests.support.local_tables.offline_table import TOPIC_ID, OfflineTable
 
 CONTACT_LOST_S = 11.0
 

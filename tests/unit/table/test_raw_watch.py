@@ -8,9 +8,9 @@ from lastword.errors import NotReadyError, WatchLostError
 from lastword.records import Batch, Position
 from lastword.replicas.watch.feed import Dropped, PartitionGained, PartitionLost
 from lastword.testing.fake_clock import FakeClock
-from tests.support.logged_changes import resumed
-from tests.support.offline_table import TOPIC_ID, OfflineTable
-from tests.support.offline_topic import DAY_MS, batch_of
+from tests.support.local_tables.logged_changes import resumed
+from tests.support.local_tables.offline_table import TOPIC_ID, OfflineTable
+from tests.support.local_tables.offline_topic import DAY_MS, batch_of
 
 
 def test_applied_changes_are_seen_in_order(table: OfflineTable) -> None:

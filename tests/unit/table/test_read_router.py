@@ -13,7 +13,7 @@ from lastword.table.partitioned.messages import KeysWanted, ReadReply, encode_re
 from lastword.table.partitioned.read_router import OWNER_S, ReadRouter
 from lastword.table.partitioned.routing import DEFAULT_ROUTING
 from lastword.testing.fake_clock import FakeClock
-from tests.support.only_member import OnlyMember
+from tests.support.shared_tables.only_member import OnlyMember
 
 OWNER, STANDBY = Owner("owner", "h:1", 1), Owner("standby", "h:2", 1)
 WANTED = KeysWanted({0: [b"key"]})

@@ -49,7 +49,7 @@ def test_waiting_ends_with_the_change_that_is_waited_for() -> None:
     )
     waiter.start()
     machine.move(S.RUNNING)
-    waiter.join(60.0)
+    waiter.join(180.0)
     assert answers == [S.RUNNING]
 
 
@@ -65,18 +65,18 @@ def test_a_slow_listener_still_gets_the_changes_in_order() -> None:
     def listen(_old: TableState, new: TableState) -> None:
         if new is S.RESTORING:
             told.set()
-            assert go_on.wait(60.0)
+            assert go_on.wait(180.0)
         heard.append(new)
 
     machine = StateMachine(listen)
     slow = threading.Thread(target=machine.move, args=(S.RESTORING,))
     slow.start()
-    assert told.wait(60.0)
+    assert told.wait(180.0)
     fast = threading.Thread(target=machine.move, args=(S.RUNNING,))
     fast.start()
     go_on.set()
-    slow.join(60.0)
-    fast.join(60.0)
+    slow.join(180.0)
+    fast.join(180.0)
     assert heard == [S.RESTORING, S.RUNNING]
 
 

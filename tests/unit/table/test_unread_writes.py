@@ -13,7 +13,7 @@ from lastword.replicas.versions.versions import VersionLimit
 from lastword.table.raw import RawTable
 from lastword.table.writing.unread_writes import LOST_AFTER_MS
 from lastword.testing.fake_clock import FakeClock
-from tests.support.offline_table import OfflineTable
+from tests.support.local_tables.offline_table import OfflineTable
 
 IMPATIENT_S = 0.01
 

@@ -87,7 +87,7 @@ def test_a_hanging_transaction_that_no_coordinator_knows_is_described_as_such() 
     hanging = OpenTransaction(partition=3, start_offset=2, producer_id=77, last_write_ms=0)
     (reason,) = diagnose(blocked, replace(AROUND, transactions=(hanging,)))
     assert reason.cause == "open transaction"
-    assert "hanging transaction of producer 77 that no coordinator knows" in reason.evidence
+    assert "hanging transaction of producer 77 that no coordinator has open" in reason.evidence
     assert "kafka-transactions.sh abort --topic users --partition 3 --start-offset 2" in (
         reason.remedy
     )

@@ -12,7 +12,7 @@ from lastword.kafka.write.fenced.append_errors import FenceNotKeptError
 from lastword.kafka.write.fenced.first_that_holds import FirstThatHolds
 from lastword.kafka.write.fenced.idempotent_log import IdempotentLog
 from lastword.records import Write
-from tests.support.scripted_wire import ScriptedWire, epoch_of
+from tests.support.shared_tables.scripted_wire import ScriptedWire, epoch_of
 
 CONNECTION = Connection(bootstrap_servers="localhost:9092")
 

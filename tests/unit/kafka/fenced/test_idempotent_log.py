@@ -17,7 +17,7 @@ from lastword.kafka.write.fenced.idempotent_log import IdempotentLog
 from lastword.kafka.write.fenced.sending import LeaderAnswer, NoAnswerError, NotSentError
 from lastword.records import Write
 from lastword.testing.fake_clock import FakeClock
-from tests.support.scripted_wire import ScriptedWire, epoch_of, sequence_of
+from tests.support.shared_tables.scripted_wire import ScriptedWire, epoch_of, sequence_of
 
 HOUR_S = 3600.0
 CONNECTION = Connection(bootstrap_servers="localhost:9092")

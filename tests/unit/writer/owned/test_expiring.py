@@ -12,7 +12,7 @@ from lastword.rows import encode_row
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.expiring import ExpiringKeys
 from lastword.writer.owned.requests import Applied, Conflicted, Current, Put, Read
-from tests.support.owned_lab import OwnerLab, ask
+from tests.support.shared_tables.owned_lab import OwnerLab, ask
 from tests.support.shifted_clock import ShiftedClock
 
 MINUTE_MS = 60_000

@@ -14,8 +14,8 @@ from lastword.errors import (
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.requests import Applied, Update
 from lastword.writer.owned.tickets import UnreadFenceError
-from tests.support.forwarding_lab import IMPATIENT_S, OTHER, PEER, TOPIC, Lab, put
-from tests.support.owned_lab import PARTITION
+from tests.support.shared_tables.forwarding_lab import IMPATIENT_S, OTHER, PEER, TOPIC, Lab, put
+from tests.support.shared_tables.owned_lab import PARTITION
 
 
 @pytest.fixture

@@ -43,3 +43,19 @@ def test_one_request_that_came_alone_says_nothing_about_the_others() -> None:
 )
 def test_it_waits_no_longer_than_a_batch_takes(took_s: float, longest_s: float) -> None:
     assert gathering(4).next(0, took_s).longest_s == longest_s
+
+
+def test_callers_that_prepare_their_next_request_still_count() -> None:
+    slow = gathering(20, in_time=False)
+    assert slow.next(12, 0.001).requests == 16
+    slow.took(16, in_time=True)
+    assert slow.next(2, 0.001).requests == 14, "most of the 32 are neither answered nor waiting"
+
+
+def test_callers_that_left_are_forgotten() -> None:
+    slow = gathering(20, in_time=False)
+    slow.next(12, 0.001)
+    for _ in range(TRY_AGAIN - 1):
+        slow.took(1, in_time=True)
+        wanted = slow.next(0, 0.001).requests
+    assert wanted == 1

@@ -19,7 +19,7 @@ from lastword.writer.owned.requests import (
     Release,
     Renew,
 )
-from tests.support.owned_lab import OPERATIONS
+from tests.support.shared_tables.owned_lab import OPERATIONS
 
 KEY = b"job-42"
 TTL_MS = 10_000

@@ -19,8 +19,16 @@ from lastword.rows import decode_row
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.requests import Applied, Read, Transact
 from lastword.writer.owned.verdict import Verdict
-from tests.support.forwarding_lab import IMPATIENT_S, OTHER, PEER, TOPIC, TRACE, Lab, put
-from tests.support.owned_lab import PARTITION
+from tests.support.shared_tables.forwarding_lab import (
+    IMPATIENT_S,
+    OTHER,
+    PEER,
+    TOPIC,
+    TRACE,
+    Lab,
+    put,
+)
+from tests.support.shared_tables.owned_lab import PARTITION
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from lastword.rows import value_of
 from lastword.testing.waiting import wait_until
 from lastword.writer.owned.requests import Applied, Conflicted, Current, Operate, Put, Read
 from lastword.writer.owned.tickets import UnreadFenceError
-from tests.support.owned_lab import OPERATIONS, PATIENT_S, OwnerLab, ask, submit
+from tests.support.shared_tables.owned_lab import OPERATIONS, PATIENT_S, OwnerLab, ask, submit
 
 IMPATIENT_S = 0.2  # for answers that will not come
 

@@ -19,7 +19,7 @@ from lastword.writer.owned.forward.peer_messages import (
 from lastword.writer.owned.forward.received import IDLE_S, KEPT, REPLY_BYTES_MAX, ReplyCache
 from lastword.writer.owned.requests import Applied, Operate, Put
 from lastword.writer.owned.tickets import Waiting
-from tests.support.owned_lab import OPERATIONS, PARTITION, PATIENT_S, OwnerLab
+from tests.support.shared_tables.owned_lab import OPERATIONS, PARTITION, PATIENT_S, OwnerLab
 
 PROCESS = b"process1"
 

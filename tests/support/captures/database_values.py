@@ -1,0 +1,129 @@
+"""A table with a column of every type, and random values for it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.adapt import Loader
+from psycopg.types.datetime import DateLoader, TimestampLoader, TimestamptzLoader
+
+CREATE: Final = """
+CREATE TABLE {} (
+  id int PRIMARY KEY, n bigint NOT NULL, small smallint, whole int, yes bool, word text,
+  num numeric, price numeric(12,2), r real, d double precision, ts timestamp, tstz timestamptz,
+  day date, t time, j json, jb jsonb, ints int[], texts text[], nums numeric[], raw bytea, u uuid,
+  bits bit(3), ip inet, span int4range, vc varchar(9), ch char(5), cash money, ttz timetz,
+  age interval, days date[], moments timestamptz[], note text, doc jsonb, blob bytea
+)
+"""
+LARGE: Final = ("note", "doc", "blob")
+
+Chance = random.Random
+
+
+def _or_infinite(some: Callable[[Chance], str]) -> Callable[[Chance], str]:
+    def value(chance: Chance) -> str:
+        return chance.choice(("infinity", "-infinity", *(3 * (some(chance),))))
+
+    return value
+
+
+def _day(chance: Chance) -> str:
+    return f"{chance.randint(1000, 9999)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+
+
+def _time(chance: Chance) -> str:
+    return (
+        f"{chance.randint(0, 23):02}:{chance.randint(0, 59):02}:07.{chance.randint(0, 999999):06}"
+    )
+
+
+_TEXT: dict[str, Callable[[Chance], str]] = {
+    "smallint": lambda chance: str(chance.randint(-32768, 32767)),
+    "integer": lambda chance: str(chance.randint(-(1 << 31), (1 << 31) - 1)),
+    "bigint": lambda chance: str(chance.randint(-(1 << 63), (1 << 63) - 1)),
+    "boolean": lambda chance: chance.choice(("true", "false")),
+    "text": lambda chance: chance.choice(("", "é", "null", '"', "\\", "a\tb\nc", "x" * 50)),
+    "character varying(9)": lambda chance: chance.choice(("", "é", "  ", "null", "x" * 9)),
+    "character(5)": lambda chance: chance.choice(("", "é", "ab c", "x" * 5)),
+    "money": lambda chance: f"{chance.randint(-(10**9), 10**9) / 100:.2f}",
+    "numeric": lambda chance: chance.choice(
+        ("NaN", "Infinity", "-Infinity", "0", "1e-9", "12345678901234567890.123")
+    ),
+    "numeric(12,2)": lambda chance: f"{chance.randint(-(10**9), 10**9) / 100:.2f}",
+    "numeric(16,4)": lambda chance: f"{chance.randint(-(10**9), 10**9) / 100:.2f}",
+    "real": lambda chance: chance.choice(("1.5", "-0.1", "Infinity", "NaN", "3e20")),
+    "double precision": lambda chance: chance.choice(("0.1", "-Infinity", "NaN", "1e300", "-7")),
+    "timestamp without time zone": _or_infinite(lambda chance: f"{_day(chance)} {_time(chance)}"),
+    "timestamp with time zone": _or_infinite(lambda chance: f"{_day(chance)} {_time(chance)}+02"),
+    "date": _or_infinite(_day),
+    "time without time zone": _time,
+    "time with time zone": lambda chance: f"{_time(chance)}+00",
+    "interval": lambda chance: f"{chance.randint(0, 99)} months {_time(chance)}",
+    "json": lambda chance: json.dumps({"a": chance.random(), "b": [1, None, "é"]}),
+    "jsonb": lambda chance: json.dumps({"b": chance.randint(0, 9), "a": {"c": [True]}}),
+    "integer[]": lambda chance: chance.choice(("{}", "{1,NULL,3}")),
+    "text[]": lambda chance: chance.choice(("{}", '{a,NULL,"b c"}')),
+    "date[]": lambda chance: f"{{{_day(chance)},NULL,infinity}}",
+    "timestamp with time zone[]": lambda chance: f'{{"{_day(chance)} {_time(chance)}+02",NULL}}',
+    "numeric[]": lambda chance: chance.choice(("{}", "{1.5,NULL}")),
+    "bytea": lambda chance: f"\\x{chance.randbytes(chance.randint(0, 20)).hex()}",
+    "uuid": lambda chance: str(UUID(bytes=chance.randbytes(16))),
+    "bit(3)": lambda chance: f"{chance.randint(0, 7):03b}",
+    "inet": lambda chance: f"10.0.0.{chance.randint(0, 255)}/8",
+    "int4range": lambda chance: chance.choice(("empty", "[1,5)", "(,7)")),
+}
+SELECTED: Final[Mapping[str, str]] = {
+    "inet": "{0}::text",
+    "int4range": "{0}::text",
+    "money": "{0}::numeric",
+    "interval": "CASE WHEN {0} IS NOT NULL THEN format('P%sY%sM0DT%sH%sM%sS', "
+    "extract(year FROM {0}), extract(month FROM {0}), extract(hour FROM {0}), "
+    "extract(minute FROM {0}), trim_scale(extract(second FROM {0}))) END",
+}
+"""Types that a row has otherwise than psycopg: how to ask for them."""
+WIDER: Final[Mapping[str, str]] = {
+    "smallint": "integer",
+    "integer": "bigint",
+    "real": "double precision",
+    "numeric(12,2)": "numeric(16,4)",
+}
+
+
+def with_infinity(connection: psycopg.Connection[Any]) -> None:
+    """Have a connection read infinite dates, which Python does not have, as text."""
+    for name, loader in (
+        ("date", DateLoader),
+        ("timestamp", TimestampLoader),
+        ("timestamptz", TimestamptzLoader),
+    ):
+        connection.adapters.register_loader(name, _or_text(loader))
+
+
+def _or_text(loader: type[Loader]) -> type[Loader]:
+    class OrText(loader):  # type: ignore[misc, valid-type]
+        def load(self, data: Any) -> Any:
+            text = bytes(data).decode()
+            return text if text.endswith("infinity") else super().load(data)
+
+    return OrText
+
+
+def some_value(name: str, kind: str, chance: Chance) -> str | None:
+    """A value for a column as PostgreSQL reads it from text; None is NULL."""
+    if chance.random() < 0.15:
+        return None
+    if name.startswith(LARGE) and chance.random() < 0.5:
+        return _large(kind, chance)
+    return _TEXT[kind](chance)
+
+
+def _large(kind: str, chance: Chance) -> str:
+    """Too large for a row's page, so that PostgreSQL keeps it elsewhere."""
+    text = chance.randbytes(1).hex() * chance.randint(1_100, 2_000)
+    return {"text": text, "bytea": f"\\x{text}{text}"}.get(kind, json.dumps({"large": text}))
