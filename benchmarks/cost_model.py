@@ -5,8 +5,9 @@ python benchmarks/cost_model.py --millions 1 5 20       20 million as well, whic
 python benchmarks/cost_model.py --quick                 a smoke test with small numbers
 
 All sizes together give a line for each figure. The first table says by how much the line is off at
-each size, the second how well the smaller sizes alone predict the largest. The last table has one
-billion keys.
+each size, the second how well the smaller sizes alone predict the largest. Then come the bytes on
+disk per key: at most during a restore, at rest, and once all files are merged. The last table has
+one billion keys.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ import numpy as np
 from arena import contestants as who
 from arena import report
 from arena.cluster import cluster
-from arena.dataset import Dataset, load
+from arena.dataset import Dataset, Expected, load
 from arena.report import console
 from arena.rounds import start_again, start_empty
+from arena.store_files import DiskWatch, compact, directory_bytes
 from bootstrap import SNAPSHOTS, snapshot_job
 
 KEYS, PARTITIONS, INSTANCES, STANDBYS = 1_000_000_000, 100, 10, 1
 FIGURES = {
     "log_bytes": "bytes of the log, as read",
-    "disk_bytes": "bytes on disk (RocksDB)",
+    "compacted_bytes": "bytes on disk (RocksDB), compacted",
+    "peak_bytes": "bytes on disk at most, during a restore",
     "log_s": "seconds from the log",
     "snapshot_s": "seconds from a snapshot",
     "again_s": "seconds to start with its own files",
@@ -47,6 +50,7 @@ def main() -> None:
         shutil.rmtree(SNAPSHOTS, ignore_errors=True)
     model = CostModel.fitted(found)
     _print_checks(model, found)
+    _print_disk(found)
     _print_forecast(model)
     report.save("cost-model", {str(keys): figures for keys, figures in found.items()})
 
@@ -94,19 +98,31 @@ def measure(keys: int, servers: str) -> Measured:
     load(dataset, servers)
     with snapshot_job(dataset.topic, servers, SNAPSHOTS) as job:
         taken = job.run()
-    from_log = who.lastword(dataset, servers, "rocksdb")
-    restored = start_empty(from_log, dataset.expected)
+    from_log = who.lastword(dataset, servers, "rocksdb", settle=True)
+    restored, peak_bytes = _watched(from_log, dataset.expected)
     again = start_again(from_log, dataset.expected)
+    compact(from_log.state_dir)
     copied = who.lastword_from_snapshot(dataset, servers, "rocksdb", SNAPSHOTS)
     found: dict[str, Any] = {
         "log_bytes": taken.bytes,
-        "disk_bytes": restored["disk_bytes"],
+        "compacted_bytes": directory_bytes(from_log.state_dir),
+        "peak_bytes": peak_bytes,
+        "rest_bytes": restored["disk_bytes"],
         "log_s": restored["ready_s"],
         "snapshot_s": start_empty(copied, dataset.expected)["ready_s"],
         "again_s": again["ready_s"],
         "job_s": taken.seconds,
     }
-    return {name: float(found[name]) for name in FIGURES}
+    return {name: float(figure) for name, figure in found.items()}
+
+
+def _watched(contestant: who.Contestant, expected: Expected) -> tuple[dict[str, Any], int]:
+    """A restore from the log, and the most that its files took until all was compacted."""
+    directory = contestant.state_dir
+    shutil.rmtree(directory, ignore_errors=True)
+    with DiskWatch(directory) as watch:
+        restored = start_empty(contestant, expected)
+    return restored, watch.most_bytes
 
 
 def _print_checks(model: CostModel, found: dict[int, Measured]) -> None:
@@ -129,11 +145,21 @@ def _print_check(title: str, model: CostModel, found: dict[int, Measured]) -> No
     report.print_table(title, ["keys", "", "measured", "model", "off"], rows)
 
 
+def _print_disk(found: dict[int, Measured]) -> None:
+    states = {"peak_bytes": "at most", "rest_bytes": "at rest", "compacted_bytes": "compacted"}
+    rows = [
+        [f"{keys:,}", *(f"{own[name] / keys:.0f}" for name in states)]
+        for keys, own in sorted(found.items())
+    ]
+    report.print_table("Bytes on disk per key", ["keys", *states.values()], rows)
+
+
 def _print_forecast(model: CostModel) -> None:
     copies = KEYS // INSTANCES * (1 + STANDBYS)
     figures = {
         "the log, all partitions": ("log_bytes", KEYS),
-        "disk of an instance, with its standbys": ("disk_bytes", copies),
+        "disk of an instance with its standbys, compacted": ("compacted_bytes", copies),
+        "the same at most, during a restore": ("peak_bytes", copies),
         "a new instance, from the log": ("log_s", copies),
         "a new instance, from a snapshot": ("snapshot_s", copies),
         "an instance that starts with its own files": ("again_s", copies),

@@ -1,4 +1,4 @@
-"""How many keys a second a table answers in its own process, against Kafka Streams in the same run.
+"""How many keys a table answers per second of CPU time, against Kafka Streams in the same run.
 
 python benchmarks/reads.py              on an embedded broker of its own
 python benchmarks/reads.py --quick      a smoke test with small numbers
@@ -38,7 +38,7 @@ def _print(dataset: Dataset, labels: dict[str, str], results: Results) -> None:
         for name, answers in results.items()
     ]
     report.print_table(
-        f"Thousands of random keys read per second by one thread, of {dataset.expected.keys:,}",
+        f"Thousands of random keys read per CPU second by one thread, of {dataset.expected.keys:,}",
         ["", "get", "get_many of 100", "get, JSON decoded"],
         rows,
     )

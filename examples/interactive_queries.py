@@ -31,16 +31,16 @@ PAGES = [f"/products/{number}" for number in range(20)]
 INSTANCES = ("shop-1", "shop-2", "shop-3")
 
 app = Pipeline("shop")
-visits = app.stream("page-visits", value="json").group_by_key().count("visits")
+visits = app.stream("page-views", value="json").group_by_key().count("visits")
 
 
 def main(bootstrap_servers: str, spark: SparkSession | None = None) -> None:
     """Count visits, ask every instance for every page, and again while one of them restarts."""
     cluster = lw.Connection(bootstrap_servers=bootstrap_servers)
     with lw.Admin(cluster) as admin:
-        if "page-visits" not in admin.topics():
+        if "page-views" not in admin.topics():
             settings = {"cleanup.policy": "delete"}
-            admin.create("page-visits", partitions=4, replication=1, settings=settings)
+            admin.create("page-views", partitions=4, replication=1, settings=settings)
     count_visits(cluster, spark)
 
     with tempfile.TemporaryDirectory() as state, ExitStack() as running:
@@ -107,7 +107,7 @@ def count_visits(cluster: lw.Connection, spark: SparkSession | None) -> None:
     """One visit of each page, counted by the pipeline."""
     producer = Producer(cluster.librdkafka() | {"partitioner": "murmur2_random"})
     for page in PAGES:
-        producer.produce("page-visits", json.dumps({"from": "example"}), page)
+        producer.produce("page-views", json.dumps({"from": "example"}), page)
     producer.flush(30)
     app.run(spark, once=True, connection=cluster)
 

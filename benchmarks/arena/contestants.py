@@ -36,11 +36,17 @@ class Contestant:
     state_dir: Path | None = None
 
 
-def lastword(dataset: Dataset, servers: str, store: str, *, reads: int = 0) -> Contestant:
-    """Lastword as a user opens it: every check on, keys and values as of the topic."""
+def lastword(
+    dataset: Dataset, servers: str, store: str, *, reads: int = 0, settle: bool = False
+) -> Contestant:
+    """Lastword as a user opens it: every check on, keys and values as of the topic.
+
+    With ``settle`` it ends when its store has nothing left to compact.
+    """
     state_dir = BUILD / "state" / f"lastword-{store}"
     command = _module("arena.run_lastword", dataset, servers)
     command += ["--store", store, "--state-dir", str(state_dir), "--reads", str(reads)]
+    command += ["--settle"] if settle else []
     return Contestant(f"lastword-{store}", f"Lastword, {_title(store)}", command, state_dir)
 
 

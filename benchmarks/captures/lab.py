@@ -97,7 +97,7 @@ class CaptureLab:
 def capture_lab(servers: str) -> Iterator[CaptureLab]:
     """A PostgreSQL and a Connect worker, gone afterwards."""
     sys.path.append(str(BENCHMARKS.parent))
-    from tests.support.postgres import running_postgres  # noqa: PLC0415 - not on the path before
+    from tests.support.captures.postgres import running_postgres  # noqa: PLC0415 - not on the path before
 
     directory = BUILD / "cdc"
     shutil.rmtree(directory, ignore_errors=True)
