@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -86,6 +86,7 @@ class Admin:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.connection = connection
+        self._timeout = timeout_seconds
         self._visibility = Visibility(connection, clock)
         self._calls = AdminCalls(connection, timeout_seconds=timeout_seconds, clock=clock)
         self._offsets = OffsetQueries(
@@ -241,11 +242,15 @@ class Admin:
     def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
         """Delete the records below these offsets; only if the topic's policy includes delete."""
         places = [TopicPartition(topic, partition, at) for partition, at in offsets.items()]
-        self._order(
-            lambda client, seconds: client.delete_records(places, request_timeout=seconds),
-            doing=f"deleting records of {topic!r}",
-            topic=topic,
-        )
+        doing = f"deleting records of {topic!r}"
+        with self._calls.only_one_to_leaders(self._timeout) as is_free:
+            if not is_free:
+                raise self._calls.failure(KafkaError(KafkaError._TIMED_OUT), doing, topic)
+            self._order(
+                lambda client, seconds: client.delete_records(places, request_timeout=seconds),
+                doing=doing,
+                topic=topic,
+            )
 
     def _addresses(self) -> list[str]:
         return [broker.address for broker in self.brokers()]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -40,11 +40,12 @@ class AdminCalls:
         self._clock = clock
         self._client: _Client | None = None
         self._lock = threading.Lock()
+        self._leaders = threading.Lock()
         track(self)
 
     def after_fork(self) -> None:
         """In a forked child the next call makes a new client."""
-        self._client, self._lock = None, threading.Lock()
+        self._client, self._lock, self._leaders = None, threading.Lock(), threading.Lock()
 
     def close(self) -> None:
         """Close the client; the next call makes another."""
@@ -92,6 +93,21 @@ class AdminCalls:
                 self._replace_unless_answered(error)
                 answers[name] = error.args[0]
         return answers
+
+    @contextmanager
+    def only_one_to_leaders(self, seconds: float) -> Iterator[bool]:
+        """Hold this for every request that goes to the leaders of partitions, until its answer.
+
+        Gives False if others held it for ``seconds``. librdkafka 2.16 looks up unknown leaders on
+        the caller's thread, and on its own as soon as it learns of any topic. The process crashes
+        if both happen at once, so no request may begin while another still waits for a leader.
+        """
+        is_free = self._leaders.acquire(timeout=seconds)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self._leaders.release()
 
     def failure(self, error: KafkaError, doing: str, topic: str = "") -> LastwordError:
         """The error to raise when ``doing`` ended in ``error``."""

@@ -130,9 +130,40 @@ class OffsetQueries:
         """The answers of one try; the client is replaced if some are missing."""
         if not partitions:
             return {}
+        with self._calls.only_one_to_leaders(seconds) as is_free:
+            answers = self._answers(topic, partitions, questions, seconds) if is_free else {}
+        found = {}
+        for p, given in answers.items():
+            value = read(*given)
+            if value is not None:
+                found[p] = value
+        if is_free and len(found) < len(partitions):
+            # It may know a former leader only, which a new client does not.
+            self._calls.close()
+        return found
+
+    def _answers(
+        self, topic: str, partitions: set[int], questions: tuple[OffsetQuery, ...], seconds: float
+    ) -> dict[int, list[Any]]:
+        """The answers of the partitions that answered every question.
+
+        The leaders are looked up for the first question alone. The others are asked together,
+        and only where it was answered: a silent leader costs one timeout.
+        """
+        first = self._asked(topic, partitions, questions[:1], seconds)
+        if len(questions) == 1:
+            return first
+        answered = {p for p, (answer,) in first.items() if answer.offset >= 0}
+        others = self._asked(topic, answered, questions[1:], seconds)
+        return {p: [*first[p], *others[p]] for p in others}
+
+    def _asked(
+        self, topic: str, partitions: set[int], questions: tuple[OffsetQuery, ...], seconds: float
+    ) -> dict[int, list[Any]]:
+        if not partitions:
+            return {}
 
         def ask(client: Any, timeout: float) -> dict[Any, Any]:
-            # All at once: one silent leader then costs one timeout, not one for each question.
             return {
                 (place.partition, index): future
                 for index, question in enumerate(questions)
@@ -146,17 +177,12 @@ class OffsetQueries:
         doing = f"reading the offsets of {topic!r}"
         answers = self._calls.each(ask, seconds, doing=doing, topic=topic)
         self._raise_unless_unanswered(topic, partitions, answers.values(), doing)
-        found = {}
-        for p in partitions:
-            given = [answers[p, index] for index in range(len(questions))]
-            if not any(isinstance(answer, KafkaError) for answer in given):
-                value = read(*given)
-                if value is not None:
-                    found[p] = value
-        if len(found) < len(partitions):
-            # It may know a former leader only, which a new client does not.
-            self._calls.close()
-        return found
+        of_each = {p: [answers[p, index] for index in range(len(questions))] for p in partitions}
+        return {
+            p: given
+            for p, given in of_each.items()
+            if not any(isinstance(answer, KafkaError) for answer in given)
+        }
 
     def _raise_unless_unanswered(
         self, topic: str, partitions: set[int], answers: Iterable[Any], doing: str
