@@ -11,9 +11,9 @@ from typing import Any
 
 import hypothesis
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 from lastword.home import default_home
+from tests.support.processes_of_tests import Together
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 hypothesis.settings.register_profile(
@@ -35,41 +35,6 @@ os.environ.setdefault("SPARK_LAUNCHER_OPTS", SHORT_LIVED)
 HERE = Path(__file__).parent
 LOGGERS = ("", "kafka", "py4j", "lastword.kafka.librdkafka")
 ON_SPARK = {HERE / "spark", HERE / "regressions" / "pipelines"}
-
-
-# What these start (a Spark session, a browser, brokers) is worth sharing across their files.
-SHARING = {
-    # Brokers cost processor time for as long as their process runs tests.
-    "tests/broker/embedded/test_embedded_broker_cluster.py": "cluster",
-    "tests/broker/topics/test_topics_cluster.py": "cluster",
-    "tests/regressions/tables/test_a_silent_broker_costs_no_rows.py": "cluster",
-    "tests/regressions/tables/test_an_unanswered_offset_is_no_offset.py": "cluster",
-    "tests/robustness/test_fence_of_a_lost_leader.py": "cluster",
-    "tests/robustness/test_partitioned_faults.py": "cluster",
-    "tests/spark/test_pipeline_on_a_cluster.py": "cluster",
-    "tests/broker/connections/test_connection_secure.py": "secure broker",
-    "tests/broker/embedded/test_embedded_broker_security.py": "secure broker",
-    "tests/broker/connections/test_table_connections.py": "secure broker",
-    "tests/regressions/commands/test_no_command_prints_the_password.py": "secure broker",
-    "tests/broker/schemas": "registry",
-    "tests/broker/cli/test_schema_commands.py": "registry",
-    "tests/broker/cli/test_schemas.py": "registry",
-    "tests/contracts/test_registry_codecs.py": "registry",
-    # It starts Sparks of its own, and would only make the longest process longer.
-    "tests/spark/test_cdc_kills.py": "kills of a capture",
-    "tests/browser": "browser",
-    "tests/service": "service",
-    "tests/spark": "spark",
-    "tests/regressions/pipelines": "spark",
-}
-
-
-class Together(LoadScopeScheduling):
-    """Tests of one file, or of those that share something, run in one process (``pytest -n 3``)."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::", 1)[0]
-        return next((shared for place, shared in SHARING.items() if file.startswith(place)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
