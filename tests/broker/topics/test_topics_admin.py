@@ -278,7 +278,8 @@ def test_a_new_client_is_connected_before_it_is_asked_for_offsets(broker: Embedd
             answers.append(proxy.passed["response", METADATA])
             return {}
 
-        calls.each(ask, IMPATIENT_S, doing="asking")
+        with calls.to_leaders() as leaders:
+            leaders.each(ask, IMPATIENT_S, doing="asking")
     assert answers[0] > 0
 
 

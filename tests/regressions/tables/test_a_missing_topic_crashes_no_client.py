@@ -11,10 +11,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from lastword.errors import TopicNotFoundError
@@ -50,13 +52,18 @@ print(len(unknown))
 
 
 class WatchedRequests:
-    """Notes each request of a client for leaders it does not know while others are unanswered."""
+    """Notes each request of a client for leaders it does not know while others are unanswered.
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    The first answer of partition ``failing`` is that its leader has changed.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> None:
         self.made = 0
+        self.failed = False
         self.too_early: list[str] = []
         self._known: set[tuple[int, str]] = set()
-        self._waiting: set[Future[Any]] = set()
+        self._waiting: dict[int, list[Future[Any]]] = defaultdict(list)
+        self._clients: list[AdminClient] = []
         self._lock = threading.Lock()
         real = AdminClient.list_offsets
 
@@ -64,16 +71,26 @@ class WatchedRequests:
             place = id(client), next(iter(asked)).topic
             with self._lock:
                 self.made += 1
-                if place not in self._known and any(not one.done() for one in self._waiting):
+                waiting = [one for one in self._waiting[id(client)] if not one.done()]
+                if place not in self._known and waiting:
                     self.too_early.append(place[1])
             futures = real(client, asked, **options)
             with self._lock:
-                self._waiting |= set(futures.values())
+                self._waiting[id(client)] += futures.values()
+                self._clients.append(client)  # so that no other one gets its id
             for future in futures.values():
                 future.add_done_callback(lambda done: self._note(place, done))
-            return futures
+            return {at: self._answer(at.partition == failing, each) for at, each in futures.items()}
 
         monkeypatch.setattr(AdminClient, "list_offsets", watched)
+
+    def _answer(self, is_failing: bool, real: Future[Any]) -> Future[Any]:
+        if not is_failing or self.failed:
+            return real
+        self.failed = True
+        changed: Future[Any] = Future()
+        changed.set_exception(KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)))
+        return changed
 
     def _note(self, place: tuple[int, str], done: Future[Any]) -> None:
         if done.exception() is None:
@@ -99,6 +116,18 @@ def test_unknown_leaders_are_looked_up_one_request_at_a_time(
         {p: LogBounds(0, 0, 0, 0) for p in (0, 1)} if n % 2 else None for n in range(20)
     ]
     assert requests.made >= 20
+    assert requests.too_early == []
+
+
+def test_a_client_without_one_of_the_leaders_still_asks_the_others(
+    connection: Connection, topic_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Admin(connection) as admin:
+        create_topic(admin, topic_name, partitions=2)
+    requests = WatchedRequests(monkeypatch, failing=1)
+    with Admin(connection) as admin:
+        assert admin.bounds(topic_name, [0, 1]) == dict.fromkeys((0, 1), LogBounds(0, 0, 0, 0))
+    assert requests.failed
     assert requests.too_early == []
 
 

@@ -243,14 +243,16 @@ class Admin:
         """Delete the records below these offsets; only if the topic's policy includes delete."""
         places = [TopicPartition(topic, partition, at) for partition, at in offsets.items()]
         doing = f"deleting records of {topic!r}"
-        with self._calls.only_one_to_leaders(self._timeout) as is_free:
-            if not is_free:
-                raise self._calls.failure(KafkaError(KafkaError._TIMED_OUT), doing, topic)
-            self._order(
+        with self._calls.to_leaders() as leaders:
+            answers = leaders.each(
                 lambda client, seconds: client.delete_records(places, request_timeout=seconds),
+                self._timeout,
                 doing=doing,
                 topic=topic,
             )
+        for answer in answers.values():
+            if isinstance(answer, KafkaError):
+                raise self._calls.failure(answer, doing, topic)
 
     def _addresses(self) -> list[str]:
         return [broker.address for broker in self.brokers()]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -40,12 +39,11 @@ class AdminCalls:
         self._clock = clock
         self._client: _Client | None = None
         self._lock = threading.Lock()
-        self._leaders = threading.Lock()
         track(self)
 
     def after_fork(self) -> None:
         """In a forked child the next call makes a new client."""
-        self._client, self._lock, self._leaders = None, threading.Lock(), threading.Lock()
+        self._client, self._lock = None, threading.Lock()
 
     def close(self) -> None:
         """Close the client; the next call makes another."""
@@ -55,9 +53,8 @@ class AdminCalls:
     def ask(self, call: AdminCall, *, doing: str, topic: str = "") -> dict[Any, Any]:
         """The answers to a read request, which may be sent twice."""
         try:
-            return self._try(call, self._timeout / 2)
+            return self._try(self._current(), call, self._timeout / 2)
         except KafkaException as error:
-            self._replace_unless_answered(error)
             if not is_unanswered(error.args[0]):
                 raise self.failure(error.args[0], doing, topic) from error
         return self.order(call, doing=doing, topic=topic, seconds=self._timeout / 2)
@@ -67,82 +64,94 @@ class AdminCalls:
     ) -> dict[Any, Any]:
         """The answers to a request that changes the cluster, and is therefore sent only once."""
         try:
-            return self._try(call, self._timeout if seconds is None else seconds)
-        except KafkaException as error:
-            self._replace_unless_answered(error)
-            raise self.failure(error.args[0], doing, topic) from error
-
-    def each(
-        self, call: AdminCall, seconds: float, *, doing: str, topic: str = ""
-    ) -> dict[Any, Any]:
-        """One try within ``seconds``: each answer, or its KafkaError.
-
-        The client is connected first. librdkafka looks up the leaders when a request is made;
-        without a connection it looks again only three seconds later.
-        """
-        answers: dict[Any, Any] = {}
-        self._connect()
-        try:
-            waits = self._waits(call, seconds)
+            return self._try(self._current(), call, self._timeout if seconds is None else seconds)
         except KafkaException as error:
             raise self.failure(error.args[0], doing, topic) from error
-        for name, wait in waits.items():
-            try:
-                answers[name] = wait()
-            except KafkaException as error:
-                self._replace_unless_answered(error)
-                answers[name] = error.args[0]
-        return answers
 
     @contextmanager
-    def only_one_to_leaders(self, seconds: float) -> Iterator[bool]:
-        """Hold this for every request that goes to the leaders of partitions, until its answer.
+    def to_leaders(self) -> Iterator[LeaderCalls]:
+        """Requests that go to the leaders of partitions, by a client that makes no other such ones.
 
-        Gives False if others held it for ``seconds``. librdkafka 2.16 looks up unknown leaders on
-        the caller's thread, and on its own as soon as it learns of any topic. The process crashes
-        if both happen at once, so no request may begin while another still waits for a leader.
+        librdkafka 2.16 looks up unknown leaders on the caller's thread, and on its own as soon as
+        it learns of any topic. The process crashes if both happen at once, so a client must not
+        begin a request while another of its requests still looks for a leader.
         """
-        is_free = self._leaders.acquire(timeout=seconds)
+        client = self._current()
+        if not client.to_leaders.acquire(blocking=False):
+            client = _Client(self._connection)
+            client.to_leaders.acquire()
         try:
-            yield is_free
+            self._connect(client)
+            yield LeaderCalls(self, client)
         finally:
-            if is_free:
-                self._leaders.release()
+            client.to_leaders.release()
 
     def failure(self, error: KafkaError, doing: str, topic: str = "") -> LastwordError:
         """The error to raise when ``doing`` ended in ``error``."""
         return failure(error, doing=doing, servers=self.servers, topic=topic)
 
-    def _try(self, call: AdminCall, seconds: float) -> dict[Any, Any]:
-        return {name: wait() for name, wait in self._waits(call, seconds).items()}
-
-    def _waits(self, call: AdminCall, seconds: float) -> dict[Any, Callable[[], Any]]:
-        """Send the request; return a way to wait for each answer, all with one deadline."""
+    def _current(self) -> _Client:
         with self._lock:
-            client = self._client = self._client or _Client(self._connection)
-        deadline = self._clock.monotonic() + seconds
+            self._client = self._client or _Client(self._connection)
+            return self._client
 
-        def left() -> float:
-            return deadline - self._clock.monotonic()
+    def _try(self, client: _Client, call: AdminCall, seconds: float) -> dict[Any, Any]:
+        """The answers; raises KafkaException for the first that is an error."""
+        answers = self._each(client, call, seconds)
+        for answer in answers.values():
+            if isinstance(answer, KafkaError):
+                raise KafkaException(answer)
+        return answers
 
-        futures = call(client.admin, seconds)
-        return {name: partial(client.wait, future, left) for name, future in futures.items()}
+    def _each(self, client: _Client, call: AdminCall, seconds: float) -> dict[Any, Any]:
+        """Each answer, or its KafkaError; the client is replaced if one did not come."""
+        try:
+            answers = client.each(call, seconds, self._clock)
+        except KafkaException as error:
+            self._replace_unless_answered(client, error.args[0])
+            raise
+        for answer in answers.values():
+            if isinstance(answer, KafkaError):
+                self._replace_unless_answered(client, answer)
+        return answers
 
-    def _connect(self) -> None:
-        """Wait a little for the connection of a new client; without one, the call itself fails."""
-        with self._lock:
-            is_new = self._client is None
-        if is_new:
+    def _connect(self, client: _Client) -> None:
+        """Wait a little for the connection of a new client; without one, its requests fail.
+
+        librdkafka looks up the leaders when a request is made; without a connection it looks again
+        only three seconds later.
+        """
+        if not client.is_connected:
             with suppress(KafkaException):
-                self._try(_describe_cluster, _CONNECT_SECONDS)
+                self._try(client, _describe_cluster, _CONNECT_SECONDS)
+                client.is_connected = True
 
-    def _replace_unless_answered(self, error: KafkaException) -> None:
-        if is_unanswered(error.args[0]) or is_refused_connection(error.args[0]):
-            self.close()
+    def _replace_unless_answered(self, client: _Client, error: KafkaError) -> None:
+        if is_unanswered(error) or is_refused_connection(error):
+            with self._lock:
+                if self._client is client:
+                    self._client = None
 
 
 def _describe_cluster(client: Any, seconds: float) -> dict[str, Future[Any]]:
     return {"": client.describe_cluster(request_timeout=seconds)}
+
+
+class LeaderCalls:
+    """Makes requests to the leaders of partitions, one after the other."""
+
+    def __init__(self, calls: AdminCalls, client: _Client) -> None:
+        self._calls = calls
+        self._client = client
+
+    def each(
+        self, call: AdminCall, seconds: float, *, doing: str, topic: str = ""
+    ) -> dict[Any, Any]:
+        """One try within ``seconds``: each answer, or its KafkaError."""
+        try:
+            return self._calls._each(self._client, call, seconds)
+        except KafkaException as error:
+            raise self._calls.failure(error.args[0], doing, topic) from error
 
 
 class _Client:
@@ -151,19 +160,30 @@ class _Client:
     def __init__(self, connection: Connection) -> None:
         self._refusal: KafkaError | None = None
         self.admin = AdminClient(connection.librdkafka() | {"error_cb": self._note})
+        self.is_connected = False
+        self.to_leaders = threading.Lock()
 
-    def wait(self, future: Future[Any], left: Callable[[], float]) -> Any:
-        """The future's answer; fails early when there is none because login or TLS was refused."""
+    def each(self, call: AdminCall, seconds: float, clock: Clock) -> dict[Any, Any]:
+        """Each answer, or its KafkaError, all with one deadline."""
+        deadline = clock.monotonic() + seconds
+        futures = call(self.admin, seconds)
+        return {name: self._answer(each, deadline, clock) for name, each in futures.items()}
+
+    def _answer(self, future: Future[Any], deadline: float, clock: Clock) -> Any:
+        """Fails early when there is no answer because login or TLS was refused."""
         while True:
             try:
                 return future.result(timeout=_POLL_SECONDS)
+            except KafkaException as error:
+                return error.args[0]
             except FutureTimeoutError:
-                if left() < -1.0:  # librdkafka keeps its own request timeout, a little late
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+                # librdkafka keeps its own request timeout, a little late.
+                if clock.monotonic() > deadline + 1.0:
+                    return KafkaError(KafkaError._TIMED_OUT)
             finally:
                 self.admin.poll(0)  # only a poll delivers the client's errors and log lines
             if self._refusal is not None:
-                raise KafkaException(self._refusal)
+                return self._refusal
 
     def _note(self, error: KafkaError) -> None:
         if is_refused_connection(error):

@@ -14,14 +14,14 @@ from confluent_kafka.admin import OffsetSpec
 
 from lastword.clock import Clock
 from lastword.errors import ConnectionFailedError
-from lastword.kafka.admin.calls import AdminCalls
+from lastword.kafka.admin.calls import AdminCalls, LeaderCalls
 from lastword.kafka.admin.client_failures import is_no_such_topic, is_unanswered
 
 TRY_SECONDS = 5.0
 """One silent leader delays the answers of all others for as long as a request may take. A
 client that was just made needs up to 3 s of it to find out that its first broker is silent."""
 
-_LEAST_SECONDS = 0.5
+_LEAST_SECONDS = 1.0
 _PAUSE_SECONDS = 0.2
 _NO_SUCH_TIME = -1
 
@@ -130,35 +130,47 @@ class OffsetQueries:
         """The answers of one try; the client is replaced if some are missing."""
         if not partitions:
             return {}
-        with self._calls.only_one_to_leaders(seconds) as is_free:
-            answers = self._answers(topic, partitions, questions, seconds) if is_free else {}
+        with self._calls.to_leaders() as leaders:
+            answers = self._answers(leaders, topic, partitions, questions, seconds)
         found = {}
         for p, given in answers.items():
             value = read(*given)
             if value is not None:
                 found[p] = value
-        if is_free and len(found) < len(partitions):
+        if len(found) < len(partitions):
             # It may know a former leader only, which a new client does not.
             self._calls.close()
         return found
 
     def _answers(
-        self, topic: str, partitions: set[int], questions: tuple[OffsetQuery, ...], seconds: float
+        self,
+        leaders: LeaderCalls,
+        topic: str,
+        partitions: set[int],
+        questions: tuple[OffsetQuery, ...],
+        seconds: float,
     ) -> dict[int, list[Any]]:
         """The answers of the partitions that answered every question.
 
         The leaders are looked up for the first question alone. The others are asked together,
         and only where it was answered: a silent leader costs one timeout.
         """
-        first = self._asked(topic, partitions, questions[:1], seconds)
+        deadline = self._clock.monotonic() + seconds
+        first = self._asked(leaders, topic, partitions, questions[:1], seconds)
         if len(questions) == 1:
             return first
         answered = {p for p, (answer,) in first.items() if answer.offset >= 0}
-        others = self._asked(topic, answered, questions[1:], seconds)
+        left = max(_LEAST_SECONDS, deadline - self._clock.monotonic())
+        others = self._asked(leaders, topic, answered, questions[1:], left)
         return {p: [*first[p], *others[p]] for p in others}
 
     def _asked(
-        self, topic: str, partitions: set[int], questions: tuple[OffsetQuery, ...], seconds: float
+        self,
+        leaders: LeaderCalls,
+        topic: str,
+        partitions: set[int],
+        questions: tuple[OffsetQuery, ...],
+        seconds: float,
     ) -> dict[int, list[Any]]:
         if not partitions:
             return {}
@@ -175,7 +187,7 @@ class OffsetQueries:
             }
 
         doing = f"reading the offsets of {topic!r}"
-        answers = self._calls.each(ask, seconds, doing=doing, topic=topic)
+        answers = leaders.each(ask, seconds, doing=doing, topic=topic)
         self._raise_unless_unanswered(topic, partitions, answers.values(), doing)
         of_each = {p: [answers[p, index] for index in range(len(questions))] for p in partitions}
         return {
