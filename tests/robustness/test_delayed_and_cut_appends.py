@@ -25,7 +25,7 @@ pytestmark = pytest.mark.broker
 
 MakeLog = Callable[..., FencedLog]
 WAYS = {"plain": IdempotentLog, "transactions": partial(TransactionalLog, batch_bytes=100_000)}
-IMPATIENT_S = 3.0
+IMPATIENT_S = 8.0  # enough for a take-over on a busy machine
 PATIENT_S = 60.0
 
 
