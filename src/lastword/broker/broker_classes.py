@@ -32,5 +32,7 @@ def prepare_broker(
             broker = EmbeddedBroker(Path(directory), writing)
             broker.start()
             broker.stop(_STOP_S)
+            if any(node.was_killed for node in broker.nodes):
+                made.unlink(missing_ok=True)  # perhaps only half of it
         archive.put_in_place(made)
     return replace(runtime, class_options=archive.options())

@@ -29,6 +29,7 @@ _TIMEOUT_S = 30.0
 # What a value of that topic begins with: version, producer id, epoch, time limit, status.
 _STATE = struct.Struct(">hqhib")
 _COMMITS, _ABORTS = (2, 4), (3, 5)  # prepared, complete
+_UNDECIDED = (1, 7)  # ongoing, and about to be aborted: the coordinator will decide
 
 
 class _Decision(NamedTuple):
@@ -38,8 +39,16 @@ class _Decision(NamedTuple):
     epoch: int
 
 
+class _State(NamedTuple):
+    """A record of a coordinator."""
+
+    status: int
+    epoch: int
+
+
 class _Hanging(NamedTuple):
     place: TopicPartition
+    start_offset: int
     producer_id: int
     epoch: int
     coordinator_epoch: int
@@ -55,40 +64,65 @@ def end_hanging_transactions(connection: Connection, log_source: LogSource) -> i
         hanging = _hanging(admin)
         if not hanging:
             return 0
-        producers = {each.producer_id for each in hanging}
-        decisions = _decisions(connection, log_source, producers)
+        last = _last_states(connection, log_source, {each.producer_id for each in hanging})
+        # Some may have ended in the meantime, and their producers have begun others.
+        still_open = set(_open(admin, {each.place for each in hanging}))
+        ended = 0
         for each in hanging:
-            decision = decisions.get(each.producer_id)
-            # Newer clients get a new epoch with the decision.
-            if decision is None or decision.epoch not in (each.epoch, each.epoch + 1):
-                decision = _Decision(committed=False, epoch=each.epoch)
-            _end(admin, each, decision)
-    return len(hanging)
+            decision = _decision(each, last.get(each.producer_id))
+            if decision is not None and each in still_open:
+                _end(admin, each, decision)
+                ended += 1
+    return ended
 
 
 def _hanging(admin: Any) -> list[_Hanging]:
-    places = [
-        TopicPartition(topic["name"], partition["partition_index"])
-        for topic in admin.describe_topics()
-        for partition in topic["partitions"]
-    ]
-    found = [
-        _Hanging(place, producer.producer_id, producer.producer_epoch, producer.coordinator_epoch)
-        for place, producer in open_at(admin, places)
-    ]
+    found = _open(
+        admin,
+        [
+            TopicPartition(topic["name"], partition["partition_index"])
+            for topic in admin.describe_topics()
+            for partition in topic["partitions"]
+        ],
+    )
     live = live_of(admin, {each.producer_id for each in found}) if found else {}
     return [each for each in found if each.producer_id not in live]
 
 
-def _decisions(
+def _open(admin: Any, places: Collection[TopicPartition]) -> list[_Hanging]:
+    return [
+        _Hanging(
+            place,
+            producer.current_transaction_start_offset,
+            producer.producer_id,
+            producer.producer_epoch,
+            producer.coordinator_epoch,
+        )
+        for place, producer in open_at(admin, places)
+    ]
+
+
+def _decision(hanging: _Hanging, last: _State | None) -> _Decision | None:
+    """How it ends; None if its coordinator has yet to decide."""
+    # Newer clients get a new epoch with the decision.
+    if last is None or last.epoch not in (hanging.epoch, hanging.epoch + 1):
+        return _Decision(committed=False, epoch=hanging.epoch)
+    if last.status in _UNDECIDED:
+        return None
+    if last.status in (*_COMMITS, *_ABORTS):
+        return _Decision(last.status in _COMMITS, last.epoch)
+    return _Decision(committed=False, epoch=hanging.epoch)
+
+
+def _last_states(
     connection: Connection, log_source: LogSource, producers: Collection[int]
-) -> dict[int, _Decision]:
-    """The last decision about a transaction of each producer."""
-    found: dict[int, _Decision] = {}
+) -> dict[int, _State]:
+    """What the coordinator recorded last about each producer."""
+    found: dict[int, _State] = {}
     for value in _states(connection, log_source):
         _, producer, epoch, _, status = _STATE.unpack_from(value)
-        if producer in producers and status in (*_COMMITS, *_ABORTS):
-            found[producer] = _Decision(status in _COMMITS, epoch)
+        if producer in producers:
+            found[producer] = _State(status, epoch)
     return found
 
 
