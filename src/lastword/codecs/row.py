@@ -146,11 +146,15 @@ def _written(value: Any) -> tuple[Any, str | None]:
         if not kinds:
             return [each for each, _ in written], None
         (kind, *others) = kinds
-        if others or (kind not in _OR_TEXT and any(type(each) is str for each in value)):
-            kinds.update("text" for each in value if type(each) is str)
+        if others or (kind not in _OR_TEXT and _has_text(value)):
+            kinds |= {"text"} if _has_text(value) else set()
             raise EncodeError(f"a list of {sorted(kinds)} is no list of one type")
         return [each for each, _ in written], kind + _LIST
     return _scalar(value)
+
+
+def _has_text(values: list[Any]) -> bool:
+    return any(_has_text(each) if isinstance(each, list) else type(each) is str for each in values)
 
 
 def _scalar(value: Any) -> tuple[Any, str | None]:

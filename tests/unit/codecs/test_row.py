@@ -35,7 +35,11 @@ def test_a_list_is_read_back_with_the_types_of_its_elements(value: list[Any]) ->
     assert CODEC.parse(data) == data
 
 
-@pytest.mark.parametrize("value", [[Decimal(1), "x"], [b"x", "x"], [DAY, Decimal(1)]], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [[Decimal(1), "x"], [b"x", "x"], [DAY, Decimal(1)], [["x"], [Decimal(1)]]],
+    ids=repr,
+)
 def test_a_list_of_two_types_is_refused_before_it_is_written(value: list[Any]) -> None:
     with pytest.raises(EncodeError, match="no list of one type"):
         CODEC.encode({"list": value})
