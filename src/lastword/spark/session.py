@@ -161,9 +161,11 @@ def session_for(
 def _running_session() -> SparkSession | None:
     """The session of this thread or of another one; a builder would not make a second one."""
     try:
-        return SparkSession.active()
+        session = SparkSession.active()
     except PySparkRuntimeError:
         return None
+    # PySpark keeps a session whose context was stopped.
+    return None if session.sparkContext._jsc is None else session
 
 
 def _submitted_session(application_id: str) -> SparkSession:

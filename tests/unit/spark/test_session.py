@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from pyspark.sql import SparkSession
 
 from lastword.jvm.java import Java
-from lastword.spark.session import _environment, _jar_settings, java_home_for_spark
+from lastword.spark.session import (
+    _environment,
+    _jar_settings,
+    _running_session,
+    java_home_for_spark,
+)
 
 
 def test_the_wrapper_of_java_never_runs_itself(tmp_path: Path) -> None:
@@ -37,3 +44,14 @@ def test_jars_for_s3_do_not_change_the_class_path_of_the_archive() -> None:
         "spark.jars": f"local:{s3a}",
     }
     assert _jar_settings([kafka], [s3a], "spark://host:7077") == {"spark.jars": f"{kafka},{s3a}"}
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_session_whose_context_was_stopped_is_not_running(
+    is_running: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark still calls it the active one."""
+    java = object() if is_running else None
+    session = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java))
+    monkeypatch.setattr(SparkSession, "active", lambda: session)
+    assert _running_session() is (session if is_running else None)
