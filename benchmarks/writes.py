@@ -29,7 +29,8 @@ from lastword.kafka.connection import Connection
 from lastword.topics.creation import create_topic
 
 PARTS = ("cas", "hot", "puts", "failover")
-ETCD, HTTP = "etcd, gRPC from Go", "Lastword, HTTP from Go"
+ETCD, GATEWAY = "etcd, gRPC from Go", "etcd, HTTP from Go"
+HTTP = "Lastword, HTTP from Go"
 IN_PROCESS = {"threads": "Lastword, threads", "coroutines": "Lastword, coroutines"}
 HOT_CLIENTS = 32
 
@@ -89,6 +90,7 @@ def beside_etcd(
 
         everybody: dict[str, Measure] = {
             ETCD: by_go("etcd", etcd, "-"),
+            GATEWAY: by_go("gateway", etcd, "-"),
             IN_PROCESS["threads"]: in_process("threads"),
             IN_PROCESS["coroutines"]: in_process("coroutines"),
             HTTP: by_go("http", address, http_servers.MOUNT),

@@ -1,8 +1,8 @@
-// Writes to etcd over gRPC, or to Lastword over HTTP, from many clients at once.
+// Writes to etcd over gRPC or HTTP, or to Lastword over HTTP, from many clients at once.
 //
 //	writes KIND ADDRESS PATH TOKEN CLIENTS SECONDS
 //
-// KIND names the server and the operation, as in etcd-cas and http-increment. The last line of the
+// KIND names the server and the operation, as in etcd-cas, gateway-put and http-increment. The last line of the
 // output is one JSON object with what was reached. Every answer is checked.
 package main
 
@@ -11,8 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
-	"net"
-	"net/http"
 	"os"
 	"sort"
 	"strconv"
@@ -42,10 +40,13 @@ func main() {
 	clients := make([]client, count)
 	for i := range clients {
 		key := fmt.Sprintf("cas-%d", i)
-		if server == "etcd" {
+		switch server {
+		case "etcd":
 			clients[i] = etcdClient(os.Args[2], operation, key)
-		} else {
-			clients[i] = httpClient(os.Args[2]+os.Args[3], os.Args[4], operation, key)
+		case "gateway":
+			clients[i] = gatewayClient(os.Args[2], operation, key)
+		default:
+			clients[i] = lastwordClient(os.Args[2]+os.Args[3], os.Args[4], operation, key)
 		}
 	}
 	report(run(clients, time.Duration(seconds*float64(time.Second))))
@@ -128,39 +129,15 @@ func etcdIncrement(connection *clientv3.Client, key string) client {
 
 // -- Lastword --------------------------------------------------------------------------------
 
-func httpClient(base, token, operation, key string) client {
-	connection := &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{}).DialContext},
-		Timeout:   30 * time.Second,
-	}
-	ask := func(method, path, body string, headers ...string) (*http.Response, error) {
-		request, err := http.NewRequest(method, base+path, strings.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		request.Header.Set("Content-Type", "application/json")
-		for i := 0; i+1 < len(headers); i += 2 {
-			request.Header.Set(headers[i], headers[i+1])
-		}
-		answer, err := connection.Do(request)
-		if err == nil {
-			var content any
-			err = json.NewDecoder(answer.Body).Decode(&content)
-			answer.Body.Close()
-			if answer.StatusCode != http.StatusOK {
-				err = fmt.Errorf("%s %s: %s %v", method, path, answer.Status, content)
-			}
-		}
-		return answer, err
-	}
+func lastwordClient(base, token, operation, key string) client {
+	ask := jsonClient(base, "Authorization", "Bearer "+token)
 	switch operation {
 	case "cas":
-		first, err := ask("PUT", "/"+key, value)
+		first, _, err := ask("PUT", "/"+key, value)
 		check(err)
 		etag := first.Header.Get("ETag")
 		return func() (int, error) {
-			answer, err := ask("PUT", "/"+key, value, "If-Match", etag)
+			answer, _, err := ask("PUT", "/"+key, value, "If-Match", etag)
 			if err == nil {
 				etag = answer.Header.Get("ETag")
 			}
@@ -168,12 +145,12 @@ func httpClient(base, token, operation, key string) client {
 		}
 	case "increment":
 		return func() (int, error) {
-			_, err := ask("POST", "/hot/increment", "")
+			_, _, err := ask("POST", "/hot/increment", "")
 			return 1, err
 		}
 	case "put":
 		return func() (int, error) {
-			_, err := ask("PUT", "/"+key, value)
+			_, _, err := ask("PUT", "/"+key, value)
 			return 1, err
 		}
 	case "batch":
@@ -183,7 +160,7 @@ func httpClient(base, token, operation, key string) client {
 		}
 		body := `{"records":[` + strings.Join(records, ",") + `]}`
 		return func() (int, error) {
-			_, err := ask("POST", "", body)
+			_, _, err := ask("POST", "", body)
 			return batch, err
 		}
 	}
