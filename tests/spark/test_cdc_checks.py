@@ -62,6 +62,24 @@ def test_each_obstacle_is_found_and_repaired_by_the_sql_of_the_finding(
     wait_until(lambda: database.execute(show).fetchone() == ("-1",), "a reload", timeout=WAIT_S)
 
 
+def test_arrays_whose_large_values_come_as_null_are_named(
+    postgres: Postgres, database: PostgresConnection[Any]
+) -> None:
+    database.execute(
+        "CREATE TABLE lists (id int PRIMARY KEY, nums numeric(6,2)[], times timestamp(3)[], "
+        "days date[], ints int[], names varchar(9)[], ids uuid[], day date)"
+    )
+    with PostgresDatabase(postgres.url).connect() as session:
+        (found,) = [
+            each
+            for each in check(session, SourceTable.parse("lists"))
+            if "null" in each.consequence
+        ]
+    assert found.what.endswith(
+        ": nums (numeric[]), times (timestamp(3) without time zone[]), days (date[])"
+    )
+
+
 def test_a_log_without_rows_is_found_and_repaired(postgres: Postgres) -> None:
     def restarted_after(statement: str) -> list[Finding]:
         with postgres.connect() as database:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from lastword.cdc.change import Operation, Row, RowChange, Snapshot
-from lastword.cdc.column_types import Convert, converter
+from lastword.cdc.column_types import Converters, convert_row, converters_of
 from lastword.cdc.source_position import Source, position_of, transaction_of
 from lastword.codecs.defaults import DECODING_FAILED, ValueCodec
 from lastword.errors import DecodeError, EncodeError
@@ -27,9 +27,6 @@ _SNAPSHOTS = {
     "last": Snapshot.LAST,
     "last_in_data_collection": Snapshot.LAST,
 }
-
-Converters = Mapping[str, Convert]
-_NO_CONVERTERS: Converters = {}
 
 
 class _Envelope(msgspec.Struct):
@@ -55,7 +52,7 @@ class ChangeCodec(ValueCodec):
 
     def __init__(self) -> None:
         self._known: dict[bytes, Converters] = {}
-        self._last = b""
+        self._last: tuple[bytes, Converters] = b"", {}
 
     def __reduce__(self) -> tuple[type[ChangeCodec], tuple[()]]:
         return ChangeCodec, ()
@@ -82,53 +79,45 @@ class ChangeCodec(ValueCodec):
                 "Kafka Connect's JsonConverter",
             ) from error
 
-    def _split(self, data: bytes) -> tuple[bytes | msgspec.Raw, Converters]:
-        prefix = self._last
+    def _split(self, data: bytes) -> tuple[bytes | msgspec.Raw, Converters | None]:
+        """The envelope and what converts its rows; None where the record has no schema."""
+        prefix, converters = self._last
         if prefix and data.startswith(prefix):
-            return data[len(prefix) : -1], self._known[prefix]
+            return data[len(prefix) : -1], converters
         if not data.startswith(b'{"schema":'):
-            return data, _NO_CONVERTERS
+            return data, None
         found = _decode_with_schema(data)
-        at = len(data) - len(bytes(found.payload)) - 1
-        prefix = data[:at]
-        if prefix not in self._known:
+        prefix = data[: len(data) - len(bytes(found.payload)) - 1]
+        if (known := self._known.get(prefix)) is None:
             if len(self._known) >= _SCHEMAS_KEPT:
                 self._known.clear()
-            self._known[prefix] = _converters(found.schema)
-        converters = self._known[prefix]
+            known = self._known[prefix] = _converters(found.schema)
         if prefix.endswith(_PAYLOAD):  # nothing but the payload and the last brace follows
-            self._last = prefix
-        return found.payload, converters
+            self._last = prefix, known
+        return found.payload, known
 
 
 def _converters(schema: Mapping[str, Any]) -> Converters:
-    """By column; those whose values are right as they are have none."""
     (after,) = [each for each in schema["fields"] if each["field"] == "after"]
-    found = {each["field"]: converter(each) for each in after["fields"]}
-    return {name: convert for name, convert in found.items() if convert is not None}
+    return converters_of(after["fields"])
 
 
-def _change(envelope: _Envelope, converters: Converters) -> RowChange:
+def _change(envelope: _Envelope, converters: Converters | None) -> RowChange:
     source = envelope.source
     snapshot = _snapshot(source.snapshot)
+    for row in (envelope.before, envelope.after):
+        if row is not None:
+            convert_row(row, converters)
     return RowChange(
         envelope.op,
-        _row(envelope.before, converters),
-        _row(envelope.after, converters),
+        envelope.before,
+        envelope.after,
         position_of(source),
         transaction_of(source) if snapshot is Snapshot.NO else None,
         snapshot,
         f"{source.schema or source.db}.{source.table}",
         source.ts_ms,
     )
-
-
-def _row(row: Row | None, converters: Converters) -> Row | None:
-    if row is not None:
-        for name, convert in converters.items():
-            if row.get(name) is not None:
-                row[name] = convert(row[name])
-    return row
 
 
 def _snapshot(marker: str | bool | None) -> Snapshot:

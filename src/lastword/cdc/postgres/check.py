@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -230,17 +231,25 @@ def _key(session: Session, table: SourceTable, identity: str) -> Iterator[Findin
         )
 
 
+_ARRAY = re.compile(r"(.+?)(?:\(.*\))?\[\]")
+# For these Debezium says that a large value was not sent; for others it writes null.
+_TEXTS = ("text", "character varying", "character", "json", "jsonb")
+_ARRAYS_MARKED = frozenset((*_TEXTS, "bytea", "integer", "bigint", "uuid"))
+
+
 def _columns(session: Session, table: SourceTable, identity: str) -> Iterator[Finding]:
     columns = session.rows(
         "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
         "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
         (table.sql,),
     )
-    numbers = [name for name, kind in columns if kind.startswith("numeric") and kind.endswith("[]")]
-    if numbers and identity != "f":
+    arrays = {name: _ARRAY.fullmatch(kind) for name, kind in columns}
+    kinds = {name: found[1] for name, found in arrays.items() if found is not None}
+    lost = [f"{name} ({kind}[])" for name, kind in kinds.items() if kind not in _ARRAYS_MARKED]
+    if lost and identity != "f":
         yield Finding(
             "warning",
-            f"{', '.join(numbers)}: arrays of numeric",
+            f"arrays whose large values Debezium does not mark: {', '.join(lost)}",
             "a large one that did not change comes as null when another column changes",
             f"ALTER TABLE {table.sql} REPLICA IDENTITY FULL;",
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
 from lastword.cdc.change import UNAVAILABLE, Operation, Row, RowChange, Snapshot
+from lastword.cdc.column_types import convert_row, converters_of
 from lastword.codecs.row import RowCodec
 from lastword.errors import CodecError, DecodeError
 from lastword.pipelines.operators.events import Events
@@ -22,6 +24,17 @@ from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 
 _ROWS = RowCodec()
+
+
+class _KeySchema(msgspec.Struct):
+    fields: list[dict[str, Any]]
+
+
+class _KeyWithSchema(msgspec.Struct):
+    schema: _KeySchema
+    payload: Row
+
+
 _read_key = msgspec.json.Decoder(dict).decode
 _key_text = msgspec.json.Encoder().encode
 
@@ -156,13 +169,16 @@ def key_of(data: bytes | None) -> bytes:
         )
     try:
         columns = _read_key(data)
+        # A converter that writes schemas with keys, too; not two columns of these names.
+        if columns.keys() == {"schema", "payload"} and type(columns["schema"]) is dict:
+            given = msgspec.convert(columns, _KeyWithSchema)
+            columns = given.payload
+            convert_row(columns, converters_of(given.schema.fields))
     except msgspec.DecodeError as error:
         raise DecodeError(
             f"not a key of Debezium: {error}", hint="key.converter must be the JsonConverter"
         ) from error
-    if columns.keys() == {"schema", "payload"}:  # a converter that writes schemas with keys, too
-        columns = columns["payload"]
-    values = list(columns.values())
+    values: list[Any] = msgspec.to_builtins(list(columns.values()))
     if len(values) != 1:
         return _key_text(values)
     (value,) = values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -278,6 +279,15 @@ def test_the_table_is_the_same_for_every_batch_size(
     assert run.tally.duplicates == 0
 
 
+_VARIABLE, _DATE = "io.debezium.data.VariableScaleDecimal", "io.debezium.time.Date"
+_TWELVE = {"scale": 0, "value": "DA=="}
+
+
+def with_schema(field: dict[str, str], value: object) -> bytes:
+    schema = {"type": "struct", "fields": [field]}
+    return json.dumps({"schema": schema, "payload": {"id": value}}).encode()
+
+
 @pytest.mark.parametrize(
     ("data", "key"),
     [
@@ -287,7 +297,10 @@ def test_the_table_is_the_same_for_every_batch_size(
         (b'{"code":"\\"\\""}', b'"\\"\\""'),
         (b'{"region":"eu","id":7}', b'["eu",7]'),
         (b'{"done":true}', b"true"),
-        (b'{"schema":{"type":"struct"},"payload":{"id":5}}', b"5"),
+        (with_schema({"type": "int32", "field": "id"}, 5), b"5"),
+        (with_schema({"type": "struct", "field": "id", "name": _VARIABLE}, _TWELVE), b"12"),
+        (with_schema({"type": "int32", "field": "id", "name": _DATE}, 20455), b"2026-01-02"),
+        (b'{"schema":"public","payload":"x"}', b'["public","x"]'),
     ],
 )
 def test_a_key_is_the_text_of_the_primary_key(data: bytes, key: bytes) -> None:
