@@ -82,7 +82,8 @@ HELP: dict[str, str] = {
     # captures
     "cdc_running": "1 while the connector of a capture runs and has not failed.",
     "cdc_events_behind": "Change events that the table does not have yet.",
-    "cdc_lag_seconds": "The age of the oldest change event that the table does not have yet.",
+    "cdc_lag_seconds": "How long ago the database committed the oldest change that the table "
+    "lacks; NaN while the connector delivers nothing.",
     "cdc_last_event_timestamp_seconds": "When the last change event was written.",
     "cdc_lag_bytes": "Bytes of the database's log that the connector has not confirmed.",
     "cdc_slot_bytes": "Bytes of its log that the database keeps for the capture.",

@@ -230,11 +230,12 @@ def _paused_and_resumed(cdc: CdcCommand, name: str) -> None:
     assert status["slot_bytes"] >= status["lag_bytes"] >= 0
     assert status["last_event"] > 0
     cdc.json("pause", name)
-    wait_until(
-        lambda: json.loads(cdc("status", "--json").stdout)["connector"] == "PAUSED",
-        "it pauses",
-        timeout=WAIT_S,
-    )
+
+    def paused() -> bool:
+        found = json.loads(cdc("status", "--json").stdout)
+        return (found["connector"], found["lag_seconds"]) == ("PAUSED", None)
+
+    wait_until(paused, "it pauses, and its lag is not known", timeout=WAIT_S)
     cdc.json("resume", name)
 
 

@@ -128,6 +128,13 @@ def test_progress_has_the_time_left_and_then_the_lag() -> None:
         "orders: 300 rows; no event behind, 0 ms; 2 KiB of the database's log to read, "
         "4 KiB kept for it"
     )
+    paused = replace(streaming, connector="PAUSED", lag_seconds=None)
+    line = progress.line(replace(paused, slot=replace(slot, active=False)))
+    assert line is not None
+    assert line[0] == (
+        "orders: 300 rows; lag unknown: the connector is PAUSED; 2 KiB of the database's log to "
+        "read, 4 KiB kept for it, and the connector is not connected"
+    )
     failed = progress.line(replace(streaming, failure="no such slot"))
     assert failed is not None
     assert "lastword cdc resume orders" in failed[0]

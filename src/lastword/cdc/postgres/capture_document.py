@@ -34,9 +34,15 @@ class CaptureDocument(Struct):
         int | None, Meta(description="of the database's log, not confirmed by the connector")
     ]
     lag_seconds: Annotated[
-        float | None, Meta(description="the age of the oldest event that the table lacks")
+        float | None,
+        Meta(
+            description="since the database committed the oldest change that the table lacks; "
+            "null while the connector delivers nothing"
+        ),
     ]
-    events_behind: int | None
+    events_behind: Annotated[
+        int | None, Meta(description="events of Kafka that the table does not have yet")
+    ]
     last_event: Milliseconds | None
     slot_bytes: Annotated[
         int | None, Meta(description="of its log, kept by the database for this capture")

@@ -85,7 +85,7 @@ class CaptureMonitor:
 
     def _register(self) -> None:
         gauge = self.metrics.gauge
-        gauge("cdc_running", self._of(lambda s: s.connector == "RUNNING" and s.failure is None))
+        gauge("cdc_running", self._of(lambda s: s.runs))
         gauge("cdc_events_behind", self._of(lambda s: s.events_behind))
         gauge("cdc_lag_seconds", self._of(lambda s: s.lag_seconds))
         gauge("cdc_last_event_timestamp_seconds", self._of(_last_event_s))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lastword.catalog.row_schema import RowSchema, SourceColumns
+from lastword.cdc.envelope import ChangeCodec
 from lastword.cdc.postgres.capture import Capture, SlotState
 from lastword.cdc.postgres.recorded_schema import RecordedSchema
 from lastword.clock import SYSTEM_CLOCK, Clock
-from lastword.errors import LastwordError
+from lastword.errors import DecodeError, LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Groups
 from lastword.kafka.groups.names import pipeline_group
 from lastword.kafka.log.kafka_log import KafkaLog
-from lastword.records import TopicPartition
+from lastword.records import Batch, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +42,10 @@ class CaptureStatus:
     connector       the state of the connector, as RUNNING or PAUSED; None when there is none
     failure         why the connector failed
     slot            the replication slot; None when there is none
-    events_behind   about how many change events the table does not have yet
-    lag_seconds     the age of the oldest of them; 0 when there is none
+    events_behind   about how many change events of Kafka the table does not have yet
+    lag_seconds     how long ago the database committed the oldest of them; 0 when there is none
+                    and the connector delivers, None when the database may have changes that no
+                    connector has read
     last_event_ms   when the last change event was written
     schema          the columns of the table, with the version that they have
     problems        who could not be asked, and why
@@ -67,10 +70,14 @@ class CaptureStatus:
         return self.slot is not None and (self.slot.lost or self.slot.held_bytes > HELD_BYTES_MAX)
 
     @property
+    def runs(self) -> bool:
+        """Whether the connector runs and has not failed."""
+        return self.connector == "RUNNING" and self.failure is None
+
+    @property
     def is_well(self) -> bool:
         """Whether all could be asked, the connector runs, and the slot is there."""
-        runs = self.connector == "RUNNING" and self.failure is None
-        return runs and self.slot is not None and not self.holds_back and not self.problems
+        return self.runs and self.slot is not None and not self.holds_back and not self.problems
 
 
 class CaptureInspector:
@@ -113,7 +120,11 @@ class CaptureInspector:
                 found |= ask()
             except LastwordError as error:
                 problems.append(str(error))
-        return CaptureStatus(**found, problems=tuple(problems))  # type: ignore[arg-type]
+        status = CaptureStatus(**found, problems=tuple(problems))  # type: ignore[arg-type]
+        delivers = status.runs and status.slot is not None and status.slot.active
+        return (
+            replace(status, lag_seconds=0.0) if status.events_behind == 0 and delivers else status
+        )
 
     def _of_connect(self) -> dict[str, object]:
         state, failure = self._capture.connector_state()
@@ -139,10 +150,10 @@ class CaptureInspector:
         at = self._admin.start_offsets(self._topic, [0])[0] if committed is None else committed[0]
         newest = self._admin.newest_timestamps(self._topic, [0])[0]
         oldest_ms = self._first_time(at, end) if at < end else None
-        lag_s = 0.0 if oldest_ms is None else (self._clock.now_ms() - oldest_ms) / 1000
+        lag_s = None if oldest_ms is None else max(0, self._clock.now_ms() - oldest_ms) / 1000
         return {
             "events_behind": 0 if oldest_ms is None else end - at,
-            "lag_seconds": max(0.0, lag_s),
+            "lag_seconds": lag_s,
             "last_event_ms": newest if newest >= 0 else None,
         }
 
@@ -154,7 +165,7 @@ class CaptureInspector:
         return CapturePhase.SNAPSHOT if reads_rows else CapturePhase.STREAMING
 
     def _first_time(self, start: int, end: int) -> int | None:
-        """The time of the first event of this range; None if there are none.
+        """When the database committed the first event of this range; None if there are none.
 
         Markers of the connector's transactions have offsets, too: after each commit of it one is
         left between the committed position and the end.
@@ -171,4 +182,12 @@ class CaptureInspector:
         if first is None:
             self._without_events = start, end
             return None
-        return int(first.timestamps[0])
+        return _committed_ms(first)
+
+
+def _committed_ms(events: Batch) -> int:
+    """The source's time of the first one; of what is no change event, that of the record."""
+    try:
+        return ChangeCodec().decode(events.values[0] or b"").source_ms
+    except DecodeError:
+        return int(events.timestamps[0])

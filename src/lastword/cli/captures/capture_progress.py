@@ -131,6 +131,9 @@ def lag_text(status: CaptureStatus) -> str:
     if status.lag_seconds is not None:
         behind = f"{status.events_behind:,} events" if status.events_behind else "no event"
         parts.append(f"{behind} behind, {as_duration(status.lag_seconds)}")
+    else:
+        why = "" if status.runs else f": the connector is {status.connector}"
+        parts.append(f"lag unknown{why}")
     if (slot := status.slot) is not None:
         connected = "" if slot.active else ", and the connector is not connected"
         parts.append(

@@ -28,8 +28,9 @@ _COLUMNS = ("capture", "source", "table", "connector", "phase", "lag", "log kept
 def status(app: AppContext, name: str | None) -> None:
     """Show how the capture NAME is doing; without NAME, all of them.
 
-    The lag is what the database's log has and the connector has not read, and the age of the oldest
-    change event that the table does not have. The exit status is 0 when all is well, else 3.
+    The lag is what the database's log has and the connector has not read, and the time since the
+    database committed the oldest change that the table lacks. While the connector delivers nothing,
+    that time is unknown. The exit status is 0 when all is well, else 3.
     """
     specs = every_capture(app) if name is None else [capture_named(app, name)]
     if not specs:
@@ -55,9 +56,9 @@ def _status(app: AppContext, spec: CaptureSpec) -> CaptureStatus:
 
 def _row(status: CaptureStatus) -> dict[str, object]:
     slot = status.slot
-    lag = None if status.lag_seconds is None else as_duration(status.lag_seconds)
+    lag = "unknown" if status.lag_seconds is None else as_duration(status.lag_seconds)
     if slot is not None:
-        lag = f"{as_size(slot.lag_bytes)}, {lag or '-'}"
+        lag = f"{as_size(slot.lag_bytes)}, {lag}"
     last = status.last_event_ms
     return {
         "capture": status.name,

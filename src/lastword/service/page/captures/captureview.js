@@ -11,7 +11,7 @@ const LATE_S = 60;
 const TILES = [
   ["Lag", (each) => ({
     value: each.lag_seconds === 0 ? "none" : duration(each.lag_seconds),
-    note: each.events_behind ? `${plural(each.events_behind, "event")} behind` : "of the table, behind the events",
+    note: each.events_behind ? `${plural(each.events_behind, "event")} behind` : "of the table, behind the database",
     tone: each.lag_seconds > LATE_S ? "warn" : null,
   })],
   ["To read", (each) => ({ value: bytes(each.lag_bytes), note: "of the database's log" })],
