@@ -33,7 +33,12 @@ from tests.support.captures.cdc_command import CdcCommand
 from tests.support.captures.cdc_lab import WAIT_S, WORD
 from tests.support.captures.mirror_lab import MirrorLab, equals, has_topic, rows_of, selected
 from tests.support.captures.postgres import Postgres, running_postgres
-from tests.support.captures.sales_capture import part_of_up, wait_for_sales, wait_for_version
+from tests.support.captures.sales_capture import (
+    part_of_up,
+    sales_are_removed,
+    wait_for_sales,
+    wait_for_version,
+)
 from tests.support.local_tables.tables import read_raw
 
 pytestmark = pytest.mark.broker
@@ -219,7 +224,7 @@ def test_one_command_mirrors_a_table_and_others_look_after_it(
     cdc.json("resync", "paid-sales")
 
     part_of_up(home, lab, database, url)
-    _removed(cdc, lab, database)
+    sales_are_removed(cdc, lab, database)
     assert WORD not in cdc.printed
     assert WORD.split(maxsplit=1)[0] not in cdc.printed
 
@@ -237,18 +242,6 @@ def _paused_and_resumed(cdc: CdcCommand, name: str) -> None:
 
     wait_until(paused, "it pauses, and its lag is not known", timeout=WAIT_S)
     cdc.json("resume", name)
-
-
-def _removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any]) -> None:
-    assert cdc("remove", "paid-sales").exit_code == 2, "there is no terminal to ask on"
-    (answer,) = cdc.json("remove", "paid-sales", "--yes")
-    assert answer["topics"] == ["cdc-paid-sales.public.sales", "paid-sales"]
-    slots = "SELECT 1 FROM pg_replication_slots WHERE slot_name = 'lastword_paid_sales'"
-    assert database.execute(slots).fetchall() == []
-    publications = "SELECT 1 FROM pg_publication WHERE pubname = 'lastword_paid_sales'"
-    assert database.execute(publications).fetchall() == []
-    assert "cdc-paid-sales" not in lab.worker.client.connectors()
-    assert cdc.json("status") == []
 
 
 def test_the_connector_may_run_on_a_connect_cluster_of_the_user(
@@ -269,15 +262,20 @@ def test_the_connector_may_run_on_a_connect_cluster_of_the_user(
 
     def changed() -> None:
         wait_until(mirrored, "the copy of the rows", timeout=WAIT_S)
-        database.execute("INSERT INTO parcels VALUES (2)")
+        database.execute("INSERT INTO parcels SELECT max(id) + 1 FROM parcels")
         wait_until(mirrored, "the row that was added", timeout=WAIT_S)
 
     cdc.until(changed, *wanted, "--password-reference", secret)
     config = lab.worker.client.config("cdc-parcels") or {}
     assert config["database.password"] == secret
     _paused_and_resumed(cdc, "parcels")
-    cdc.json("remove", "parcels", "--yes")
+    (removed,) = cdc.json("remove", "parcels", "--yes")
     assert cdc.json("status") == []
+    for topic in removed["topics"]:  # as it says
+        cdc.json("delete", topic, "--yes", command="topic")
+    database.execute("DELETE FROM parcels WHERE id = 1")
+    cdc.until(changed, *wanted, "--password-reference", secret)
+    cdc.json("remove", "parcels", "--yes")
     assert lab.worker.client.config("cdc-parcels") is None
     publications = "SELECT 1 FROM pg_publication WHERE pubname = 'lastword_parcels'"
     assert database.execute(publications).fetchall() == []

@@ -61,7 +61,7 @@ def status_of(capture: DecidedCapture, connection: Connection) -> CaptureStatus:
 def test_the_lag_counts_from_the_commit_in_the_database(
     capture: DecidedCapture, connection: Connection
 ) -> None:
-    producer = RecordProducer(connection, capture.table.topic, batch_bytes=1 << 16, timeout_s=30.0)
+    producer = RecordProducer(connection, capture.table.topic, batch_bytes=1 << 16, timeout_s=180.0)
     with closing(producer):
         producer.send([Write(EVENT.key or b"", EVENT.value)])
     for state in ("RUNNING", "PAUSED"):

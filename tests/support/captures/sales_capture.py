@@ -15,6 +15,7 @@ from lastword.catalog.catalog import read_catalog
 from lastword.kafka.admin import Admin
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.testing.waiting import wait_until
+from tests.support.captures.cdc_command import CdcCommand
 from tests.support.captures.cdc_lab import WAIT_S, WORD
 from tests.support.captures.mirror_lab import MirrorLab, has_topic, rows_of
 from tests.support.served.up_process import Up
@@ -75,3 +76,26 @@ def wait_for_version(lab: MirrorLab, version: int) -> None:
         return schema is not None and schema.version == version
 
     wait_until(recorded, f"version {version} of the columns is recorded", timeout=WAIT_S)
+
+
+def sales_are_removed(cdc: CdcCommand, lab: MirrorLab, database: PostgresConnection[Any]) -> None:
+    """The command leaves nothing in the database and in Connect, and names what stays."""
+    assert cdc("remove", "paid-sales").exit_code == 2, "there is no terminal to ask on"
+    (answer,) = cdc.json("remove", "paid-sales", "--yes")
+    assert answer["topics"] == [
+        "cdc-paid-sales.public.sales",
+        "paid-sales",
+        "cdc-paid-sales-paid-sales-rows-changelog",
+        "cdc-paid-sales-paid-sales-rows-marks-changelog",
+        "cdc-paid-sales-quarantine",
+        "cdc-paid-sales-control",
+        "__debezium-heartbeat.cdc-paid-sales",
+    ]
+    assert (answer["group"], answer["subject"]) == ("cdc-paid-sales", None)
+    assert Path(answer["state"]).is_dir()
+    slots = "SELECT 1 FROM pg_replication_slots WHERE slot_name = 'lastword_paid_sales'"
+    assert database.execute(slots).fetchall() == []
+    publications = "SELECT 1 FROM pg_publication WHERE pubname = 'lastword_paid_sales'"
+    assert database.execute(publications).fetchall() == []
+    assert "cdc-paid-sales" not in lab.worker.client.connectors()
+    assert cdc.json("status") == []

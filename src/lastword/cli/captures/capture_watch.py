@@ -21,7 +21,7 @@ def inspector_of(app: AppContext, spec: CaptureSpec, *, records: bool = False) -
     Raises ConnectWorkerError when the worker of this machine is down.
     """
     recorded = RecordedSchema(
-        app.connection, spec.name, records=records, registry=_registry(app) if records else None
+        app.connection, spec.name, records=records, registry=registry_of(app) if records else None
     )
     return CaptureInspector(capture_of(app, spec), app.connection, recorded)
 
@@ -51,7 +51,7 @@ def watch_captures(
     return [running.enter_context(monitor) for monitor in monitors]
 
 
-def _registry(app: AppContext) -> RegistryClient | None:
+def registry_of(app: AppContext) -> RegistryClient | None:
     """The registry of the settings, or the one that ``up`` has started; None without either."""
     started = "registry" in vars(app)
     return app.registry.client if started or app.settings["registry.url"] else None
