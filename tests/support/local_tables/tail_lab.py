@@ -93,14 +93,7 @@ class TailLab:
             clock=clock,
             metrics=self.metrics,
         )
-        self.sweeps = SweepSchedule(
-            WrittenLog(list),
-            "topic",
-            clock=clock,
-            post=self.inbox.post,
-            drop=self.intake.drop,
-            end_of=lambda p: self.topic_state.stable_ends[p],
-        )
+        self.sweeps = self._sweeps()
         self.starter = ReplicaStarter(
             self.reader,  # type: ignore[arg-type]
             self.inbox.post,
@@ -131,6 +124,16 @@ class TailLab:
         self.topic_state = _empty_topic(clock.now_ms())
         for partition in partitions:
             self.held.add(self.replica(partition))
+
+    def _sweeps(self) -> SweepSchedule:
+        return SweepSchedule(
+            WrittenLog(list),
+            "topic",
+            clock=self.clock,
+            post=self.inbox.post,
+            drop=self.intake.drop,
+            end_of=lambda p: self.topic_state.stable_ends[p],
+        )
 
     def _hooks(self) -> Hooks:
         return Hooks(

@@ -65,14 +65,7 @@ class Following:
             clock=clock,
             metrics=metrics,
         )
-        self.sweeps = sweeps = SweepSchedule(
-            log_source,
-            topic,
-            clock=clock,
-            post=inbox.post,
-            drop=intake.drop,
-            end_of=self._stable_end,
-        )
+        self.sweeps = sweeps = self._make_sweeps(log_source, intake)
         self._starter = starter = ReplicaStarter(
             reader,
             inbox.post,
@@ -97,6 +90,16 @@ class Following:
         publisher = PositionPublisher(connection, topic, group_id)
         self._housekeeping = Housekeeping(held, publisher, clock)
         self._tailer = self._make_tailer(intake, readiness, hooks)
+
+    def _make_sweeps(self, log_source: LogSource, intake: Intake) -> SweepSchedule:
+        return SweepSchedule(
+            log_source,
+            self.topic,
+            clock=self._clock,
+            post=self.inbox.post,
+            drop=intake.drop,
+            end_of=self._stable_end,
+        )
 
     def _make_tailer(self, intake: Intake, readiness: Readiness, hooks: Hooks) -> Tailer:
         return Tailer(
