@@ -129,6 +129,9 @@ SETTINGS: tuple[Setting, ...] = (
         "registry.token", str, None, "a bearer token instead of user and password", secret=True
     ),
     Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
+    Setting("registry.certificate", Path, None, "PEM file of the client certificate"),
+    Setting("registry.key", Path, None, "PEM file of its key; default: the certificate's file"),
+    Setting("registry.key_password", str, None, "the password of that key", secret=True),
     Setting(
         "registry.id_in",
         str,
