@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from lastword.catalog.row_schema import RowSchema
 from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.row_schema import RowSchema
 from lastword.codecs.windowed import SessionCodec, WindowedCodec
 
 SESSION = "session"
@@ -20,9 +20,9 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     unless it is ``<topic>-value``. ``window`` is the length of the keys' windows in milliseconds,
     or ``session``. ``ttl`` is the time to live that writes get by default, such as ``30d``.
     ``owned_by`` is the id of the application whose instances own the writes; it is empty if none
-    does any more. ``written_by`` is text for people, such as ``pipeline demo, store
-    updates-per-user``. ``row_schema`` has the columns of a captured table.
-    Fields that a newer version added are ignored.
+    does any more. An empty ``mount``, ``ttl`` or ``description`` was removed. ``written_by`` is
+    text for people, such as ``pipeline demo, store updates-per-user``. ``row_schema`` has the
+    columns of a captured table. Fields that a newer version added are ignored.
     """
 
     key: str | None = None

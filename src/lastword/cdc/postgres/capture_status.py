@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lastword.catalog.row_schema import RowSchema, SourceColumns
 from lastword.cdc.postgres.capture import Capture, SlotState
 from lastword.cdc.postgres.recorded_schema import RecordedSchema
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.row_schema import RowSchema, SourceColumns
 from lastword.errors import LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
