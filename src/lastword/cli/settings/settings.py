@@ -300,6 +300,15 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         None,
         "the subject of the values' schema in the registry; default: <topic>-value",
     ),
+    Setting(
+        "key_subject", str, None, "the subject of the keys' schema there; default: <topic>-key"
+    ),
+    Setting(
+        "message",
+        str,
+        None,
+        "the Protobuf message that values are; default: the first one of their schema",
+    ),
     Setting("mount", str, None, "the path at which the service offers the table, such as /users"),
     Setting(
         "window",

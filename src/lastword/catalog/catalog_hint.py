@@ -9,13 +9,13 @@ from lastword.errors import DecodeError, LastwordError
 E = TypeVar("E", bound=LastwordError)
 
 
-class CatalogClaim(NamedTuple):
+class CatalogHint(NamedTuple):
     """What the catalog says, as a part of a sentence, and how to correct it."""
 
     says: str
     way_out: str
 
-    def blamed(self, error: E) -> E:
+    def added_to(self, error: E) -> E:
         """The error; it also says what the catalog says, and how to correct that."""
         error.args = (f"{error}; {self.says}",)
         if isinstance(error, DecodeError):
