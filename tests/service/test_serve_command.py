@@ -14,7 +14,11 @@ import httpx
 import pytest
 
 from lastword.broker.embedded import EmbeddedBroker
+from lastword.catalog.catalog import read_catalog
 from lastword.jvm.ports import free_ports
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.testing import wait_until
 
 LASTWORD = Path(sys.executable).with_name("lastword")
@@ -83,6 +87,17 @@ def test_the_port_of_the_platform_is_used_unless_one_is_named(
     assert lines[-1]["url"] == f"http://127.0.0.1:{platforms}/tables/{topic}/keys"
     printed, _ = serve_until_ready(tmp_path, broker, topic, "--port", named, PORT=platforms)
     assert f":{named}/" in printed
+
+
+def test_the_catalog_says_who_owns_a_served_table(
+    broker: EmbeddedBroker, connection: Connection, topic: str, tmp_path: Path
+) -> None:
+    owned = f'application_id = "shop"\n[tables.{topic}]\nwrites = "owned"\n'
+    (tmp_path / "lastword.toml").write_text(owned)
+    serve_until_ready(tmp_path, broker, topic, "--port", str(free_ports(1)[0]))
+    with Admin(connection) as admin:
+        entry = read_catalog(admin, KafkaLog(connection))[topic]
+    assert entry.owned_by == "shop"
 
 
 def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:

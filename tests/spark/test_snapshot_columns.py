@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from lastword.codecs import TypedCodec, upgrade
 from lastword.codecs.base import Codec, Context
 from lastword.codecs.registry import Registry
+from lastword.codecs.row import RowCodec
+from lastword.codecs.row_schema import RowSchema, SourceColumn, SourceColumns
 from lastword.errors import SnapshotError
 from lastword.kafka.connection import Connection
 from lastword.pipelines import past_frame
@@ -235,3 +237,33 @@ def test_columns_follow_a_json_schema_of_the_registry(
         "bob": {"name": "Bob", "age": 7},
         "cy": None,
     }
+
+
+def test_columns_follow_those_of_a_captured_table(bench: Bench) -> None:
+    kinds = {"id": "bigint", "price": "numeric(8,2)", "made": "timestamp with time zone"}
+    columns = tuple(SourceColumn(name, kind, n) for n, (name, kind) in enumerate(kinds.items()))
+    schema = RowSchema.first(SourceColumns(7, columns))
+    codec = RowCodec(lambda: schema)
+    rows = {
+        "1": {"id": 1, "price": Decimal("9.90"), "made": MOMENT},
+        "2": {"id": 2, "price": None, "made": "infinity"},
+    }
+    bench.topic.produce(*((key.encode(), codec.encode(row)) for key, row in rows.items()))
+    first, kept = bench.runs_of(codec).take()
+    assert kept is not None
+    assert (first.rows, first.unfit, kept.unfit) == (2, 1, 1)
+    assert bench.snapshot() == {"1": rows["1"], "2": {"id": 2, "price": None, "made": None}}
+
+    schema = schema.followed(SourceColumns(7, (*columns, SourceColumn("tags", "text[]", 3))), 1)
+    bench.topic.produce((b"3", codec.encode({"id": 3, "price": Decimal(5), "tags": ["new"]})))
+    second, _ = bench.runs_of(codec).take()
+    assert second.column_changes == ["decoded_value.tags is new"]
+    frame = past_frame(
+        bench.spark,
+        bench.topic.name,
+        Position({p: bench.topic.end(p) for p in range(2)}),
+        connection=bench.connection,
+        snapshots=bench.location.root,
+    )
+    found = frame.where("decoded_value.price > 6 or array_contains(decoded_value.tags, 'new')")
+    assert {row.decoded_key for row in found.collect()} == {"1", "3"}

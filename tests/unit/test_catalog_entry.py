@@ -89,6 +89,15 @@ def test_a_subject_that_the_topic_does_not_name_is_described(
     assert entry_of(None, of_newest.bound(Context("users", "value"))).subject is None
 
 
+def test_the_subject_of_keys_and_the_message_of_values_are_described() -> None:
+    registry = Registry("http://localhost:1")
+    keys = registry.avro('"string"', subject_name="ids").bound(Context("users", "key"))
+    values = registry.protobuf("message A {} message B {}", message="B")
+    entry = entry_of(windowed(keys, 1000), values.bound(Context("users", "value")))
+    assert (entry.key_subject, entry.subject, entry.message) == ("ids", None, "B")
+    assert entry.updated(CatalogEntry(key="string", value="json")).key_subject is None
+
+
 def test_another_codec_takes_the_subject_away_and_no_codec_leaves_it() -> None:
     old = CatalogEntry(key="string", value="avro", subject="people", owned_by="shop")
     assert old.updated(CatalogEntry(value="json")).subject is None

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 
 from lastword.catalog.catalog_entry import CatalogEntry, decode_entry, encode_entry
+from lastword.codecs.row_schema import RowSchema
 from lastword.errors import LastwordError, TopicExistsError, TopicNotFoundError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -39,6 +40,7 @@ def read_catalog(admin: Admin, log_source: LogSource) -> dict[str, CatalogEntry]
     except TopicNotFoundError:
         return {}
     found: dict[str, CatalogEntry] = {}
+    unreadable: set[str] = set()
     if start >= readable:
         return found
     batches = log_source.read(CATALOG_TOPIC, {0: (start, readable)}, stall_timeout_s=READ_TIMEOUT_S)
@@ -46,11 +48,28 @@ def read_catalog(admin: Admin, log_source: LogSource) -> dict[str, CatalogEntry]
         for record in batch.records():
             topic = (record.key or b"").decode(errors="replace")
             entry = None if record.value is None else decode_entry(record.value)
+            if entry is None and record.value is not None:
+                unreadable.add(topic)
+            else:
+                unreadable.discard(topic)
             if entry is not None:
                 found[topic] = entry
             else:
                 found.pop(topic, None)
+    for topic in sorted(unreadable):
+        log.warning(
+            "the catalog's entry of %s cannot be read and is not used; "
+            "to write it again: lastword describe %s --save",
+            *(topic, topic),
+        )
     return found
+
+
+def read_row_schema(connection: Connection, log_source: LogSource, topic: str) -> RowSchema | None:
+    """The columns of a captured table as the catalog has them now; None if it has none."""
+    with Admin(connection) as admin:
+        entry = read_catalog(admin, log_source).get(topic)
+    return None if entry is None else entry.row_schema
 
 
 def write_entries(

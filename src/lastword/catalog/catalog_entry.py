@@ -6,29 +6,34 @@ from typing import Any
 
 import msgspec
 
-from lastword.catalog.row_schema import RowSchema
 from lastword.codecs.base import Codec, KeyCodec
+from lastword.codecs.row_schema import RowSchema
 from lastword.codecs.windowed import SessionCodec, WindowedCodec
 
 SESSION = "session"
+_OF_CODECS = ("window", "subject", "key_subject", "message")
 
 
 class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the records of a topic are written, by whom and for what; unknown fields are None.
 
     ``key`` and ``value`` name codecs. ``subject`` is that of the values' schema in a registry,
-    unless it is ``<topic>-value``. ``window`` is the length of the keys' windows in milliseconds,
+    unless it is ``<topic>-value``, and ``key_subject`` that of the keys, unless it is
+    ``<topic>-key``. ``message`` names the Protobuf message that values are, unless it is the first
+    one of their schema. ``window`` is the length of the keys' windows in milliseconds,
     or ``session``. ``ttl`` is the time to live that writes get by default, such as ``30d``.
     ``owned_by`` is the id of the application whose instances own the writes; it is empty if none
-    does any more. ``written_by`` is text for people, such as ``pipeline demo, store
-    updates-per-user``. ``row_schema`` has the columns of a captured table.
-    Fields that a newer version added are ignored.
+    does any more. An empty ``mount``, ``ttl`` or ``description`` was removed. ``written_by`` is
+    text for people, such as ``pipeline demo, store updates-per-user``. ``row_schema`` has the
+    columns of a captured table. Fields that a newer version added are ignored.
     """
 
     key: str | None = None
     value: str | None = None
     window: str | None = None
     subject: str | None = None
+    key_subject: str | None = None
+    message: str | None = None
     mount: str | None = None
     ttl: str | None = None
     owned_by: str | None = None
@@ -39,7 +44,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def updated(self, newer: CatalogEntry) -> CatalogEntry:
         """This entry updated by ``newer``; a mount or description that ``newer`` lacks stays.
 
-        Key, value, window and subject belong together: a newer codec replaces all of them.
+        Codecs, window, subjects and message belong together: a newer codec replaces all of them.
         """
         known = {
             name: value
@@ -47,7 +52,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             if (value := getattr(newer, name)) is not None
         }
         if newer.key is not None or newer.value is not None:
-            known |= {"window": newer.window, "subject": newer.subject}
+            known |= {name: getattr(newer, name) for name in _OF_CODECS}
         return msgspec.structs.replace(self, **known)
 
 
@@ -72,7 +77,7 @@ def entry_of(
 ) -> CatalogEntry:
     """The entry of a topic with these codecs; a codec without a public name is omitted.
 
-    A ``value`` whose subject depends on the topic is bound to it.
+    A codec whose subject depends on the topic is bound to it.
     """
     window, inner = None, key
     if isinstance(key, WindowedCodec):
@@ -84,5 +89,7 @@ def entry_of(
         value=None if value is None else value.wire,
         window=window,
         subject=getattr(value, "own_subject", None),
+        key_subject=getattr(inner, "own_subject", None),
+        message=getattr(value, "message", None),
         written_by=written_by,
     )

@@ -13,17 +13,23 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from math import isfinite
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from lastword.codecs.base import Column
+from lastword.codecs.batches import decode_singly
+from lastword.codecs.columns.row_columns import RowColumn, row_columns
+from lastword.codecs.columns.typed_column import TypedColumn
 from lastword.codecs.defaults import DECODING_FAILED, ENCODING_FAILED
+from lastword.codecs.row_schema import TYPES, RowSchema
 from lastword.codecs.structured import DocumentCodec
+from lastword.codecs.versions import SchemaText, ValueSchema, ValueVersion
 from lastword.errors import DecodeError, EncodeError
 
-TYPES = "$types"
 _LIST = "[]"
 
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {
@@ -72,14 +78,37 @@ class RowCodec(DocumentCodec):
 
     Objects and lists of JSON are values, too. Timestamps with a zone and those without stay what
     they are, and so do NaN and infinity.
+
+    ``columns`` returns the columns that the database's table has now, if they are known. The
+    columns of a snapshot and the schema that is shown come from it. A pickled codec has none.
     """
 
-    def __init__(self) -> None:
+    column = Column("string", verbatim=True)
+
+    def __init__(self, columns: Callable[[], RowSchema | None] | None = None) -> None:
         super().__init__("row", "json", dict[str, Any], decodes_to_check=True)
         self.wire = "row"
+        self._columns = columns
 
     def __reduce__(self) -> tuple[type[RowCodec], tuple[()]]:
         return RowCodec, ()
+
+    def typed_column(self) -> TypedColumn | None:
+        """A column with a field for each column of the database; None while none is known."""
+        schema = self._schema()
+        kind = None if schema is None else row_columns(schema)
+        return None if kind is None else RowColumn(kind, partial(decode_singly, self.decode))
+
+    def value_schema(self) -> ValueSchema:
+        """The newest version of the columns, as JSON Schema."""
+        schema = self._schema()
+        if schema is None:
+            return ValueSchema(None, ())
+        text = SchemaText(ValueVersion(schema.version), "JSON", schema.json_schema())
+        return ValueSchema(None, (text,))
+
+    def _schema(self) -> RowSchema | None:
+        return None if self._columns is None else self._columns()
 
     def encode(self, value: Mapping[str, Any]) -> bytes:
         """The object; raises EncodeError for what is no row, or a type that it does not know."""

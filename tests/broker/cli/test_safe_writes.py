@@ -5,10 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.catalog.catalog import CATALOG_TOPIC
+from lastword.cli.support.app_context import AppContext
+from lastword.cli.support.cataloging import record_owners
+from lastword.cli.support.table_options import table_spec
+from lastword.kafka.admin import Admin
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lastword.broker.embedded import EmbeddedBroker
+    from lastword.kafka.connection import Connection
     from tests.broker.cli.conftest import Lastword
 
 
@@ -69,6 +76,30 @@ def test_the_catalog_says_which_application_owns_the_writes(
     settings.write_text(f'application_id = "shop"\n[tables.{topic}]\nwrites = "direct"\n')
     lastword.ok("describe", topic, "--save", "--config", str(settings))
     assert lastword.json("describe", topic)[0]["owned_by"] is None
+
+
+def test_the_application_that_serves_an_owned_table_says_so_in_the_catalog(
+    lastword: Lastword, connection: Connection, topic: str
+) -> None:
+    def owner(application: str, writes: str) -> str | None:
+        app = AppContext()
+        app.flags |= {
+            "connection.bootstrap_servers": connection.bootstrap_servers,
+            "application_id": application,
+        }
+        record_owners(app, [table_spec(app, topic, {"writes": writes})])
+        found: str | None = lastword.json("describe", topic)[0]["owned_by"]
+        return found
+
+    assert owner("shop", "direct") is None
+    assert owner("shop", "owned") == "shop"
+    with Admin(connection) as admin:
+        end = admin.bounds(CATALOG_TOPIC, [0])[0].end
+        assert owner("shop", "owned") == "shop"
+        assert admin.bounds(CATALOG_TOPIC, [0])[0].end == end, "nothing was to be written"
+    assert owner("other", "direct") == "shop"
+    assert owner("shop", "direct") is None
+    assert owner("other", "owned") == "other"
 
 
 def test_a_table_of_the_settings_is_written_through_its_owners(

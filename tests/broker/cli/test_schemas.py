@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from lastword.codecs.base import Context
@@ -98,3 +102,36 @@ def test_the_catalog_has_a_subject_that_the_topic_does_not_name(
     lastword.ok("describe", topic, "--value-codec", "json", "--save")
     lastword.ok("describe", topic, "--value-codec", "avro", "--save")
     assert subject not in lastword.ok("describe", topic)
+
+
+def test_commands_know_the_subject_of_keys_and_the_message_of_values(
+    lastword: Lastword, registry: EmbeddedRegistry, topic: str, tmp_path: Path
+) -> None:
+    schemas = Registry(registry.url, auto_register=True)
+    subject = f"ids.{topic.replace('-', '_')}"
+    key: dict[str, Any] = {
+        "type": "record",
+        "name": subject,
+        "fields": [{"name": "id", "type": "int"}],
+    }
+    schemas.avro(key, subject="record").bound(Context(topic, "key")).writing()
+    text = 'syntax = "proto3"; message A { string a = 1; } message B { string b = 1; }'
+    coder = schemas.protobuf(text, message="B").bound(Context(topic, "value"))
+    coder.writing()
+    lastword.environ["LASTWORD_REGISTRY_URL"] = registry.url
+    options = ("--key-subject", subject, "--message", "B", "--save")
+    codecs = ("--key-codec", "avro", "--value-codec", "protobuf")
+    (shown,) = lastword.json("describe", topic, *codecs, *options)
+    assert (shown["key_subject"], shown["message"]) == (subject, "B")
+    lastword.ok("put", topic, '{"id": 1}', '{"b": "x"}')
+    assert lastword.ok("get", topic, '{"id": 1}') == '{"b":"x"}\n'
+    assert lastword("put", topic, '{"id": 1}', '{"a": "x"}').exit_code == 2
+
+    file = tmp_path / "key.avsc"
+    more = {"name": "region", "type": "string", "default": "eu"}
+    file.write_text(json.dumps(key | {"fields": [*key["fields"], more]}))
+    known = lastword("schema", "register", subject, str(file))
+    assert known.exit_code == 0
+    assert "may be in other partitions" in known.stderr
+    other = lastword("schema", "register", f"{topic}-value", str(file), "--dry-run")
+    assert "may be in other partitions" not in other.stderr

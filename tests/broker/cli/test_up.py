@@ -12,7 +12,11 @@ import httpx
 import pytest
 
 from lastword.broker.info import find_running
+from lastword.catalog.catalog import read_catalog
 from lastword.jvm import ports
+from lastword.kafka.admin import Admin
+from lastword.kafka.connection import Connection
+from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.testing.waiting import wait_until
 from tests.support.network.listening import beyond_loopback
 from tests.support.prepared_home import make_prepared_home
@@ -87,6 +91,9 @@ def _own_tables_and_a_registry(home: Path) -> None:
         assert again.next_object() == {"table": "visits", "ready": True, "keys": 0}
         assert again.next_object() == {"table": "readings", "ready": True, "keys": 0}
         assert again.next_object() == {"url": again.service}, "the token is not shown again"
+        connection = Connection(bootstrap_servers=f"127.0.0.1:{broker}")
+        with Admin(connection) as admin:
+            assert read_catalog(admin, KafkaLog(connection))["user-profiles"].owned_by == "lastword"
         described = json.loads(again.run("topic", "describe", "visits-counts-changelog", "--json"))
         assert described["partitions"] == 5, "made by the pipeline: as many as its source has"
         again.run("schema", "register", "readings-value", str(home / "reading.json"))
@@ -113,6 +120,7 @@ READING = '{"type": "object", "properties": {"celsius": {"type": "integer"}}}'
 
 OWN_SETTINGS = f"""
 [tables.user-profiles]
+writes = "owned"
 
 [tables.updates]
 topic = "{UPDATES}"

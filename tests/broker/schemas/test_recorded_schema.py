@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
-from lastword.catalog.catalog import read_catalog, write_entries
+from lastword.catalog.catalog import read_catalog, read_row_schema, write_entries
 from lastword.catalog.catalog_entry import CatalogEntry
-from lastword.catalog.row_schema import SourceColumn, SourceColumns
 from lastword.cdc.postgres.recorded_schema import RecordedSchema
 from lastword.codecs.registry import Registry
+from lastword.codecs.row import RowCodec
+from lastword.codecs.row_schema import SourceColumn, SourceColumns
 from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.registry_server.embedded_registry import EmbeddedRegistry
+from lastword.service.api.served import Mount, ServedTable
+from lastword.service.observe.schema_state import ASK_AGAIN_S, SchemaState
+from tests.support.local_tables.tables import Tables
+from tests.support.shifted_clock import ShiftedClock
 
 pytestmark = pytest.mark.broker
 
@@ -62,3 +68,19 @@ def test_a_registry_that_is_down_does_not_keep_a_version_out_of_the_catalog(
     schema = recorded.follow(BEFORE)
     assert entry_of(connection, topic_name).row_schema == schema
     assert "could not register the columns" in caplog.text
+
+
+def test_the_dashboard_shows_the_columns_as_the_catalog_has_them_by_then(
+    connection: Connection, tables: Tables, topic: str
+) -> None:
+    log_source, clock = KafkaLog(connection), ShiftedClock()
+    write_entries(connection, log_source, {topic: CatalogEntry(value="row")})
+    codec = RowCodec(partial(read_row_schema, connection, log_source, topic))
+    state = SchemaState(ServedTable(Mount(tables.open(topic, value=codec))), clock)
+    assert state.current().versions == []
+    recorded = RecordedSchema(connection, topic, records=True)
+    recorded.follow(BEFORE)
+    clock.shift_s = ASK_AGAIN_S
+    (shown,) = state.current().versions
+    assert (shown.version, shown.kind) == (1, "JSON")
+    assert json.loads(shown.text)["properties"]["c5"]["description"] == "numeric(12,2)"

@@ -16,6 +16,9 @@ from lastword.errors import RegistryError
 from lastword.kafka.connection import Connection
 from lastword.registry_server.embedded_registry import EmbeddedRegistry
 from lastword.registry_server.runtime import RegistryRuntime
+from lastword.service.api.key_reads import read_key
+from lastword.service.api.served import Mount, ServedTable
+from lastword.service.http.problems import problem_of
 from lastword.testing import wait_until
 from tests.support.local_tables.tables import Tables
 
@@ -49,8 +52,11 @@ def test_schemas_survive_a_killed_registry_and_a_table_is_restored_without_it(
         table.put(key, USERS[key] if version == V2 else {"name": "Ada"})
     before = _known(schemas, topic)
     assert [number for number, *_ in before] == [1, 2]
+    assert dict(table.items()) == USERS
 
     kept.kill()
+    assert dict(table.items()) == USERS, "known ids are read without the registry"
+    table.put("b", USERS["b"])
     # A cache of its own, as in another process: the ids are unknown to it.
     restarted = Registry(f"{kept.url}/", auto_register=True)
     blind = tables.open(
@@ -59,6 +65,10 @@ def test_schemas_survive_a_killed_registry_and_a_table_is_restored_without_it(
     assert len(blind) == 2
     with pytest.raises(RegistryError, match="does not answer"):
         blind.get("a")
+    with pytest.raises(RegistryError) as refused:
+        read_key(ServedTable(Mount(blind)), b"a", {})
+    answer = problem_of(refused.value)
+    assert (answer.status, answer.retriable) == (503, True)
 
     kept.start()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -11,7 +12,7 @@ import pytest
 
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
-from lastword.codecs.registry.client import Schema
+from lastword.codecs.registry.client import RegistryClient, RegistrySettings, Schema
 from lastword.errors import ConfigError, DecodeError, EncodeError, RegistryError
 from lastword.registry_server.embedded_registry import EmbeddedRegistry
 
@@ -163,11 +164,7 @@ def test_an_array_of_nothing_is_refused(items: Any) -> None:
 @pytest.mark.parametrize("kind", ["avro", "json_schema", "protobuf"])
 @pytest.mark.parametrize("depth", [400, 100_000])
 def test_a_schema_that_is_nested_deeply_is_used_or_refused(kind: str, depth: int) -> None:
-    text = {
-        "avro": '{"type":"array","items":' * depth + '"int"' + "}" * depth,
-        "json_schema": '{"items":' * depth + "true" + "}" * depth,
-        "protobuf": "message M {" * min(depth, 5_000) + "}" * min(depth, 5_000),
-    }[kind]
+    text = _nested(min(depth, 5_000) if kind == "protobuf" else depth)[kind]
     try:
         getattr(Registry("http://localhost:1"), kind)(text)
     except ConfigError as error:
@@ -181,6 +178,64 @@ def test_a_schema_that_refers_to_itself_without_end_is_used_or_refused() -> None
     }
     coder = Registry("http://localhost:1").json_schema(around)
     assert coder._schema == Schema(json.dumps(around, separators=(",", ":")), "JSON")
+
+
+def _nested(depth: int) -> dict[str, str]:
+    return {
+        "avro": '{"type":"array","items":' * depth + '"int"' + "}" * depth,
+        "json_schema": '{"type":"object","properties":{"a":' * depth + "true" + "}}" * depth,
+        "protobuf": 'syntax = "proto3";' + "message M {" * depth + "}" * depth,
+    }
+
+
+def _described(properties: dict[str, Any]) -> str:
+    return json.dumps({"type": "object", "properties": properties})
+
+
+def _hostile(kind: str) -> list[str]:
+    """Schemas that another client registers: deep ones, large ones, and those without an end."""
+    large = "x" * (2 << 20)
+    others = {
+        "avro": [json.dumps(record() | {"doc": large}), json.dumps(TREE)],
+        "json_schema": [
+            _described(
+                {f"p{n}": {"type": "string", "description": "x" * 100} for n in range(14_000)}
+            ),
+            _described({"a": {"$ref": "#/properties/a"}}),
+        ],
+        "protobuf": [f'syntax = "proto3"; // {large}\nmessage M {{}}'],
+    }
+    return [*(_nested(depth)[kind] for depth in (90, 600)), *others[kind]]
+
+
+@pytest.mark.parametrize("kind", ["avro", "json_schema", "protobuf"])
+def test_hostile_schemas_of_a_registry_are_used_or_refused(
+    registry: EmbeddedRegistry, topic_name: str, kind: str
+) -> None:
+    client = RegistryClient(RegistrySettings(url=registry.url, timeout_s=180))
+    types = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
+    taken = 0
+    for number, text in enumerate(_hostile(kind)):
+        topic = f"{topic_name}-{number}"
+        try:
+            found = client.register(f"{topic}-value", Schema(text, types[kind]))
+        except RegistryError as refused:
+            assert "refused the request" in str(refused)
+            continue
+        taken += 1
+        coder = values(registry, topic, None, kind)
+        for body in (b"", b"\x00", b"\x00\x02a", b"{}", b"[[[1]]]"):
+            with suppress(DecodeError):
+                coder.decode(b"\x00" + found.id.to_bytes(4, "big") + body)
+        coder.typed_column()
+    assert taken >= 2, "the registry takes most of them"
+    good = {
+        "avro": json.dumps(record()),
+        "json_schema": _described({"name": {"type": "string"}}),
+        "protobuf": 'syntax = "proto3"; message M { string name = 1; }',
+    }
+    coder = values(registry, topic_name, good[kind], kind)
+    assert coder.decode(coder.encode({"name": "x"})) == {"name": "x"}
 
 
 def test_a_schema_with_references_that_are_missing_is_refused(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from lastword.catalog.row_schema import RowSchema, SchemaChange, SourceColumn
 from lastword.cdc.postgres.capture import SlotState
 from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cdc.postgres.capture_status import CaptureInspector, CapturePhase, CaptureStatus
+from lastword.codecs.row_schema import RowSchema, SchemaChange, SourceColumn
 
 
 class ScriptedInspector:

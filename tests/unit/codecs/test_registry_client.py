@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import uuid
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from lastword.codecs.base import Context
 from lastword.codecs.registry import Registry
@@ -20,6 +29,7 @@ from lastword.codecs.registry.client import (
 from lastword.codecs.registry.known_schemas import SCHEMAS_MAX, UNKNOWN_FOR_S, KnownSchemas
 from lastword.errors import ConfigError, DecodeError, RegistryError
 from lastword.jvm.ports import free_ports
+from lastword.testing.certificates import Certificates, make_certificates
 from lastword.testing.fake_clock import FakeClock
 
 
@@ -33,6 +43,14 @@ class Canned(HTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def require_certificates(self, files: Certificates) -> str:
+        """From now on it answers over TLS, to clients with a certificate; returns its URL."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=files.authority)
+        context.load_cert_chain(files.server)
+        context.verify_mode = ssl.CERT_REQUIRED
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        return f"https://127.0.0.1:{self.server_port}"
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -87,6 +105,49 @@ def test_the_login_is_sent_and_the_path_of_the_url_is_kept(server: Canned) -> No
     server.body = b'{"schema":"\\"string\\""}'
     assert RegistryClient(settings).schema(7) is not None
     assert server.asked == [("/apis/ccompat/v7/schemas/ids/7", "Bearer secret")]
+
+
+def test_user_and_password_are_sent(server: Canned) -> None:
+    registry = Registry(server.url, username="shop", password="sesame")  # noqa: S106
+    server.body = b"[]"
+    assert registry.client.subjects() == []
+    login = b64encode(b"shop:sesame").decode()
+    assert server.asked == [("/subjects", f"Basic {login}")]
+    assert "sesame" not in repr(registry.settings)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Certificates:
+    return make_certificates(tmp_path)
+
+
+def test_a_client_certificate_is_shown_to_a_registry_that_asks_for_one(
+    server: Canned, files: Certificates, tmp_path: Path
+) -> None:
+    url = server.require_certificates(files)
+    server.body = b'["a-value"]'
+    locked = tmp_path / "locked.key"
+    key = load_pem_private_key(files.client_key.read_bytes(), None)
+    locked.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"sesame"))
+    )
+    given = {"ca": str(files.authority), "certificate": str(files.client_certificate)}
+    for more in ({"key": str(files.client_key)}, {"key": str(locked), "key_password": "sesame"}):
+        registry = Registry(url, **given, **more)
+        assert registry.client.subjects() == ["a-value"]
+        assert "sesame" not in repr(registry.settings)
+    with pytest.raises(RegistryError, match="does not answer"):
+        Registry(url, ca=str(files.authority)).client.subjects()
+    with pytest.raises(RegistryError, match="CERTIFICATE_VERIFY_FAILED"):
+        Registry(url).client.subjects()
+    for wrong in ({"key": str(locked)}, {"key": str(tmp_path / "none.pem")}):
+        with pytest.raises(RegistryError, match="certificates for the registry cannot be used"):
+            Registry(url, **given, **wrong).client.subjects()
+
+
+def test_a_key_without_its_certificate_is_refused() -> None:
+    with pytest.raises(ConfigError, match="without the certificate"):
+        Registry("https://127.0.0.1:1", key="client.key")
 
 
 def test_a_registry_that_is_down_is_asked_again_only_after_a_while(server: Canned) -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lastword.catalog.row_schema import SourceColumn, SourceColumns
 from lastword.cdc.postgres.connector import CLASS, connector_config
 from lastword.cdc.postgres.database import PostgresDatabase, Session, quoted
 from lastword.cdc.postgres.names import SourceTable
 from lastword.cdc.postgres.new_snapshot import announce_snapshot
 from lastword.clock import SYSTEM_CLOCK
+from lastword.codecs.row_schema import SourceColumn, SourceColumns
 from lastword.connect_worker.rest import ConnectClient
 from lastword.connect_worker.secrets import forget_secret, keep_secret
 from lastword.errors import ConfigError, ConnectorError, TopicExistsError

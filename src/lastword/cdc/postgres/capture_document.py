@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lastword.catalog.row_schema import RowSchema, SchemaChange
 from lastword.cdc.postgres.capture_status import CapturePhase, CaptureStatus
+from lastword.codecs.row_schema import RowSchema, SchemaChange
 
 Milliseconds = Annotated[int, Meta(description="Unix time in milliseconds")]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lastword.catalog.row_schema import RowSchema, SourceColumns
 from lastword.cdc.envelope import ChangeCodec
 from lastword.cdc.postgres.capture import Capture, SlotState
 from lastword.cdc.postgres.recorded_schema import RecordedSchema
 from lastword.clock import SYSTEM_CLOCK, Clock
+from lastword.codecs.row_schema import RowSchema, SourceColumns
 from lastword.errors import DecodeError, LastwordError
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection

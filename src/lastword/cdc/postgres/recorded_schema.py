@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
-import msgspec
-
-from lastword.catalog.catalog import read_catalog, try_write_entries
+from lastword.catalog.catalog import read_row_schema, try_write_entries
 from lastword.catalog.catalog_entry import CatalogEntry
-from lastword.catalog.row_schema import RowSchema, SourceColumn, SourceColumns
 from lastword.clock import SYSTEM_CLOCK, Clock
 from lastword.codecs.registry.client import RegistryClient, Schema
-from lastword.codecs.row import TYPES
+from lastword.codecs.row_schema import RowSchema, SourceColumns
 from lastword.errors import LastwordError
-from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 
 log = logging.getLogger(__name__)
-
-_INTEGERS = frozenset(("smallint", "integer", "bigint", "oid"))
-_FLOATS = frozenset(("real", "double precision"))
-_DOCUMENTS = frozenset(("json", "jsonb"))
 
 
 class RecordedSchema:
@@ -64,9 +55,7 @@ class RecordedSchema:
         return schema
 
     def _read(self) -> RowSchema | None:
-        with Admin(self._connection) as admin:
-            entry = read_catalog(admin, self._log).get(self._topic)
-        return None if entry is None else entry.row_schema
+        return read_row_schema(self._connection, self._log, self._topic)
 
     def _record(self, schema: RowSchema) -> None:
         """A catalog or a registry that refuses does not stop the capture."""
@@ -85,42 +74,9 @@ class RecordedSchema:
 def _register(registry: RegistryClient, subject: str, schema: RowSchema) -> None:
     """The database has changed already: no rule of compatibility can keep a version out."""
     is_new = not registry.versions(subject)
-    document = msgspec.json.encode(json_schema(schema), order="deterministic").decode()
-    registry.register(subject, Schema(document, "JSON"))
+    registry.register(subject, Schema(schema.json_schema(), "JSON"))
     if is_new:  # not before: some registries do not know a subject without a version
         registry.set_compatibility(subject, "NONE")
-
-
-def json_schema(schema: RowSchema) -> dict[str, Any]:
-    """The rows of a mirror as JSON Schema; each column says its type in the database.
-
-    No column is required: a large value that was not sent may be missing from a row.
-    """
-    columns = {each.name: _property(each) for each in schema.columns}
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": f"version {schema.version}",
-        "type": "object",
-        "properties": columns | {TYPES: {"type": "object"}},
-        "additionalProperties": False,
-    }
-
-
-def _property(column: SourceColumn) -> dict[str, Any]:
-    kind = column.type
-    json_type: list[str] | None = ["string", "null"]
-    if kind.endswith("[]"):
-        json_type = ["array", "null"]
-    elif kind in _INTEGERS:
-        json_type = ["integer", "null"]
-    elif kind in _FLOATS:
-        json_type = ["number", "string", "null"]  # NaN and infinity are text
-    elif kind == "boolean":
-        json_type = ["boolean", "null"]
-    elif kind in _DOCUMENTS:
-        json_type = None  # any value
-    described = {"description": kind}
-    return described if json_type is None else {**described, "type": json_type}
 
 
 def _text(changes: tuple[str, ...]) -> str:

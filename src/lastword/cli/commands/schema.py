@@ -8,7 +8,7 @@ import click
 
 from lastword.cli.subcommands.schema_use import check, rewrite
 from lastword.cli.support.app_context import AppContext, with_app
-from lastword.errors import ConfigError
+from lastword.errors import ConfigError, LastwordError
 
 
 @click.group()
@@ -103,12 +103,21 @@ def register(
             f"the schema is incompatible with {subject}: {why}",
             hint="give new fields a default; lastword schema show prints the newest one",
         )
-    if subject.endswith("-key") and (warning := would_move_keys(client, subject, given)):
+    warning = None if subject.endswith("-value") else would_move_keys(client, subject, given)
+    if warning is not None and (subject.endswith("-key") or _is_of_keys(app, subject)):
         app.output.info(f"warning: {warning}")
     schema_id = None if dry_run else client.register(subject, given).id
     what = "is compatible" if dry_run else f"has the id {schema_id}"
     values = {"subject": subject, "schema_id": schema_id, "dry_run": dry_run}
     app.output.line(f"{file.name} {what}", values)
+
+
+def _is_of_keys(app: AppContext, subject: str) -> bool:
+    """Whether the catalog says that keys have this subject; False if it cannot be asked."""
+    try:
+        return any(entry.key_subject == subject for entry in app.catalog.values())
+    except LastwordError:
+        return False
 
 
 @schema.command()

@@ -11,6 +11,7 @@ import click
 
 from lastword.cli.captures.capture_watch import watch_captures
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.cataloging import record_owners
 from lastword.cli.support.stop_signals import calling_at_signals
 from lastword.cli.support.table_options import table_spec
 from lastword.errors import ConfigError
@@ -67,6 +68,7 @@ def serve(app: AppContext, /, tables: tuple[str, ...], **flags: SettingValue) ->
         service = service_of(app, [mount_of(app, spec) for spec in specs], captures=captures)
         show_first_token(app)
         running.enter_context(service)
+        record_owners(app, specs)
         for spec in specs:
             path = spec.mount or f"/tables/{spec.name}/keys"
             app.output.line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 import msgspec
@@ -16,6 +17,7 @@ from lastword.cli.support.sizes import as_size
 from lastword.cli.support.table_options import TableSpec, table_spec, with_table
 from lastword.codecs.versions import value_schema
 from lastword.errors import LastwordError
+from lastword.expiry import ttl_ms_of
 from lastword.kafka.admin import Admin
 from lastword.kafka.admin.log_dirs import replica_sizes
 
@@ -54,56 +56,85 @@ def _row(app: AppContext, spec: TableSpec) -> dict[str, object]:
         "window": spec.window,
         "mount": spec.mount,
         "written_by": None if entry is None else entry.written_by,
-        "description": None if entry is None else entry.description,
+        "description": None if entry is None else entry.description or None,
     }
 
 
 @click.command()
 @with_table
 @click.option(
-    "--mount", metavar="PATH", help="The path at which the service offers it; with --save."
+    "--mount",
+    metavar="PATH",
+    help="The path at which the service offers it; '' for none. With --save.",
 )
-@click.option("--description", metavar="TEXT", help="What the table is for; with --save.")
+@click.option(
+    "--description", metavar="TEXT", help="What the table is for; '' for none. With --save."
+)
+@click.option(
+    "--ttl",
+    metavar="DURATION",
+    help="The time to live that writes get, as in 30d; '' for none. With --save.",
+)
 @click.option(
     "--subject",
     metavar="NAME",
     help="The subject of the values' schema.  [default: <topic>-value]",
+)
+@click.option(
+    "--key-subject",
+    metavar="NAME",
+    help="The subject of the keys' schema.  [default: <topic>-key]",
+)
+@click.option(
+    "--message",
+    metavar="NAME",
+    help="The Protobuf message that values are.  [default: the first of their schema]",
 )
 @type_option
 @click.option("--save", is_flag=True, help="Write this into the catalog.")
 def describe(
     app: AppContext,
     spec: TableSpec,
+    /,
     *,
     mount: str | None,
     description: str | None,
-    subject: str | None,
+    ttl: str | None,
     target: str | None,
     save: bool,
+    **schema: str | None,
 ) -> None:
     """Describe TABLE: codecs, windows, who writes it, settings, sizes and schema.
 
     With --save, the combined result of flags, lastword.toml and the catalog is stored in the
     catalog, where every command finds it.
     """
-    spec = with_class(replace(spec, subject=subject or spec.subject), target)
+    named: dict[str, Any] = {name: value for name, value in schema.items() if value is not None}
+    spec = with_class(replace(spec, **named), target)
     spec.codecs  # noqa: B018 - refuses codecs that do not exist
     entry = app.catalog.get(spec.topic, CatalogEntry())
-    if save or mount or description:
+    given = {"mount": mount, "description": description, "ttl": ttl}
+    given = {name: value for name, value in given.items() if value is not None}
+    if save or given:
         _require_save(save)
-        said = entry_of_table(app, spec)
-        mount = mount or spec.mount
-        entry = entry.updated(msgspec.structs.replace(said, mount=mount, description=description))
+        if ttl:
+            ttl_ms_of(ttl)
+        entry = entry.updated(msgspec.structs.replace(entry_of_table(app, spec), **given))
         write_entries(app.connection, app.log_source, {spec.topic: entry})
+        spec = replace(spec, mount=entry.mount or None, ttl=entry.ttl or None)
     shown = _described(app, spec, entry)
-    if not app.output.json_lines and shown["schema_subject"] is None:
-        shown = {name: value for name, value in shown.items() if not name.startswith("schema")}
+    if not app.output.json_lines:
+        shown = {
+            name: value
+            for name, value in shown.items()
+            if value is not None or not name.startswith("schema")
+        }
     app.output.details(shown)
 
 
 def _require_save(save: bool) -> None:
     if not save:
-        raise click.UsageError("--mount and --description are written with --save only.")
+        raise click.UsageError("--mount, --description and --ttl are written with --save only.")
 
 
 def _described(app: AppContext, spec: TableSpec, entry: CatalogEntry) -> dict[str, object]:
@@ -116,11 +147,13 @@ def _described(app: AppContext, spec: TableSpec, entry: CatalogEntry) -> dict[st
         "key": spec.key,
         "value": spec.value,
         "window": spec.window,
-        "mount": entry.mount or spec.mount,
+        "key_subject": spec.key_subject,
+        "message": spec.message,
+        "mount": spec.mount,
         "ttl": spec.ttl,
         "owned_by": spec.owned_by,
         "written_by": entry.written_by,
-        "description": entry.description,
+        "description": entry.description or None,
         "by_catalog": ", ".join(sorted(spec.by_catalog)) or None,
         "topic_id": info.topic_id,
         "partitions": info.partitions,

@@ -20,7 +20,7 @@ from lastword.cli.settings.demo import DEMO_MOUNTS, DEMO_PROFILE, PROFILES
 from lastword.cli.settings.local_broker import local_broker, running_broker
 from lastword.cli.settings.local_registry import local_registry
 from lastword.cli.support.app_context import AppContext, with_cluster
-from lastword.cli.support.cataloging import entry_of_table, put_into_catalog
+from lastword.cli.support.cataloging import entry_of_table, put_into_catalog, record_owners
 from lastword.cli.support.opening import open_table
 from lastword.cli.support.stop_signals import stop_signals
 from lastword.cli.support.table_options import TableSpec, table_spec
@@ -85,6 +85,7 @@ def up(app: AppContext, port: int | None, registry: bool) -> None:
                 running.callback(watchers[-1].stop)
                 watchers[-1].start()
             metrics = [each.metrics for each in pipelines]
+            record_owners(app, specs)
             _serve(app, specs, tables, running, metrics=metrics, captures=monitors)
             _say_what_to_try(app, specs)
             running.callback(runner.stop)

@@ -11,11 +11,12 @@ from lastword.broker.info import NodeInfo, find_running
 from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.cli.settings.table_making import make_table
 from lastword.cli.support.app_context import AppContext
-from lastword.cli.support.table_options import TableSpec
+from lastword.cli.support.table_options import DECODING, TableSpec
 from lastword.errors import ConfigError
 from lastword.home import HomeFolder
 from lastword.metrics import Metrics
 from lastword.service import Mount, Service, ServiceConfig, TlsFiles, TokenFile
+from lastword.service.api.served import check_mounts
 from lastword.service.http.tokens import EVERY_TABLE
 from lastword.table.table import Table
 
@@ -91,8 +92,13 @@ def mount_of(app: AppContext, spec: TableSpec) -> Mount:
 
 
 def mounted(table: Table, spec: TableSpec) -> Mount:
-    """A table at the mount of its settings."""
-    return Mount(table, spec.mount, spec.conditions_required)
+    """A table at the mount of its settings; raises ConfigError for one that cannot be."""
+    mount = Mount(table, spec.mount, spec.conditions_required, spec.catalog_hint(*DECODING))
+    try:
+        check_mounts([mount])
+    except ConfigError as error:
+        raise spec.explained(error, "mount") from error
+    return mount
 
 
 def _port(app: AppContext) -> int:

@@ -129,6 +129,9 @@ SETTINGS: tuple[Setting, ...] = (
         "registry.token", str, None, "a bearer token instead of user and password", secret=True
     ),
     Setting("registry.ca", Path, None, "PEM file of the authorities to trust"),
+    Setting("registry.certificate", Path, None, "PEM file of the client certificate"),
+    Setting("registry.key", Path, None, "PEM file of its key; default: the certificate's file"),
+    Setting("registry.key_password", str, None, "the password of that key", secret=True),
     Setting(
         "registry.id_in",
         str,
@@ -296,6 +299,15 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         str,
         None,
         "the subject of the values' schema in the registry; default: <topic>-value",
+    ),
+    Setting(
+        "key_subject", str, None, "the subject of the keys' schema there; default: <topic>-key"
+    ),
+    Setting(
+        "message",
+        str,
+        None,
+        "the Protobuf message that values are; default: the first one of their schema",
     ),
     Setting("mount", str, None, "the path at which the service offers the table, such as /users"),
     Setting(

@@ -33,7 +33,7 @@ def make_table(
         application_id=app.application_id,
         snapshots=root_for_reading(app),
         versions=spec.versions,
-        ttl=spec.ttl,
+        ttl=spec.checked_ttl,
         writes=writes,
         layout="replicated" if guest else spec.layout,
         standbys=spec.standbys,

@@ -8,7 +8,6 @@ from contextlib import closing
 import click
 import msgspec
 
-from lastword.catalog.row_schema import SchemaChange
 from lastword.cdc.postgres.capture_document import document_of
 from lastword.cdc.postgres.capture_spec import CaptureSpec
 from lastword.cdc.postgres.capture_status import CaptureStatus
@@ -18,6 +17,7 @@ from lastword.cli.support.app_context import AppContext, with_cluster
 from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.cli.support.output import as_time
 from lastword.cli.support.sizes import as_duration, as_size
+from lastword.codecs.row_schema import SchemaChange
 
 _COLUMNS = ("capture", "source", "table", "connector", "phase", "lag", "log kept", "last event")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_LOGIN = ("username", "password", "token", "ca", "certificate", "key", "key_password")
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -123,18 +124,10 @@ class AppContext:
                 "values with a schema need a registry, and none is set",
                 hint="set registry.url in lastword.toml, or LASTWORD_REGISTRY_URL",
             )
-        username, password, token, ca = (
-            None if given[name] is None else str(given[name])
-            for name in ("username", "password", "token", "ca")
-        )
-        return Registry(
-            str(given["url"]),
-            username=username,
-            password=password,
-            token=token,
-            ca=ca,
-            id_in=cast("IdPlace", given["id_in"]),
-        )
+        login: dict[str, Any] = {
+            name: None if given[name] is None else str(given[name]) for name in _LOGIN
+        }
+        return Registry(str(given["url"]), **login, id_in=cast("IdPlace", given["id_in"]))
 
     @property
     def log_source(self) -> LogSource:

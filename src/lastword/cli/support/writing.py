@@ -92,7 +92,7 @@ def open_writer(
     ``ttl`` a value has the time to live of the table's settings, if they name one. ``conditional``
     says that records have conditions: then, as for a table whose settings say so, owners decide.
     """
-    chosen = ttl if ttl is not None else spec.ttl
+    chosen = ttl if ttl is not None else spec.checked_ttl
     ttl_ms = None if chosen is None else ttl_ms_of(chosen)
     with _path(app, spec, conditional=conditional) as write:
         yield CommandWriter(

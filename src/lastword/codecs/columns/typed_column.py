@@ -13,7 +13,10 @@ from lastword.codecs.columns.type_tree import ColumnType
 
 
 class ColumnValues(NamedTuple):
-    """Values for a column; None where one is missing, or is among the ``unfit`` ones."""
+    """Values for a column, None where one is missing, and how many do not fit.
+
+    An ``unfit`` value is None; of a captured row, only the fields that do not fit are None.
+    """
 
     values: Sequence[Any]
     unfit: int

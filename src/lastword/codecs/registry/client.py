@@ -29,13 +29,20 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, kw_only=True)
 class RegistrySettings:
-    """Where a registry is and how to log in; its repr shows no secrets."""
+    """Where a registry is and how to log in; its repr shows no secrets.
+
+    ``ca``, ``certificate`` and ``key`` are PEM files: the authorities to trust, the client
+    certificate, and its key unless that is in the same file.
+    """
 
     url: str
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
     ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    key_password: str | None = field(default=None, repr=False)
     timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
@@ -48,6 +55,11 @@ class RegistrySettings:
         if parts.username or parts.password:
             raise ConfigError(
                 "the URL of a registry contains a login", hint="set username and password instead"
+            )
+        if self.key is not None and self.certificate is None:
+            raise ConfigError(
+                "the key of the registry's client certificate is set without the certificate",
+                hint="set certificate, too",
             )
 
 
@@ -214,8 +226,22 @@ class RegistryClient:
         timeout = self._settings.timeout_s
         if self._url.scheme == "http":
             return http.client.HTTPConnection(host, port, timeout=timeout)
-        context = ssl.create_default_context(cafile=self._settings.ca)
+        context = self._tls()
         return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+
+    def _tls(self) -> ssl.SSLContext:
+        given = self._settings
+        try:
+            context = ssl.create_default_context(cafile=given.ca)
+            if given.certificate is not None:
+                # Without a password OpenSSL would ask for one on the terminal.
+                context.load_cert_chain(given.certificate, given.key, given.key_password or "")
+        except OSError as error:
+            raise RegistryError(
+                f"the certificates for the registry cannot be used: {error}",
+                hint="check ca, certificate, key and key_password in [registry]",
+            ) from error
+        return context
 
     def _headers(self) -> dict[str, str]:
         headers = {"Accept": f"{_MEDIA_TYPE}, application/json", "Content-Type": _MEDIA_TYPE}

@@ -61,12 +61,22 @@ class Registry:
         password: str | None = None,
         token: str | None = None,
         ca: str | None = None,
+        certificate: str | None = None,
+        key: str | None = None,
+        key_password: str | None = None,
         subject: SubjectStrategy = "topic",
         auto_register: bool = False,
         id_in: IdPlace = "payload",
     ) -> None:
         self.settings = RegistrySettings(
-            url=url, username=username, password=password, token=token, ca=ca
+            url=url,
+            username=username,
+            password=password,
+            token=token,
+            ca=ca,
+            certificate=certificate,
+            key=key,
+            key_password=key_password,
         )
         self._rules = WriteRules(subject, auto_register, id_in=id_in)
 

@@ -149,6 +149,11 @@ class RegistryCodec(WholeKey):
         has_none = self._schema is None and self._rules.subject_name is None
         return None if by_topic or has_none else self.subject
 
+    @property
+    def message(self) -> str | None:
+        """The name of the Protobuf message that is written, unless it is the first one."""
+        return self._rules.message
+
     def writing(self) -> WriteSchema:
         """The schema for writing, from the registry; registered there if that is allowed."""
         if self._writing is None:

@@ -116,7 +116,7 @@ def entry_answer(
     try:
         body = served.decoder.json_of(entry.value, entry.headers)
     except DecodeError as error:
-        served.decoder.handle_bad(error, *entry.version)
+        served.handle_bad(error, entry.version)
         raise key_not_found() from error
     return HttpAnswer(200, (*_JSON_HEADERS, *answered), body)
 

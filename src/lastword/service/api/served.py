@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import UNSET, Raw
 
+from lastword.catalog.catalog_hint import CatalogHint
 from lastword.codecs.base import prefix_bounds
 from lastword.codecs.windowed import SessionCodec, SessionKey, WindowedCodec, WindowedKey
 from lastword.errors import ConfigError, DecodeError, EncodeError
@@ -38,6 +39,8 @@ class Mount:
     path: str | None = None
     conditions_required: bool = False
     """Whether every write must say which version of the key it replaces."""
+    catalog_hint: CatalogHint | None = None
+    """What the catalog says of the codecs, for errors of records that cannot be decoded."""
 
 
 def check_mounts(mounts: Sequence[Mount]) -> None:
@@ -70,6 +73,7 @@ class ServedTable:
         self.name = mount.table.name
         self.path = mount.path
         self.conditions_required = mount.conditions_required
+        self._hint = mount.catalog_hint
         self.raw = mount.table.raw
         self.decoder = mount.table.decoder
         self.values = self.decoder.value
@@ -172,7 +176,18 @@ class ServedTable:
         try:
             return self.decoder.json_of(raw, headers), None, None
         except DecodeError as error:
-            return None, _as_base64(raw), error.reason
+            return None, _as_base64(raw), self._with_hint(error).reason
+
+    def handle_bad(self, error: DecodeError, version: Version) -> None:
+        """Raise the error of a record that cannot be decoded, unless the policy is to skip it."""
+        try:
+            self.decoder.handle_bad(error, *version)
+        except DecodeError as failed:
+            raise self._with_hint(failed) from error
+
+    def _with_hint(self, error: DecodeError) -> DecodeError:
+        """The error; it names the catalog if that alone says how the values are written."""
+        return error if self._hint is None else self._hint.added_to(error)
 
     def shown_value(
         self, raw: bytes, headers: Headers, version: Version
@@ -180,7 +195,7 @@ class ServedTable:
         """The same of a current value; all None if the policy skips bad values."""
         shown = self.shown_bytes(raw, headers)
         if shown[2] is not None and self.decoder.policy != "fail":
-            self.decoder.handle_bad(DecodeError(shown[2]), version.partition, version.offset)
+            self.handle_bad(DecodeError(shown[2]), version)
             return None, None, None
         return shown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.catalog.catalog_entry import CatalogEntry, decode_entry, encode_entry
-from lastword.catalog.row_schema import HISTORY_MAX, RowSchema, SourceColumn, SourceColumns
+from lastword.codecs.row_schema import HISTORY_MAX, RowSchema, SourceColumn, SourceColumns
 
 ID = SourceColumn("id", "integer", 1)
 NOTE = SourceColumn("note", "text", 2)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 HISTORY_MAX = 20
 """How many changes an entry of the catalog keeps; older ones are dropped."""
+
+TYPES = "$types"
+"""The member of a row that names the types which JSON does not have."""
+
+_INTEGERS = frozenset(("smallint", "integer", "bigint", "oid"))
+_FLOATS = frozenset(("real", "double precision"))
+_DOCUMENTS = frozenset(("json", "jsonb"))
 
 
 class SourceColumn(msgspec.Struct, frozen=True):
@@ -61,6 +68,21 @@ class RowSchema(msgspec.Struct, frozen=True):
         history = (*self.history, SchemaChange(version, at_ms, changes))[-HISTORY_MAX:]
         return RowSchema(version, *found, history)
 
+    def json_schema(self) -> str:
+        """The rows of a mirror as JSON Schema; each column says its type in the database.
+
+        No column is required: a large value that was not sent may be missing from a row.
+        """
+        columns = {each.name: _property(each) for each in self.columns}
+        document = {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "title": f"version {self.version}",
+            "type": "object",
+            "properties": columns | {TYPES: {"type": "object"}},
+            "additionalProperties": False,
+        }
+        return msgspec.json.encode(document, order="deterministic").decode()
+
 
 def _changes(
     old: Sequence[SourceColumn], new: Sequence[SourceColumn], *, same_table: bool
@@ -84,3 +106,20 @@ def _changes(
 
 def _identity(column: SourceColumn, same_table: bool) -> int | str:
     return column.number if same_table else column.name
+
+
+def _property(column: SourceColumn) -> dict[str, Any]:
+    kind = column.type
+    json_type: list[str] | None = ["string", "null"]
+    if kind.endswith("[]"):
+        json_type = ["array", "null"]
+    elif kind in _INTEGERS:
+        json_type = ["integer", "null"]
+    elif kind in _FLOATS:
+        json_type = ["number", "string", "null"]  # NaN and infinity are text
+    elif kind == "boolean":
+        json_type = ["boolean", "null"]
+    elif kind in _DOCUMENTS:
+        json_type = None  # any value
+    described = {"description": kind}
+    return described if json_type is None else {**described, "type": json_type}
