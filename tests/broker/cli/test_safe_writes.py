@@ -73,7 +73,7 @@ def test_the_catalog_says_which_application_owns_the_writes(
     assert (own.exit_code, own.stderr) == (0, "")
     (entry,) = lastword.json("get", topic, "a")
     assert entry["value"] == 2
-    settings.write_text(f'application_id = "shop"\n[tables.{topic}]\nwrites = "direct"\n')
+    settings.write_text(f'application_id = "shop"\n[tables.{topic}]\nkey = "string"\n')
     lastword.ok("describe", topic, "--save", "--config", str(settings))
     assert lastword.json("describe", topic)[0]["owned_by"] is None
 

@@ -190,7 +190,8 @@ def table_spec(
     known = _cataloged(app, str(values["topic"]), said) if catalog else {}
     values |= known
     owned_by = app.application_id if values["writes"] == "owned" else None
-    if catalog and "writes" not in said:
+    # A table of the settings says itself whether it is owned; without a word it is not.
+    if catalog and "writes" not in said and name not in app.settings.tables:
         owned_by = _owner(app, str(values["topic"]))
         values["writes"] = "owned" if owned_by == app.application_id else "direct"
     return TableSpec(
