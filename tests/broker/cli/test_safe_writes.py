@@ -1,8 +1,7 @@
-"""Conditions, increments and locks from the command line."""
+"""Conditions and increments from the command line."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from lastword.catalog.catalog import CATALOG_TOPIC
@@ -112,22 +111,3 @@ def test_a_table_of_the_settings_is_written_through_its_owners(
     fences = [record for record in lastword.json("log", topic) if record.get("fence")]
     assert fences, "whoever decided took the partition over first"
     assert lastword.ok("get", topic, "a") == "1\n"
-
-
-def test_a_command_runs_while_a_lock_is_held(lastword: Lastword, tmp_path: Path) -> None:
-    out = tmp_path / "token"
-    script = f"import os; open({str(out)!r}, 'w').write(os.environ['LASTWORD_LOCK_TOKEN'])"
-    answer = lastword("lock", "job", "--", sys.executable, "-c", script)
-    assert answer.exit_code == 0, answer.output
-    first = int(out.read_text())
-    failing = f"{script}; raise SystemExit(7)"
-    assert (
-        lastword("lock", "job", "--wait", "1m", "--", sys.executable, "-c", failing).exit_code == 7
-    )
-    assert int(out.read_text()) > first
-
-
-def test_a_command_that_is_not_there_is_named(lastword: Lastword) -> None:
-    answer = lastword("lock", "job", "--wait", "1m", "--", "no-such-command-here")
-    assert answer.exit_code == 2
-    assert "cannot run no-such-command-here" in answer.stderr

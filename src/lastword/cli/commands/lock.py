@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing, suppress
+from queue import Empty, SimpleQueue
 
 import click
 
 from lastword.cli.settings.instance_settings import instance_settings
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.stop_signals import passing_signals, stop_signals
 from lastword.errors import ConfigError, LeaseLostError
 from lastword.table.writing.application_lock import application_locks
-from lastword.table.writing.locks import DEFAULT_TTL, Lock
+from lastword.table.writing.locks import DEFAULT_TTL, Lock, Locks
 
 TOKEN_VARIABLE = "LASTWORD_LOCK_TOKEN"  # noqa: S105 - its name
 _GRACE_S = 10.0
+_LOOK_S = 0.1
 
 
 @click.command()
@@ -49,7 +52,8 @@ def lock(  # noqa: PLR0917 - click passes them by name
     the report once, wherever it is started. The lock is renewed while the command runs. If it is
     lost anyway, the command is ended. LASTWORD_LOCK_TOKEN holds a token that grows with each
     holder, so that the protected resource can refuse an older one. Exits with 1 if another process
-    holds the lock.
+    holds the lock. SIGINT and SIGTERM are passed on to the command; the lock is released when it
+    has ended.
     """
     if not command:
         raise ConfigError("a COMMAND is missing", hint=f"lastword lock {name} -- COMMAND ARG...")
@@ -57,16 +61,25 @@ def lock(  # noqa: PLR0917 - click passes them by name
     locks = application_locks(
         app.connection, app.application_id, instance_settings(app, guest=True), topic=topic
     )
-    try:
-        held = locks.lock(name, ttl=ttl, wait=wait)
-        with held as token:
-            status = _run(held, command, token)
-    finally:
-        locks.close()
-    sys.exit(status)
+    sys.exit(_run_locked(locks, locks.lock(name, ttl=ttl, wait=wait), command))
 
 
-def _run(held: Lock, command: tuple[str, ...], token: int) -> int:
+def _run_locked(locks: Locks, held: Lock, command: tuple[str, ...]) -> int:
+    """The exit status; SIGINT and SIGTERM end the wait for the lock, then go to the command."""
+    received: SimpleQueue[int] = SimpleQueue()
+    with stop_signals() as signals, closing(locks):
+        try:
+            token = held.acquire()
+        except KeyboardInterrupt:
+            return 128 + signals.number
+        # Nothing is interrupted from here on: neither the command nor the release gets lost.
+        with passing_signals(received.put), closing(locks):
+            status = _run(held, command, token, received)
+            held.release()
+    return status
+
+
+def _run(held: Lock, command: tuple[str, ...], token: int, received: SimpleQueue[int]) -> int:
     """The exit status of the command; it is ended when the lock is lost."""
     environment = {**os.environ, TOKEN_VARIABLE: str(token)}
     try:
@@ -76,15 +89,11 @@ def _run(held: Lock, command: tuple[str, ...], token: int) -> int:
             f"cannot run {command[0]}: {error.strerror}", hint="is it there, and executable?"
         ) from error
     ended = threading.Event()
-    watcher = threading.Thread(target=_end_if_lost, args=(held, process, ended), daemon=True)
+    watcher = threading.Thread(target=_watch, args=(held.lost, process, received, ended))
     watcher.start()
-    try:
-        status = process.wait()
-    except KeyboardInterrupt:
-        process.send_signal(signal.SIGINT)
-        status = process.wait()
-    finally:
-        ended.set()
+    status = process.wait()
+    ended.set()
+    watcher.join()
     if held.lost.is_set():
         raise LeaseLostError(
             f"the lock was lost while {command[0]} ran, so it was ended",
@@ -93,13 +102,18 @@ def _run(held: Lock, command: tuple[str, ...], token: int) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _end_if_lost(held: Lock, process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    lost = held.lost
+def _watch(
+    lost: threading.Event,
+    process: subprocess.Popen[bytes],
+    received: SimpleQueue[int],
+    ended: threading.Event,
+) -> None:
+    """Pass signals on to the command, and end it when the lock is lost."""
     while not ended.is_set():
-        if lost.wait(0.1):
+        if lost.is_set():
             process.terminate()
-            try:
-                process.wait(_GRACE_S)
-            except subprocess.TimeoutExpired:
+            if not ended.wait(_GRACE_S):
                 process.kill()
             return
+        with suppress(Empty):
+            process.send_signal(received.get(timeout=_LOOK_S))

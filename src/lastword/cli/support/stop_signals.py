@@ -21,16 +21,17 @@ class StopSignals:
     """
 
     def __init__(self) -> None:
-        self._received = False
+        self.number = 0
+        """The signal that came last; 0 if none has."""
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if a signal has come; for a loop that waits in short steps."""
-        if self._received:
+        if self.number:
             raise KeyboardInterrupt
 
-    def _receive(self, _number: int, _frame: FrameType | None) -> None:
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
         # No lock, so no Event: this runs in the main thread, which may be holding it.
-        self._received = True
+        self.number = number
         raise KeyboardInterrupt
 
 
@@ -44,11 +45,18 @@ def stop_signals() -> Iterator[StopSignals]:
 
 @contextmanager
 def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Have each signal call ``stop`` meanwhile, without interrupting the main thread.
+    """Have each signal call ``stop`` meanwhile, without interrupting the main thread."""
+    with passing_signals(lambda _number: stop()):
+        yield
+
+
+@contextmanager
+def passing_signals(receive: Callable[[int], None]) -> Iterator[None]:
+    """Have each signal call ``receive`` with its number, without interrupting the main thread.
 
     A thread of its own calls it. A handler runs in the main thread, which may be holding the very
-    lock that ``stop`` needs (that of an Event it waits for); and not before that thread wakes up,
-    if the signal reached another thread.
+    lock that ``receive`` needs (that of an Event it waits for); and not before that thread wakes
+    up, if the signal reached another thread.
     """
     told, tell = os.pipe()
     os.set_blocking(tell, False)
@@ -56,7 +64,7 @@ def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
     def call() -> None:
         while number := os.read(told, 1):
             if number[0] in _NUMBERS:
-                stop()
+                receive(number[0])
 
     caller = threading.Thread(target=call, name="stop-signals", daemon=True)
     caller.start()
