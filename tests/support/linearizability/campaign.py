@@ -14,12 +14,15 @@ from lastword.records import FENCE_KEY, Record, Version
 from lastword.table.table import Table
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
+from lastword.writer.owned.verdict import request_id_of
 from tests.support.linearizability.history import Operation, read_history
 from tests.support.linearizability.instances import Instances
 from tests.support.linearizability.log_check import LoggedWrite
 from tests.support.linearizability.nemesis import Nemesis
+from tests.support.linearizability.worker import PLAIN, TRANSACTIONS, Way
 from tests.support.local_tables.real_topic import EAGER_COMPACTION, FILLER, RealTopic
 from tests.support.network.harmed_cluster import HarmedCluster
+from tests.support.network.kafka_proxy import END_TXN
 from tests.support.network.proxied_cluster import ProxiedCluster
 
 OPERATIONS = int(os.environ.get("LASTWORD_TEST_OWNERSHIP_OPERATIONS", "0"))
@@ -36,11 +39,14 @@ CLEANED = EAGER_COMPACTION | {"min.compaction.lag.ms": "0"}
 class Campaign:
     """Instances of one application on a cluster of three brokers."""
 
-    def __init__(self, proxied: ProxiedCluster, topic: str, directory: Path) -> None:
+    def __init__(
+        self, proxied: ProxiedCluster, topic: str, directory: Path, way: Way = PLAIN
+    ) -> None:
         self._proxied = proxied
         self._cluster = HarmedCluster(proxied.brokers)
         self._topic = topic
         self._directory = directory
+        self._way = way
         self._real = RealTopic(self._cluster.connection, topic).create(
             PARTITIONS, KEPT, replication=3
         )
@@ -52,18 +58,26 @@ class Campaign:
             "topic": self._topic,
             "application_id": f"{self._topic[-40:]}-app",
             "threads": THREADS,
+            "way": self._way,
         }
+        committed = self._transactions()
         with Instances(self._directory, self._proxied, **options) as instances:
             for starting in [instances.start() for _ in range(INSTANCES)]:
                 starting.wait_ready()
             nemesis = Nemesis(instances, self._cluster, self._topic, dice)
             nemesis.wait_until_all_write()
-            for fault in nemesis.worst:
+            by_transactions = self._way == TRANSACTIONS
+            for fault in nemesis.worst_for_transactions if by_transactions else nemesis.worst:
                 nemesis.strike(fault)
             while instances.operations() < OPERATIONS:
                 nemesis.strike(dice.choice(nemesis.faults))
             for instance in instances.running:
                 instance.leave()
+        assert (self._transactions() > committed) == by_transactions
+
+    def _transactions(self) -> int:
+        """How many transactions were ended so far."""
+        return sum(each.passed["request", END_TXN] for each in self._proxied.networks)
 
     def history(self) -> list[Operation]:
         """Everything that was asked for."""
@@ -98,4 +112,5 @@ class Campaign:
 def _logged(record: Record) -> LoggedWrite:
     value = None if record.value is None else json.loads(record.value)
     key = (record.key or b"").decode()
-    return LoggedWrite(key, Version(record.partition, record.offset), value)
+    version = Version(record.partition, record.offset)
+    return LoggedWrite(key, version, value, request_id_of(record.headers))

@@ -16,21 +16,34 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["put", "cas", "delete", "increment", "append", "read"]
+Kind = Literal[
+    "put", "cas", "delete", "increment", "append", "merge", "put_if_greater", "transact", "read"
+]
 Status = Literal["ok", "conflict", "failed", "unknown"]
 
 NEVER_NS = 2**63 - 1
 """The end of an operation whose outcome is unknown: it may take effect at any time later."""
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One operation on one key.
+FIRST = "/first"
+SECOND = "/second"
+"""The keys of a pair are ``PAIR/first`` and ``PAIR/second``.
 
-    ``value`` is what is written, added or appended. A ``cas`` expects the version ``expected``,
-    None for an absent key, which the client saw together with the value ``expected_value``.
+Only transactions write them, both at once and with one value, so that a pair is one register.
+"""
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One operation on one key, or a ``transact`` on a pair of keys.
+
+    ``value`` is what is written, added, appended or merged. A ``cas`` expects the version
+    ``expected``, None for an absent key, which the client saw together with the value
+    ``expected_value``; a ``transact`` expects it of the first key of its pair.
 
     ok        ``version`` is that of the write or of what was read, ``result`` the value there;
-              both are None for a key that a read found absent
+              both are None for a key that a read found absent. A ``put_if_greater`` that wrote
+              nothing was told what is there. Of a ``transact`` they are those of the first key,
+              and ``second_version`` is that of the second
     conflict  not written: ``version`` and ``result`` are what the key was instead
     failed    certainly not written, and nothing was read
     unknown   nobody knows
@@ -46,13 +59,25 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     completed_ns: int = NEVER_NS
     status: Status = "unknown"
     version: str | None = None
+    second_version: str | None = None
     result: Any = None
     error: str | None = None
 
     @property
     def writes(self) -> bool:
         """Whether it may have written."""
-        return self.kind != "read" and self.status in ("ok", "unknown")
+        return self.wrote or (self.status == "unknown" and self.kind != "read")
+
+    @property
+    def wrote(self) -> bool:
+        """Whether it has certainly written."""
+        left = self.kind == "put_if_greater" and self.result != self.value
+        return self.status == "ok" and self.kind != "read" and not left
+
+    @property
+    def saw(self) -> bool:
+        """Whether it wrote nothing, and was told what the key is."""
+        return self.status in ("ok", "conflict") and not self.wrote
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,6 +87,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     completed_ns: int
     status: Status
     version: str | None = None
+    second_version: str | None = None
     result: Any = None
     error: str | None = None
 
@@ -137,6 +163,7 @@ def _joined(operation: Operation, end: _Line | None) -> Operation:
         completed_ns=completed_ns,
         status=end.status,
         version=end.version,
+        second_version=end.second_version,
         result=end.result,
         error=end.error,
     )

@@ -17,6 +17,7 @@ from lastword.testing import wait_until
 from tests.support.child_process import ROOT
 from tests.support.network.kafka_proxy import KafkaProxy
 from tests.support.network.proxied_cluster import ProxiedCluster
+from tests.support.shared_tables.peer_relay import PeerRelay
 
 _VERSIONS = re.compile(rb'"status":"ok","version":"(\d+):')
 READY_S = 120.0
@@ -94,7 +95,7 @@ class Instance:
 class Instances(ExitStack):
     """Starts instances of one application and kills those that are left after the test.
 
-    Each running instance has a network of its own.
+    Each running instance has networks of its own, to the brokers and to the others.
     """
 
     def __init__(self, directory: Path, cluster: ProxiedCluster, **options: Any) -> None:
@@ -102,6 +103,9 @@ class Instances(ExitStack):
         self._directory = directory
         self._cluster = cluster
         self._options = options
+        self._peers = [
+            self.enter_context(PeerRelay(number + 1)) for number in range(len(cluster.networks))
+        ]
         self._networks: dict[str, int] = {}
         self.all: list[Instance] = []
 
@@ -111,17 +115,22 @@ class Instances(ExitStack):
         return [each for each in self.all if each.running]
 
     def network_of(self, instance: Instance) -> KafkaProxy:
-        """What an instance has of a network."""
+        """The network between an instance and the brokers."""
         return self._cluster.networks[self._networks[instance.name]]
 
+    def peers_of(self, instance: Instance) -> PeerRelay:
+        """The network through which the others reach an instance."""
+        return self._peers[self._networks[instance.name]]
+
     def start(self) -> Instance:
-        """One more, under a name of its own, in a network that nobody uses."""
+        """One more, under a name of its own, in networks that nobody uses."""
         name = f"i{len(self.all) + 1}"
         taken = {self._networks[each.name] for each in self.running}
         network = next(n for n in range(len(self._cluster.networks)) if n not in taken)
         self._networks[name] = network
         options = self._options | {
             "bootstrap_servers": self._cluster.networks[network].bootstrap_servers,
+            "peer": self._peers[network].settings,
             "seed": len(self.all),
             "state_dir": str(self._directory / f"state-{name}"),
         }

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
+import msgspec
+
 from lastword.records import Version
-from tests.support.linearizability.history import Operation
+from tests.support.linearizability.history import FIRST, SECOND, Operation
 
 
 class LoggedWrite(NamedTuple):
@@ -21,6 +24,8 @@ class LoggedWrite(NamedTuple):
     key: str
     version: Version
     value: Any
+    request: bytes = b""
+    """The id of the request that wrote it; empty if none is known."""
 
 
 class Violation(NamedTuple):
@@ -41,12 +46,35 @@ def check_log(history: Sequence[Operation], log: Iterable[LoggedWrite]) -> list[
         records.setdefault(each.key, []).append(each)
     operations: dict[str, list[Operation]] = {}
     for operation in history:
-        operations.setdefault(operation.key, []).append(operation)
-    return [
+        for each in _per_key(operation):
+            operations.setdefault(each.key, []).append(each)
+    found = [
         violation
         for key in sorted(records.keys() | operations.keys())
         for violation in _KeyCheck(operations.get(key, []), records.get(key, [])).violations()
     ]
+    for pair in sorted({key.partition("/")[0] for key in records if "/" in key}):
+        found += _in_part(records.get(pair + FIRST, []) + records.get(pair + SECOND, []))
+    return found
+
+
+def _per_key(operation: Operation) -> list[Operation]:
+    """A transaction as an operation on each of its keys; the condition is on the first one."""
+    if operation.kind != "transact":
+        return [operation]
+    replace, pair, at = msgspec.structs.replace, operation.key, operation.second_version
+    first = replace(operation, kind="cas", key=pair + FIRST)
+    second = replace(operation, kind="put", key=pair + SECOND, version=at, expected=None)
+    return [first] if operation.status == "conflict" else [first, second]
+
+
+def _in_part(records: list[LoggedWrite]) -> list[Violation]:
+    """The first record of a pair that was not written together with that of the other key."""
+    records.sort(key=lambda logged: logged.version)
+    for one, other in zip_longest(records[::2], records[1::2]):
+        if other is None or one.value != other.value or one.key == other.key:
+            return [Violation("a transaction was applied in part", None, one)]
+    return []
 
 
 class _KeyCheck:
@@ -64,6 +92,7 @@ class _KeyCheck:
         self._place_acknowledged()
         self._place_unknown()
         self._check_each_record()
+        self._check_requests()
         self._check_order(self._positions())
         return self._found
 
@@ -71,7 +100,7 @@ class _KeyCheck:
 
     def _place_acknowledged(self) -> None:
         for operation in self._history:
-            if operation.kind == "read" or operation.status != "ok":
+            if not operation.wrote:
                 continue
             place = self._places.get(operation.version or "")
             if place is None:
@@ -85,7 +114,7 @@ class _KeyCheck:
 
     def _place_unknown(self) -> None:
         """Each record without an answer belongs to exactly one write with an unknown outcome."""
-        unknown = [o for o in self._history if o.kind != "read" and o.status == "unknown"]
+        unknown = [o for o in self._history if o.writes and o.status == "unknown"]
         for place, logged in enumerate(self._records):
             if place in self._writers:
                 continue
@@ -111,14 +140,25 @@ class _KeyCheck:
             if not _leads_to(operation, value, self._records[place].value):
                 self._wrong("an operation was not applied to the value before it", operation, place)
 
+    def _check_requests(self) -> None:
+        """One that is sent again, by another way or to another owner, is applied once.
+
+        Values do not show it: of two unknown increments, one may be missing and one applied twice.
+        """
+        seen: set[bytes] = set()
+        for place, logged in enumerate(self._records):
+            if logged.request in seen:
+                self._wrong("a request was applied twice", self._writers.get(place), place)
+            elif logged.request:
+                seen.add(logged.request)
+
     # -- when ----------------------------------------------------------------------------------
 
     def _positions(self) -> list[tuple[Operation, int]]:
         """How many records of the key each operation has seen or written, its own included."""
         positions = [(operation, place + 1) for place, operation in self._writers.items()]
         for operation in self._history:
-            is_read = operation.kind == "read" and operation.status == "ok"
-            if is_read or operation.status == "conflict":
+            if operation.saw:
                 position = self._seen(operation)
                 if position is not None:
                     positions.append((operation, position))
@@ -135,6 +175,8 @@ class _KeyCheck:
             self._wrong("a value was seen that its version does not have", operation, place)
         if operation.status == "conflict" and operation.version == operation.expected:
             self._wrong("a condition that held was refused", operation, place)
+        if operation.kind == "put_if_greater" and operation.value > operation.result:
+            self._wrong("a greater value was refused", operation, place)
         return place + 1
 
     def _seen_absent(self, operation: Operation) -> int | None:
@@ -185,7 +227,8 @@ def _written(operation: Operation) -> Any:
     """The value that an acknowledged write said it wrote."""
     if operation.kind == "delete":
         return None
-    return operation.result if operation.kind in ("increment", "append") else operation.value
+    computed = operation.kind in ("increment", "append", "merge")
+    return operation.result if computed else operation.value
 
 
 def _leads_to(operation: Operation, before: Any, after: Any) -> bool:
@@ -194,6 +237,10 @@ def _leads_to(operation: Operation, before: Any, after: Any) -> bool:
             return bool(after == (before or 0) + operation.value)
         case "append":
             return bool(after == [*(before or []), operation.value])
+        case "merge":
+            return bool(after == {**(before or {}), **operation.value})
+        case "put_if_greater":
+            return bool(after == operation.value and (before is None or after > before))
         case "delete":
             return after is None
         case _:

@@ -47,6 +47,8 @@ class Nemesis:
             self.kill_broker,
             self.kill_two,
             self.cut_connections,
+            self.cut_peer_connections,
+            self.delay_peer_messages,
             self.delay_requests_of_a_frozen_instance,
             self.delay_requests_of_a_dead_instance,
             self.delay_acknowledgements,
@@ -64,7 +66,14 @@ class Nemesis:
             self.delay_acknowledgements,
             self.kill_broker,
             self.delay_requests_of_a_frozen_instance,
+            self.cut_peer_connections,
+            self.delay_peer_messages,
         ]
+
+    @property
+    def worst_for_transactions(self) -> list[Callable[[], None]]:
+        """Those that are most likely to find something in another way to append."""
+        return [self.delay_requests_of_a_dead_instance, self.delay_acknowledgements]
 
     def strike(self, fault: Callable[[], None]) -> None:
         """Cause one fault, and wait until writes continue."""
@@ -111,6 +120,23 @@ class Nemesis:
         for _ in range(3):
             network.cut()
             self._pass(0.3)
+
+    def cut_peer_connections(self) -> None:
+        """Break the connections to an instance: of forwarded writes, some have been applied."""
+        peers = self._instances.peers_of(self._victim())
+        for _ in range(10):
+            peers.cut()
+            self._pass(0.1)
+
+    def delay_peer_messages(self) -> None:
+        """Writes forwarded to an instance reach it when others own its partitions, or get lost."""
+        victim = self._victim()
+        with self._instances.peers_of(victim).silent():
+            self._wait_for_successors(victim)
+        self._pass(0.5)
+        with self._instances.peers_of(victim).silent():
+            self._pass(BEYOND_THE_LEASE_S)
+            self._instances.peers_of(victim).cut()
 
     def delay_requests_of_a_frozen_instance(self) -> None:
         """Batches that are in the network while their sender is frozen and replaced."""

@@ -17,19 +17,19 @@ class Story:
         self.history: list[Operation] = []
         self.log: list[LoggedWrite] = []
 
-    def logged(self, value: Any, key: str = "k") -> str:
+    def logged(self, value: Any, key: str = "k", request: bytes = b"") -> str:
         version = Version(0, len(self.log))
-        self.log.append(LoggedWrite(key, version, value))
+        self.log.append(LoggedWrite(key, version, value, request))
         return str(version)
 
     def did(
         self, kind: Kind, begin: int, end: int | None, status: Status = "ok", **more: Any
     ) -> None:
-        times: dict[str, int] = {"invoked_ns": begin} | (
-            {} if end is None else {"completed_ns": end}
-        )
+        given: dict[str, Any] = {"key": "k", "invoked_ns": begin} | more
+        if end is not None:
+            given["completed_ns"] = end
         name = f"op-{len(self.history)}"
-        self.history.append(Operation(id=name, kind=kind, key="k", status=status, **times, **more))
+        self.history.append(Operation(id=name, kind=kind, status=status, **given))
 
     def wrong(self) -> list[str]:
         return [each.what for each in check_log(self.history, self.log)]
@@ -40,6 +40,13 @@ def put(story: Story, value: Any, begin: int, end: int) -> str:
     version = story.logged(value)
     story.did("put", begin, end, value=value, version=version)
     return version
+
+
+def transact(story: Story, value: Any, begin: int, end: int, **more: Any) -> tuple[str, str]:
+    """An acknowledged transaction on the pair ``k``; its versions."""
+    first, second = story.logged(value, "k/first"), story.logged(value, "k/second")
+    story.did("transact", begin, end, value=value, version=first, second_version=second, **more)
+    return first, second
 
 
 def simulate(dice: random.Random, steps: int) -> Story:

@@ -1,4 +1,4 @@
-"""An instance of an owned table whose threads put, compare, add, append, delete and read.
+"""An instance of an owned table whose threads write in every way that it has, and read.
 
 Runs until its standard input is closed, then leaves in order; or until it is killed. Started with
 ``python -m tests.support.linearizability.worker OPTIONS``, where the options are JSON.
@@ -6,6 +6,7 @@ Runs until its standard input is closed, then leaves in order; or until it is ki
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
@@ -13,8 +14,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from lastword.cluster import cluster
+from lastword.cluster.peers import PeerSettings
 from lastword.errors import (
     ConflictError,
     IndeterminateError,
@@ -27,10 +30,12 @@ from lastword.errors import (
     TableClosedError,
     WriteFailedError,
 )
+from lastword.kafka.write.fenced.transactional_log import TransactionalLog
 from lastword.records import ABSENT, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
-from tests.support.linearizability.history import Operation, Recorder
+from lastword.table.writing import owned_topic
+from tests.support.linearizability.history import FIRST, SECOND, Operation, Recorder
 
 # What these say is checked: a write that failed with one of them must not be in the log.
 NOT_WRITTEN = (
@@ -41,6 +46,10 @@ NOT_WRITTEN = (
     TableClosedError,
     WriteFailedError,
 )
+Way = Literal["plain", "transactions"]
+"""How owners append; the product uses transactions where brokers do not keep the plain fence."""
+PLAIN: Way = "plain"
+TRANSACTIONS: Way = "transactions"
 KEYS_PER_EPOCH = 4
 EPOCH_S = 10.0
 LOOK_EVERY_S = 0.02
@@ -69,10 +78,19 @@ class Client:
 
     def step(self) -> None:
         """One operation of any kind on a key that others use, too."""
-        kind = self._dice.choices(
-            [self._put, self._cas, self._delete, self._read, self._increment, self._append],
-            [10, 25, 4, 30, 25, 6],
-        )[0]
+        weights = {
+            self._read: 30,
+            self._put: 10,
+            self._cas: 15,
+            self._delete: 4,
+            self._increment: 15,
+            self._append: 3,
+            self._update: 3,
+            self._merge: 5,
+            self._put_if_greater: 5,
+            self._transact: 10,
+        }
+        kind = self._dice.choices([*weights], [*weights.values()])[0]
         kind()
 
     def look(self) -> None:
@@ -84,6 +102,16 @@ class Client:
         """Keys change every now and then, so that the history of each stays short."""
         epoch = int(time.monotonic() / EPOCH_S)
         return f"{family}-{epoch}-{self._dice.randrange(KEYS_PER_EPOCH)}"
+
+    def _pair(self) -> str:
+        """A pair whose keys are in one partition, as a transaction needs them."""
+        name, partition_of = self._key("t"), self._table.raw.keyspace.partition_of
+        pairs = (f"{name}.{number}" for number in itertools.count())
+        return next(
+            pair
+            for pair in pairs
+            if partition_of((pair + FIRST).encode()) == partition_of((pair + SECOND).encode())
+        )
 
     def _value(self) -> str:
         self._written += 1
@@ -104,7 +132,12 @@ class Client:
         )
 
     def _read(self) -> None:
-        key = self._key(self._dice.choice("rrrca"))
+        family = self._dice.choice("rrrrccamgtt")
+        key = (
+            self._pair() + self._dice.choice((FIRST, SECOND))
+            if family == "t"
+            else self._key(family)
+        )
 
         def read() -> dict[str, Any]:
             entry = self._table.entry(key, consistency="linearizable")
@@ -142,15 +175,52 @@ class Client:
             lambda: described(self._table.append(key, value)),
         )
 
+    def _update(self) -> None:
+        """Appends as well: where the owner is another instance, by a read and a condition."""
+        key, value = self._key("a"), self._value()
+        self._run(
+            self._recorder.begin("append", key, value=value),
+            lambda: described(self._table.update(key, lambda items: [*items, value], default=[])),
+        )
+
+    def _merge(self) -> None:
+        key, changes = self._key("m"), {self._dice.choice("abc"): self._value()}
+        self._run(
+            self._recorder.begin("merge", key, value=changes),
+            lambda: described(self._table.merge(key, changes)),
+        )
+
+    def _put_if_greater(self) -> None:
+        """Numbers that grow with time, but not all of them; no two are equal."""
+        about_ms = int(time.monotonic() * 1000) + self._dice.randrange(200)
+        key, value = self._key("g"), about_ms * 10**5 + self._dice.randrange(10**5)
+        self._run(
+            self._recorder.begin("put_if_greater", key, value=value),
+            lambda: described(self._table.put_if_greater(key, value)),
+        )
+
+    def _transact(self) -> None:
+        pair, value = self._pair(), self._value()
+        first, second = pair + FIRST, pair + SECOND
+        version, seen = self._seen.get(first, (None, None))
+        text = None if version is None else str(version)
+        operation = self._recorder.begin(
+            "transact", pair, value=value, expected=text, expected_value=seen
+        )
+
+        def write() -> dict[str, Any]:
+            condition = {first: version or ABSENT}
+            written = self._table.transact({first: value, second: value}, if_version=condition)
+            self._seen[first] = written[first], value
+            return {"version": str(written[first]), "second_version": str(written[second])}
+
+        self._run(operation, write)
+
     def _run(self, operation: Operation, call: Callable[[], dict[str, Any]]) -> None:
         try:
             told = call()
         except ConflictError as error:
-            entry: Entry | None = error.current
-            self._seen[operation.key] = (
-                (None, None) if entry is None else (entry.version, entry.value)
-            )
-            self._recorder.end(operation, "conflict", **described(entry))
+            self._end_conflict(operation, error.current)
         except NotUpToPositionError as error:
             self._end_unread(operation, error)
         except NOT_WRITTEN as error:
@@ -162,6 +232,14 @@ class Client:
                 self._pause(_PAUSE_AFTER_FAILURE_S)
         else:
             self._recorder.end(operation, "ok", **told)
+
+    def _end_conflict(self, operation: Operation, entry: Entry | None) -> None:
+        if operation.kind not in ("cas", "transact"):  # an update that was always too late
+            self._recorder.end(operation, "failed", error="ConflictError")
+            return
+        key = operation.key + (FIRST if operation.kind == "transact" else "")
+        self._seen[key] = (None, None) if entry is None else (entry.version, entry.value)
+        self._recorder.end(operation, "conflict", **described(entry))
 
     def _end_unread(self, operation: Operation, error: NotUpToPositionError) -> None:
         """Acknowledged, but not read back here: of a plain write the version is enough."""
@@ -181,11 +259,20 @@ def named(error: LastwordError) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 
+def write_by(way: Way) -> None:
+    """Have owners append by transactions although the brokers keep the fence of plain batches."""
+    if way == TRANSACTIONS:
+        for module in (cluster, owned_topic):
+            module.open_fenced_log = TransactionalLog  # type: ignore[attr-defined]
+
+
 def main() -> None:
     options = json.loads(sys.argv[1])
     name, seed = options.pop("name"), options.pop("seed")
     recorder = Recorder(Path(options.pop("history")), name)
     threads, topic = options.pop("threads"), options.pop("topic")
+    options["peer"] = PeerSettings(**options["peer"])
+    write_by(options.pop("way"))
     stopping = threading.Event()
     with Table(topic, writes="owned", **options) as table:
 

@@ -4,15 +4,19 @@
 // Reads operations as JSON lines on standard input, as tests/support/linearizability/history.py
 // writes them, and prints one line of JSON per key whose history is not linearizable. It knows
 // nothing of versions and offsets: values of writes are unique, and a condition is on the value.
+// Transactions write both keys of a pair, PAIR/first and PAIR/second, with the same value: a pair is
+// one register, and a transaction that is seen in part has no place in any order of it.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -59,7 +63,8 @@ func step(state string, in input, out output) (bool, any) {
 	if in.kind == "read" {
 		return text(out.result) == state, state
 	}
-	held := in.kind != "cas" || text(in.expected) == state
+	conditional := in.kind == "cas" || in.kind == "transact"
+	held := !conditional || text(in.expected) == state
 	if out.status == "conflict" {
 		return !held && text(out.result) == state, state
 	}
@@ -68,12 +73,14 @@ func step(state string, in input, out output) (bool, any) {
 		return out.status == "unknown", state
 	}
 	next, result := applied(state, in)
-	known := in.kind == "increment" || in.kind == "append"
-	if out.status == "ok" && known && !reflect.DeepEqual(out.result, result) {
+	if out.status == "ok" && computed[in.kind] && !reflect.DeepEqual(out.result, result) {
 		return false, state
 	}
 	return true, next
 }
+
+// The operations whose answer is the value that they leave.
+var computed = map[string]bool{"increment": true, "append": true, "merge": true, "put_if_greater": true}
 
 func applied(state string, in input) (string, any) {
 	var before any
@@ -90,6 +97,18 @@ func applied(state string, in input) (string, any) {
 	case "append":
 		list, _ := before.([]any)
 		after = append(append([]any{}, list...), in.value)
+	case "merge":
+		merged := map[string]any{}
+		if document, there := before.(map[string]any); there {
+			maps.Copy(merged, document)
+		}
+		maps.Copy(merged, in.value.(map[string]any))
+		after = merged
+	case "put_if_greater":
+		after = in.value
+		if number, there := before.(float64); there && number >= in.value.(float64) {
+			after = before
+		}
 	default:
 		after = in.value
 	}
@@ -132,7 +151,8 @@ func read() (map[string][]porcupine.Operation, error) {
 			continue // certainly without effect
 		}
 		clients++ // each is a client of its own: an unknown one never ends
-		keys[each.Key] = append(keys[each.Key], porcupine.Operation{
+		key, _, _ := strings.Cut(each.Key, "/")
+		keys[key] = append(keys[key], porcupine.Operation{
 			ClientId: clients,
 			Input:    input{each.Kind, parsed(each.Value), parsed(each.ExpectedValue)},
 			Call:     each.Invoked,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.linearizability.history import Recorder, read_history
 from tests.support.linearizability.log_check import fold
-from tests.support.linearizability.stories import Story, put, simulate
+from tests.support.linearizability.stories import Story, put, simulate, transact
 
 
 def test_what_one_client_does_after_the_other_is_fine() -> None:
@@ -58,6 +58,35 @@ def test_named_operations_build_on_the_value_before_them() -> None:
     assert story.wrong() == []
 
 
+def test_merges_and_greater_values_build_on_the_value_before_them() -> None:
+    story = Story()
+    story.did("merge", 0, 1, value={"a": 1}, version=story.logged({"a": 1}), result={"a": 1})
+    after = {"a": 1, "b": 2}
+    story.did("merge", 2, 3, value={"b": 2}, version=story.logged(after), result=after)
+    numbers = {"key": "g"}
+    greater = story.logged(5, "g")
+    story.did("put_if_greater", 4, 5, value=5, version=greater, result=5, **numbers)
+    story.did("put_if_greater", 6, 7, value=3, version=greater, result=5, **numbers)
+    story.did("put_if_greater", 8, None, "unknown", value=4, **numbers)
+    story.did("put_if_greater", 8, None, "unknown", value=6, **numbers)
+    story.did("read", 9, 10, version=story.logged(6, "g"), result=6, **numbers)
+    assert story.wrong() == []
+
+
+def test_transactions_write_both_keys_of_a_pair_or_none() -> None:
+    story = Story()
+    first, second = transact(story, "a", 0, 1)
+    story.did("read", 2, 3, key="k/second", version=second, result="a")
+    again = transact(story, "b", 4, 5, expected=first)[0]
+    conflict = {"expected": first, "version": again, "result": "b"}
+    story.did("transact", 6, 7, "conflict", value="c", **conflict)
+    story.did("transact", 6, None, "unknown", value="lost", expected=again)
+    story.did("transact", 6, None, "unknown", value="late", expected=again)
+    story.logged("late", "k/first")
+    story.logged("late", "k/second")
+    assert story.wrong() == []
+
+
 # -- planted violations -------------------------------------------------------------------------
 
 
@@ -93,6 +122,72 @@ def test_an_unknown_write_that_is_there_twice_is_found() -> None:
     story.logged("a")
     story.logged("a")
     assert story.wrong() == ["nobody asked for this record"]
+
+
+def test_a_request_that_was_applied_twice_is_found() -> None:
+    """The values alone would be right: one of two increments was applied twice, the other not."""
+    story = Story()
+    for _ in range(2):
+        story.did("increment", 0, None, "unknown", value=1)
+    story.logged(1, request=b"the first")
+    story.logged(2, request=b"the first")
+    assert story.wrong() == ["a request was applied twice"]
+
+
+def test_a_transaction_that_was_applied_in_part_is_found() -> None:
+    story = Story()
+    transact(story, "a", 0, 1)
+    story.did("transact", 2, None, "unknown", value="b", expected="0:0")
+    story.logged("b", "k/first")
+    assert story.wrong() == ["a transaction was applied in part"]
+
+
+def test_transactions_that_were_mixed_are_found() -> None:
+    story = Story()
+    for value in "ab":
+        story.did("transact", 0, None, "unknown", value=value, expected="0:0")
+    for value, key in ("a", "k/first"), ("b", "k/second"), ("a", "k/second"), ("b", "k/first"):
+        story.logged(value, key)
+    assert "a transaction was applied in part" in story.wrong()
+
+
+def test_a_transaction_whose_condition_did_not_hold_is_found() -> None:
+    story = Story()
+    first = transact(story, "a", 0, 1)[0]
+    transact(story, "b", 2, 3, expected=first)
+    transact(story, "c", 4, 5, expected=first)
+    assert story.wrong() == ["a condition did not hold"]
+
+
+def test_a_read_of_half_a_transaction_is_found() -> None:
+    story = Story()
+    first, second = transact(story, "a", 0, 1)
+    transact(story, "b", 2, 3, expected=first)
+    story.did("read", 4, 5, key="k/second", version=second, result="a")
+    assert len(story.wrong()) == 1
+    assert "but stands before it" in story.wrong()[0]
+
+
+def test_a_value_that_is_not_greater_and_was_written_is_found() -> None:
+    story = Story()
+    story.did("put_if_greater", 0, 1, value=5, version=story.logged(5), result=5)
+    story.did("put_if_greater", 2, 3, value=4, version=story.logged(4), result=4)
+    assert story.wrong() == ["an operation was not applied to the value before it"]
+
+
+def test_a_greater_value_that_was_refused_is_found() -> None:
+    story = Story()
+    five = story.logged(5)
+    story.did("put_if_greater", 0, 1, value=5, version=five, result=5)
+    story.did("put_if_greater", 2, 3, value=6, version=five, result=5)
+    assert story.wrong() == ["a greater value was refused"]
+
+
+def test_a_merge_that_loses_a_field_is_found() -> None:
+    story = Story()
+    story.did("merge", 0, 1, value={"a": 1}, version=story.logged({"a": 1}), result={"a": 1})
+    story.did("merge", 2, 3, value={"b": 2}, version=story.logged({"b": 2}), result={"b": 2})
+    assert story.wrong() == ["an operation was not applied to the value before it"]
 
 
 def test_a_write_that_failed_for_certain_and_is_there_is_found() -> None:
