@@ -74,11 +74,12 @@ test-robustness: setup ## Killed processes, restarted brokers, lost files
 	@$(PYTEST) tests/robustness
 
 .PHONY: soak
-soak: setup ## Random pipelines beside Kafka Streams, the native module under AddressSanitizer, 100,000 operations on owned tables under attack (needs Go), 20 faults of instances that share a table, a million routed reads while owners change, a pipeline, a snapshot job and a broker killed 24 times, the parts of a database's capture 30 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
+soak: setup ## Random pipelines beside Kafka Streams, the native module under AddressSanitizer, 25 frozen owners that wake up, 100,000 operations on owned tables under attack, for each way to append (needs Go), 20 faults of instances that share a table, a million routed reads while owners change, a pipeline, a snapshot job and a broker killed 24 times, the parts of a database's capture 30 times, then the robustness tests over and over, for SOAK_MINUTES (default 30)
 	@LASTWORD_TEST_STREAMS_CASES=20000 $(PYTEST) -x -q tests/streams
 	@LASTWORD_TEST_MODES_CASES=50 $(PYTEST) -x -q tests/spark/test_both_modes.py
 	@LASTWORD_TEST_ODD_RECORDS=100000 scripts/sanitize.sh -x tests/unit/test_native.py tests/unit/codecs/test_document_plan.py tests/unit/codecs/test_arrow_columns.py tests/contracts/test_native_batch.py tests/contracts/test_kafka_log.py tests/broker/log/test_odd_records.py
-	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py tests/spark/test_real_time.py tests/spark/test_snapshot_kills.py tests/regressions/tables/test_a_silent_broker_costs_no_rows.py tests/robustness/test_zombie_owners.py -k "killed or hung or zombie"
+	@LASTWORD_TEST_KILLS=24 $(PYTEST) -x -q tests/spark/test_pipeline_recovery.py tests/spark/test_real_time.py tests/spark/test_snapshot_kills.py tests/regressions/tables/test_a_silent_broker_costs_no_rows.py -k "killed or hung"
+	@LASTWORD_TEST_ZOMBIES=25 $(PYTEST) -x -q tests/robustness/test_zombie_owners.py tests/broker/owned/test_lost_instances.py -k "zombie or woken"
 	@LASTWORD_TEST_KILLS=30 LASTWORD_TEST_SEED=$$RANDOM $(PYTEST) -x -q tests/spark/test_cdc_kills.py -k killed
 	@LASTWORD_TEST_OWNERSHIP_OPERATIONS=$${LASTWORD_TEST_OWNERSHIP_OPERATIONS:-100000} $(PYTEST) -x -q tests/robustness/ownership/soak_checkers.py tests/robustness/ownership/soak_owned_tables.py
 	@LASTWORD_TEST_PARTITION_FAULTS=$${LASTWORD_TEST_PARTITION_FAULTS:-20} $(PYTEST) -x -q tests/robustness/test_partitioned_faults.py

@@ -20,7 +20,7 @@ from tests.support.shared_tables.fenced_writer import WAYS, FencedWriter, fenced
 
 pytestmark = pytest.mark.broker
 
-ZOMBIES = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
+ZOMBIES = int(os.environ.get("LASTWORD_TEST_ZOMBIES", "3"))
 
 
 @pytest.fixture

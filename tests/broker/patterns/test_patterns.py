@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -17,10 +18,20 @@ from lastword.table.table import Table
 from lastword.testing import wait_until
 from tests.support.local_tables import pattern_workers
 from tests.support.local_tables.pattern_workers import Limits
+from tests.support.local_tables.tables import Tables
+from tests.support.shifted_clock import ShiftedClock
 
 pytestmark = pytest.mark.broker
 
 Place = tuple[str, str, str]
+PATIENT_S = 180.0
+GENEROUS_S = 60.0
+
+
+@pytest.fixture
+def clock() -> ShiftedClock:
+    """For less than an hour ahead: beyond that brokers refuse the timestamps."""
+    return ShiftedClock()
 
 
 @pytest.fixture
@@ -115,6 +126,59 @@ def test_a_setting_reaches_every_process_and_can_be_rolled_back(
         wait_until(lambda: config.current.retries == 5, "the rollback to be followed")
         config.reset("retries")
         wait_until(lambda: config.current.retries == 3, "the default to be back")
+
+
+def test_a_change_of_a_setting_is_heard_in_another_process(
+    place: Place, table: Table, processes: ProcessPoolExecutor, tmp_path: Path
+) -> None:
+    following = tmp_path / "following"
+    other = processes.submit(pattern_workers.hear_of_retries, place, str(following))
+    wait_until(lambda: following.exists() or other.done(), "it to follow", timeout=PATIENT_S)
+    began = time.monotonic()
+    ConfigStore(table, Limits).set("retries", 9)
+    retries, names, heard_at = other.result()
+    assert (retries, names) == (9, ["retries"])
+    assert heard_at - began < GENEROUS_S
+
+
+def test_an_invalidation_reaches_the_cache_of_another_process(
+    place: Place, table: Table, processes: ProcessPoolExecutor, tmp_path: Path
+) -> None:
+    cache, cached = Cache(table, ttl="1h"), tmp_path / "cached"
+    cache.put("key", "computed here")
+    other = processes.submit(pattern_workers.compute_when_invalidated, place, "key", str(cached))
+    wait_until(lambda: cached.exists() or other.done(), "it to be cached", timeout=PATIENT_S)
+    cache.invalidate("key")
+    assert other.result() == "computed there"
+    assert table.get("key", consistency="linearizable") == "computed there"
+
+
+def test_a_cached_value_expires_and_is_computed_again(
+    tables: Tables, topic: str, clock: ShiftedClock
+) -> None:
+    cache = Cache(tables.open(topic, writes="owned", application_id=topic, clock=clock), ttl="30m")
+    assert cache.get_or_compute("a", lambda: "first") == "first"
+    clock.set_back_s = -1500
+    assert cache.get_or_compute("a", lambda: "second") == "first"
+    clock.set_back_s = -2000
+    assert cache.get("a") is None
+    assert cache.get_or_compute("a", lambda: "second") == "second"
+
+
+def test_a_session_ends_when_it_was_idle_for_too_long(
+    tables: Tables, topic: str, clock: ShiftedClock
+) -> None:
+    table = tables.open(topic, writes="owned", application_id=topic, clock=clock)
+    sessions = SessionStore(table, idle="20m")
+    session = sessions.create({"user": "alice"})
+    clock.set_back_s = -1000
+    assert sessions.touch(session.id)
+    clock.set_back_s = -2000  # too late for the session as it was created
+    assert sessions.get(session.id) == session
+    clock.set_back_s = -3000
+    assert sessions.get(session.id) is None
+    assert not sessions.touch(session.id)
+    assert sessions.update(session.id, {"late": True}) is None
 
 
 def test_a_setting_of_the_wrong_type_is_refused_or_ignored(table: Table) -> None:

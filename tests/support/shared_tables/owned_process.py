@@ -19,6 +19,7 @@ from lastword.errors import ConflictError, LastwordError
 from lastword.records import ABSENT, Version
 from lastword.table.entry import Entry
 from lastword.table.table import Table
+from lastword.table.writing.election import election
 from lastword.testing import wait_until
 from tests.support.child_process import ChildProcess
 
@@ -108,11 +109,15 @@ def add_one(table: Table, key: str, times: int) -> int:
 
 
 class Holding:
-    """Locks of the child, by name."""
+    """The child's locks, by name, and its part in an election."""
+
+    calls = frozenset(("take", "held", "stand", "token", "events", "resign"))
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._locks: dict[str, Any] = {}
+        self._election: Any = None
+        self._events: list[int | None] = []
 
     def take(self, name: str, **options: Any) -> int:
         self._locks[name] = self._table.lock(name, **options)
@@ -120,6 +125,25 @@ class Holding:
 
     def held(self, name: str) -> bool:
         return bool(self._locks[name].held)
+
+    def stand(self, name: str, **options: Any) -> None:
+        """Take part in an election."""
+        elected = self._events.append
+        self._election = election(
+            name, self._table, elected, on_deposed=lambda: elected(None), **options
+        )
+
+    def token(self) -> int | None:
+        """The token of the leader, if that is this process."""
+        token: int | None = self._election.token
+        return token
+
+    def events(self) -> list[int | None]:
+        """A token each time that it was elected, None each time that it was deposed."""
+        return self._events
+
+    def resign(self) -> None:
+        self._election.close()
 
 
 def perform(table: Table, holding: Holding, method: str, arguments: Any, options: Any) -> Any:
@@ -131,10 +155,8 @@ def perform(table: Table, holding: Holding, method: str, arguments: Any, options
             return repeat(table, *arguments)
         case "add_one":
             return add_one(table, *arguments)
-        case "take":
-            return holding.take(*arguments, **options)
-        case "held":
-            return holding.held(*arguments)
+        case _ if method in holding.calls:
+            return getattr(holding, method)(*arguments, **options)
         case "owned":
             owned = table.raw.owned
             return [] if owned is None else sorted(owned.owned_partitions)
