@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lastword.records import FENCE_KEY, Record, Version
+from lastword.writer.owned.verdict import request_id_of
 from tests.support.partition_faults.histories import Histories, ReadMade, WriteMade
 from tests.support.partition_faults.reading import SCAN, between
 
@@ -57,7 +58,7 @@ class Verdict:
 def judge(histories: Histories, log: Sequence[Record]) -> Verdict:
     """Compare every write and every row read with the log."""
     records = [each for each in log if each.key != FENCE_KEY]
-    verdict = Verdict(_lost_writes(histories.writes, records))
+    verdict = Verdict(_lost_writes(histories.writes, records) + _written_twice(records))
     table, acknowledged = _LoggedTable(records), _Acknowledged(histories.writes)
     for read in histories.reads:
         verdict.reads += 1
@@ -95,6 +96,15 @@ def _lost_writes(writes: Sequence[WriteMade], records: Sequence[Record]) -> list
         if write.status in NOT_WRITTEN and write.value in values:
             found.append(f"refused and written: {write}")
     return found
+
+
+def _written_twice(records: Iterable[Record]) -> list[str]:
+    """Requests that were sent again, by another way or to another owner, and applied twice."""
+    times = Counter(request_id_of(each.headers) for each in records)
+    del times[b""]  # of records that no owner wrote
+    return [
+        f"written {count} times: request {each!r}" for each, count in times.items() if count > 1
+    ]
 
 
 class _LoggedTable:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lastword.records import Record
+from lastword.records import REQUEST_HEADER, Record
 from tests.support.partition_faults.histories import (
     Histories,
     ReadMade,
@@ -71,6 +71,12 @@ def test_what_agrees_with_the_log_is_fine() -> None:
 def test_an_acknowledged_write_that_the_log_lacks_is_found() -> None:
     (said,) = found([OLD, msgspec.structs.replace(NEW, offset=4)])
     assert said.startswith("acknowledged and lost")
+
+
+def test_a_write_that_is_in_the_log_twice_is_found() -> None:
+    twice = [each._replace(headers=((REQUEST_HEADER, b"one"),)) for each in LOG[:2]]
+    (said,) = judge(Histories([], []), [*twice, *LOG[2:]]).violations
+    assert said == "written 2 times: request b'one'"
 
 
 def test_an_acknowledged_delete_that_the_log_lacks_is_found() -> None:
