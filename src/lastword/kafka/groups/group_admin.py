@@ -51,6 +51,7 @@ class GroupAdmin:
         answer = self._ask("describe_groups", [self._group], doing="asking who is in")[self._group]
         error = answer["error"]
         if error is not None and _NO_SUCH_GROUP not in error:
+            self.close()  # kafka-python would ask the former coordinator for ever
             raise ConnectionFailedError(
                 f"{self._connection.bootstrap_servers} gave no answer while asking who is in "
                 f"{self._group!r}: {error}",
@@ -78,6 +79,7 @@ class GroupAdmin:
         answer = self._ask("remove_group_members", self._group, [named], doing="evicting from")
         outcomes = {outcome.__name__ for outcome in answer.values()}
         if not outcomes or outcomes - _GONE - {"NoError"}:
+            self.close()
             raise ClusterError(
                 f"{member.instance_id!r} was not evicted from {self._group!r}: {outcomes}",
                 hint="may this user delete from the group? see the cluster's ACLs",
