@@ -21,13 +21,14 @@ from tests.support.local_tables.real_topic import RealTopic
 LASTWORD = str(Path(sys.executable).with_name("lastword"))
 TIMEOUT_S = 180.0
 
-# Says that it runs; on SIGTERM it ends in its own way.
+# Says that it runs; ends in its own way on SIGTERM, and by itself after ten minutes.
 JOB = """
 import os, pathlib, signal, sys
 def end(*_):
     os.write(1, b"terminated\\n")
     sys.exit(3)
 signal.signal(signal.SIGTERM, end)
+signal.alarm(600)
 pathlib.Path(sys.argv[1]).touch()
 while True:
     signal.pause()
