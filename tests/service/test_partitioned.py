@@ -10,11 +10,19 @@ import pytest
 
 import lastword as lw
 from lastword.cluster.peers import PeerSettings
+from lastword.table.table_state import TableState
 from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.coroutines import run_coroutine
+from tests.support.local_tables.stores import GatedStores
 from tests.support.served.event_stream import watching
-from tests.support.shared_tables.partitioned_tables import held, plan_of, wait_until_settled
+from tests.support.shared_tables.partitioned_tables import (
+    cluster_of,
+    held,
+    plan_of,
+    replicas_of,
+    wait_until_settled,
+)
 from tests.support.shared_tables.peer_pair import SECRET
 
 PARTITIONS = 3
@@ -188,6 +196,32 @@ def _a_client_goes_on_without_an_owner(instances: list[Serving]) -> None:
 def _only_names(instance: Serving) -> bool:
     with instance.client() as client:
         return set(_owners(client)["services"]) == {instance.url}
+
+
+def test_an_instance_that_builds_another_copy_stays_ready(serve: Serve, topic: str) -> None:
+    stores = GatedStores()
+    started = [
+        serve(table_options=options(topic, name) | {"store": stores}, wait=False, token=TOKEN)
+        for name in "ab"
+    ]
+    a, b = (each.table for each in started)
+    with started[1].client() as client:
+        try:
+            for each in (a, b):
+                each.wait_ready()
+            a.put_many(ROWS)
+            cluster_of(a).drain("b")
+            wait_until(lambda: not replicas_of(b).held, "b keeps nothing", timeout=180)
+            stores.gate.clear()
+            cluster_of(a).drain("b", on=False)
+            assert stores.waiting.wait(180)
+            wait_until(lambda: b.state is TableState.REBALANCING, "b builds a copy")
+            assert client.get("/ready").status_code == 200
+            assert client.get("/tables/table").json()["error"] is None
+            assert client.get("/table/key-07").json() == ROWS["key-07"]
+            assert b.state is TableState.REBALANCING
+        finally:
+            stores.gate.set()
 
 
 def test_a_table_that_is_not_shared_refuses_to_be_routed(serve: Serve) -> None:

@@ -62,6 +62,7 @@ class Lifecycle:
         self._async_calls: AsyncCalls | None = None
         self._failure: Exception | None = None
         self._readiness = (False, False)
+        self._has_run = False
         self._lock = threading.Lock()
         track(self)
 
@@ -288,14 +289,22 @@ class Lifecycle:
         shared = None if self._parts is None else self._parts.shared
         if shared is not None and not shared.placed:
             return  # what the first plan gives to this instance is still to come
-        unready = TableState.REBALANCING if gaining else TableState.RESTORING
-        self.machine.move(TableState.RUNNING if ready else unready)
+        if ready:
+            self._run()
+        elif gaining and self._has_run:
+            self.machine.move(TableState.REBALANCING)
+        else:
+            self.machine.move(TableState.RESTORING)
 
     def _on_placed(self) -> None:
         """Everything that the first plan gives to this instance is here, though not ready."""
         ready, _ = self._readiness
         if ready:
-            self.machine.move(TableState.RUNNING)
+            self._run()
+
+    def _run(self) -> None:
+        self._has_run = True
+        self.machine.move(TableState.RUNNING)
 
     def _on_failure(self, error: Exception) -> None:
         self._failure = error

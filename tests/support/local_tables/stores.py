@@ -48,3 +48,17 @@ class GatedStore(RecordingStore):
             self.waiting.set()
             assert self.gate.wait(180), "the test never opened the gate"
         super().apply(puts, deletes, checkpoint)
+
+
+class GatedStores:
+    """As ``store=``: a GatedStore for each partition, all with one gate, which is open at first."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.waiting = threading.Event()
+        self.gate.set()
+
+    def __call__(self, _partition: int, _directory: Path) -> GatedStore:
+        store = GatedStore()
+        store.gate, store.waiting = self.gate, self.waiting
+        return store

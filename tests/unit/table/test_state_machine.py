@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.table.table import Table
 from lastword.table.table_state import OPEN_STATES, TRANSITIONS, StateMachine, TableState
 
 S = TableState
@@ -85,3 +86,13 @@ def test_a_listener_may_look_at_the_machine_it_listens_to() -> None:
     machine = StateMachine(lambda _old, _new: seen.append(machine.state))
     machine.move(S.RESTORING)
     assert seen == [S.RESTORING]
+
+
+def test_a_table_rebalances_only_after_it_has_served() -> None:
+    life = Table("rows", bootstrap_servers="localhost:1")._lifecycle
+    life.machine.move(S.RESTORING)
+    life._on_readiness(False, True)
+    assert life.machine.state is S.RESTORING
+    life._on_readiness(True, False)
+    life._on_readiness(False, True)
+    assert life.machine.state is S.REBALANCING

@@ -27,8 +27,9 @@ _RIGHTS: dict[Access, Rights] = {
 
 
 def is_ready(served: ServedTable) -> bool:
-    """Whether reads are served."""
-    return served.table.state is TableState.RUNNING
+    """Whether reads are served; one that routes them serves while it builds another copy."""
+    state = served.table.state
+    return state is TableState.RUNNING or (served.raw.routes and state is TableState.REBALANCING)
 
 
 def summary(served: ServedTable, access: Access) -> TableSummary:
@@ -57,7 +58,8 @@ def restore_rate(served: ServedTable, rate: GrowthRate) -> RestoreRate:
     """All partitions together; the time left by the speed of the last seconds."""
     progress = served.table.progress()
     done, total = offsets_done(progress)
-    eta_s = 0.0 if is_ready(served) else rate.seconds_left(total - done)
+    restored = served.table.state is TableState.RUNNING
+    eta_s = 0.0 if restored else rate.seconds_left(total - done)
     return RestoreRate(done, total, eta_s)
 
 
@@ -65,7 +67,7 @@ def table_status(
     served: ServedTable, access: Access, rate: GrowthRate, watchers: int
 ) -> TableStatus:
     """Everything; may count the keys of a RocksDB store, so it runs on a thread."""
-    error = served.raw.why_not_ready()
+    error = None if is_ready(served) else served.raw.why_not_ready()
     partitions = [_partition(each) for each in served.table.partitions()]
     short = summary(served, access)
     return TableStatus(
