@@ -44,10 +44,15 @@ def test_instances_are_listed_and_drained(
         assert shown[:3] == [topic, "0", settled.owners[topic][0]]
         assert lastword.json("cluster", "rebalance", "--dry-run") == []
         assert lastword("cluster", "rebalance").exit_code == 2
-        lastword.ok("cluster", "drain", "b")
-        wait_until(lambda: not replicas_of(b).held, "b keeps nothing")
+        told = lastword.json("cluster", "drain", "b", "--wait")
+        assert told[0] == {"instance": "b", "draining": True}
+        assert told[-1] == {"instance": "b", "owns": 0, "standby_of": 0}
         drained = {row["instance"]: row for row in lastword.json("cluster", "status")}
         assert (drained["b"]["state"], drained["b"]["owns"]) == ("draining", 0)
+        wait_until(lambda: not replicas_of(b).held, "b keeps nothing")
+        late = lastword("cluster", "drain", "a", "--wait", "--timeout", "1s")
+        assert (late.exit_code, "a is not drained yet" in late.stderr) == (3, True)
+        assert lastword("cluster", "drain", "b", "--undo", "--wait").exit_code == 2
         lastword.ok("cluster", "drain", "b", "--undo")
         wait_until(lambda: replicas_of(b).held, "b keeps its share again")
         assert "there is no instance 'c'" in lastword("cluster", "drain", "c").stderr

@@ -36,3 +36,8 @@ def test_its_probes_use_a_host_name_that_the_service_answers_to(tmp_path: Path) 
     assert sorted(probes) == ["liveness", "readiness"]
     hosts = re.findall(r"name: Host, value: (\S+) }", MANIFEST)
     assert hosts == [load_settings(settings_file(tmp_path), {}, {})["service.allowed_hosts"]] * 2
+
+
+def test_its_pods_start_at_the_same_time() -> None:
+    """Else the first one is alone on a cold start, and restores the whole table."""
+    assert "\n  podManagementPolicy: Parallel\n" in MANIFEST

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import click
 
 from lastword.cli.settings.instance_settings import instance_settings
 from lastword.cli.support.app_context import AppContext, with_cluster
+from lastword.cli.support.failure import UNREACHABLE_OR_TIMEOUT
 from lastword.clock import SYSTEM_CLOCK
 from lastword.cluster.cluster import Cluster
 from lastword.cluster.control_topic import read_last_plan
 from lastword.cluster.forecast import moves_between, settled
 from lastword.cluster.offers import Traits
 from lastword.cluster.plan import NO_OWNER, Plan, PlanMember
+from lastword.durations import milliseconds
 from lastword.errors import ClusterError, ConfigError
 from lastword.kafka.admin import Admin
 
@@ -49,12 +52,22 @@ def plan(app: AppContext) -> None:
 @with_cluster
 @click.argument("instance")
 @click.option("--undo", is_flag=True, help="Let INSTANCE take partitions again.")
-def drain(app: AppContext, instance: str, undo: bool) -> None:
+@click.option("--wait", is_flag=True, help="Return once INSTANCE keeps no partition.")
+@click.option(
+    "--timeout",
+    default="10m",
+    show_default=True,
+    help="With --wait: exit with 3 if that takes longer.",
+)
+def drain(app: AppContext, instance: str, *, undo: bool, wait: bool, timeout: str) -> None:
     """Make INSTANCE hand over all its partitions, so that it can be stopped for good.
 
     It keeps answering, and each partition moves once its next owner has caught up. `lastword
     cluster status` shows what is left. The order lasts until the instance ends.
     """
+    timeout_s = milliseconds(timeout, what="--timeout") / 1000
+    if undo and wait:
+        raise ConfigError("--undo does not wait", hint="use --undo without --wait")
     if instance not in _last_plan(app).members:
         raise ClusterError(
             f"there is no instance {instance!r}",
@@ -65,8 +78,10 @@ def drain(app: AppContext, instance: str, undo: bool) -> None:
         while instance not in guest.members and SYSTEM_CLOCK.monotonic() < deadline:
             SYSTEM_CLOCK.sleep(_POLL_S)
         guest.drain(instance, on=not undo)
-    said = f"{instance} takes partitions again" if undo else f"{instance} hands over its partitions"
-    app.output.line(said, {"instance": instance, "draining": not undo})
+        verb = "takes partitions again" if undo else "hands over its partitions"
+        app.output.line(f"{instance} {verb}", {"instance": instance, "draining": not undo})
+        if wait and not _is_drained(app, guest, instance, timeout_s):
+            sys.exit(UNREACHABLE_OR_TIMEOUT)
 
 
 @cluster.command()
@@ -101,6 +116,33 @@ def _last_plan(app: AppContext) -> Plan:
     return found
 
 
+def _is_drained(app: AppContext, guest: Cluster, instance: str, timeout_s: float) -> bool:
+    """Print how much INSTANCE still keeps until that is nothing; False after the timeout."""
+    deadline = SYSTEM_CLOCK.monotonic() + timeout_s
+    told: tuple[int, int] | None = None
+    while True:
+        plan = guest.plan
+        member = None if plan is None else plan.members.get(instance)
+        if plan is not None and (member is None or member.draining):
+            kept = len(plan.owned_by(instance)), _standby_of(plan, instance)
+            if kept != told:
+                told = kept
+                app.output.line(
+                    f"{instance} owns {kept[0]} partitions and is standby of {kept[1]}",
+                    {"instance": instance, "owns": kept[0], "standby_of": kept[1]},
+                )
+            if kept == (0, 0):
+                return True
+        if SYSTEM_CLOCK.monotonic() >= deadline:
+            app.output.info(f"{instance} is not drained yet; it goes on handing over partitions")
+            return False
+        SYSTEM_CLOCK.sleep(_POLL_S)
+
+
+def _standby_of(plan: Plan, name: str) -> int:
+    return sum(name in kept for topic in plan.standbys.values() for kept in topic)
+
+
 def _guest(app: AppContext) -> Cluster:
     return Cluster(
         app.connection,
@@ -111,13 +153,12 @@ def _guest(app: AppContext) -> Cluster:
 
 
 def _row(plan: Plan, name: str, member: PlanMember) -> dict[str, object]:
-    standby_of = sum(name in kept for topic in plan.standbys.values() for kept in topic)
     return {
         "instance": name,
         "state": member.state,
         "leads": name == plan.leader,
         "owns": len(plan.owned_by(name)),
-        "standby_of": standby_of,
+        "standby_of": _standby_of(plan, name),
         "warms_up": sum(named.count(name) for named in plan.moves.values()),
         "address": member.address,
         "rack": member.rack or None,
