@@ -18,7 +18,8 @@ from lastword.errors import (
 from lastword.kafka.connection import Connection
 from lastword.replicas.replica import Replica
 from lastword.stores.base import StoreScan
-from lastword.table.entry import Change
+from lastword.table.entry import Change, raw_entry
+from lastword.table.partitioned.fresh_as_of import FreshAsOf
 from lastword.table.partitioned.messages import ReadQuestion, ReadReply
 from lastword.table.partitioned.read_server import ReadServer, _Page
 from lastword.table.partitioned.routing import Routing
@@ -188,6 +189,50 @@ def test_an_answer_is_as_old_as_the_moment_at_which_its_rows_were_taken(
     with only_here.walk((None, None), lambda *row: row, partitions=[here]) as rows:
         assert rows.staleness_s is not None
         assert rows.staleness_s >= took[0]
+
+
+def test_an_answer_is_as_far_behind_as_where_its_rows_were_taken(
+    shared: PartitionedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = shared.instances["a"]
+    here = next(iter(held(table)))
+    key = next(k for k in ROWS if table.raw.keyspace.partition_of(k.encode()) == here)
+    add_scan = _Page.add_scan
+
+    def slowly(self: _Page, replica: Replica, scan: StoreScan, limit: int) -> None:
+        """The log grows while the rows are read, and the copy follows it."""
+        end = table.put(key, ROWS[key]).offset + 1
+        fresh = fresh_of(table)
+        wait_until(lambda: fresh._ends[here] >= end, "the new end")
+        wait_until(lambda: replica.position >= end, "the copy to follow")
+        add_scan(self, replica, scan, limit)
+
+    monkeypatch.setattr(_Page, "add_scan", slowly)
+    for_any, for_none = (
+        table.raw.within(Routing(route=False, max_stale_s=300, max_lag=most)) for most in (1_000, 0)
+    )
+    for_any.walk((None, None), raw_entry, partitions=[here]).close()
+    with pytest.raises(TooStaleError, match="offsets behind"):
+        for_none.walk((None, None), raw_entry, partitions=[here])
+
+
+def test_a_copy_that_is_too_many_offsets_behind_does_not_answer(
+    shared: PartitionedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = shared.instances["a"]
+    partition = table.raw.keyspace.partition_of(b"key-001")
+    plan = plan_of(table)
+    assert plan is not None
+    owner, standby = [each.instance_id for each in plan.copies(table.topic, partition)]
+    behind = {fresh_of(shared.instances[owner]): 5}
+    monkeypatch.setattr(FreshAsOf, "lag", lambda self, *_: behind.get(self, 0))
+    for max_lag, answered_by in ((5, owner), (4, standby)):
+        limited = table.query.within(max_lag=max_lag, max_stale="5m")
+        assert limited.get("key-001").answered_by == (answered_by,)
+        assert limited.value("key-001", None) == ROWS["key-001"]
+    behind[fresh_of(shared.instances[standby])] = 5
+    with pytest.raises(TooStaleError):
+        table.query.within(max_lag=4, max_stale="5m").get("key-001", timeout_s=0.5)
 
 
 def test_what_one_instance_writes_it_reads_at_once_wherever_the_key_is(table: Table) -> None:

@@ -58,7 +58,7 @@ class FreshAsOf:
         partition = replica.partition
         with self._lock:
             looks = self._looks[partition]
-            while looks and _reached(replica, looks[0][1]):
+            while looks and complete_up_to(replica) >= looks[0][1]:
                 self._fresh[partition] = replica, looks.popleft()[0]
             measured, fresh_at = self._fresh.get(partition, (None, 0.0))
         if measured is replica:
@@ -73,10 +73,9 @@ class FreshAsOf:
         now = self._clock.monotonic()
         return max((now - self.fresh_at(replica) for replica in ready), default=0.0)
 
-    def lag(self, replica: Replica) -> int:
-        """How many offsets the copy is behind the last end that was looked up."""
-        end = self._ends.get(replica.partition, replica.position)
-        return 0 if _reached(replica, end) else max(0, end - replica.position)
+    def lag(self, partition: int, offset: int) -> int:
+        """How many offsets what was read up to there is behind the last end that was looked up."""
+        return max(0, self._ends.get(partition, offset) - offset)
 
     def look(self) -> None:
         """Look up the ends of the partitions held; raises ConnectionFailedError."""
@@ -102,8 +101,9 @@ class FreshAsOf:
                 log.debug("%s: the ends could not be looked up: %s", self._replicas.topic, error)
 
 
-def _reached(replica: Replica, end: int) -> bool:
+def complete_up_to(replica: Replica) -> int:
+    """The offset below which the copy has everything, the ends of transactions included."""
     offsets = replica.follower.offsets
-    if offsets.position >= end:
-        return True
-    return replica.live and offsets.position == offsets.next_offset and offsets.read_up_to >= end
+    if replica.live and offsets.position == offsets.next_offset:
+        return max(offsets.position, offsets.read_up_to)
+    return offsets.position

@@ -95,8 +95,8 @@ class Placement:
             return NEVER
         if partition not in self._owned and routing.route:
             return NEVER
-        if routing.max_lag is not None and self._fresh.lag(replica) > routing.max_lag:
-            return NEVER
+        if routing.max_lag is not None:
+            return NEVER  # known only after the read: ``ReadServer`` checks it
         return self._fresh.fresh_at(replica) + routing.max_stale_s
 
     # -- following the plan ----------------------------------------------------------------

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lastword.clock import Clock
 from lastword.errors import PartitionNotHereError, StoreError, TooStaleError
 from lastword.metrics import Metrics
 from lastword.records import Position
-from lastword.replicas.held import Replicas
 from lastword.replicas.partition_views import freshness_of, position_of
 from lastword.replicas.replica import Replica
 from lastword.replicas.replica_set import ReplicaSet
 from lastword.rows import is_due
 from lastword.stores.base import StoreScan
-from lastword.table.partitioned.fresh_as_of import FreshAsOf
+from lastword.table.partitioned.fresh_as_of import FreshAsOf, complete_up_to
 from lastword.table.partitioned.messages import (
     CountWanted,
     KeysWanted,
@@ -71,6 +72,7 @@ class ReadServer:
             position = position_of(held, topic_id)
             freshness = freshness_of(held.values())
             fresh_at = min(map(self._fresh.fresh_at, held.values()), default=0.0)
+            read_up_to = {p: complete_up_to(replica) for p, replica in held.items()}
             scans: dict[int, StoreScan] = {}
             limit = 0
             if isinstance(wanted, SpanWanted):
@@ -98,13 +100,15 @@ class ReadServer:
             complete_at_ms=position.complete_at_ms,
             stale=freshness.stale,
             contact_age_s=freshness.contact_age_s,
-            age_s=self._checked_age_s(fresh_at, held, question),
+            age_s=self._checked_age_s(fresh_at, read_up_to, question),
         )
 
-    def _checked_age_s(self, fresh_at: float, held: Replicas, question: ReadQuestion) -> float:
+    def _checked_age_s(
+        self, fresh_at: float, read_up_to: Mapping[int, int], question: ReadQuestion
+    ) -> float:
         """How old what was read is by now; raises TooStaleError."""
         age_s = max(0.0, self._clock.monotonic() - fresh_at)
-        lag = max((self._fresh.lag(replica) for replica in held.values()), default=0)
+        lag = max((self._fresh.lag(*each) for each in read_up_to.items()), default=0)
         too_far = question.max_lag is not None and lag > question.max_lag
         if age_s > question.max_stale_s or too_far:
             self._refused.add()
