@@ -25,7 +25,7 @@ from lastword.table.serving import Serving
 from lastword.table.stall import explain_stall
 from lastword.table.table_config import TableConfig
 from lastword.table.table_state import StateListener, StateMachine, TableState
-from lastword.table.version_reads import VersionReads, refuse_foreign
+from lastword.table.version_reads import LocalVersions, VersionReads, refuse_foreign
 from lastword.table.watch import Watch
 from lastword.table.writing.async_calls import AsyncCalls
 from lastword.table.writing.owned_writes import OwnedWrites, required_owners
@@ -241,9 +241,10 @@ class Lifecycle:
             unread=parts.writers.unread,
             routes=shared is not None,
         )
-        past = None
+        past = kept = None
         if config.keep is not None:
-            past = VersionReads(parts.replicas, keyspace, parts.admin, serving, config.clock)
+            kept = LocalVersions(parts.replicas, parts.admin, serving, config.clock)
+            past = VersionReads(parts.replicas, keyspace, kept, config.clock)
         owned = None
         if parts.writers.owned is not None:
             owned = OwnedWrites(
@@ -255,7 +256,7 @@ class Lifecycle:
                 reflect=parts.writers.reflect,
                 clock=config.clock,
             )
-        core = RawTable if shared is None else shared.routed(serving, self._on_placed)
+        core = RawTable if shared is None else shared.routed(serving, kept, self._on_placed)
         return core(
             parts.replicas,
             parts.record_filter,

@@ -30,7 +30,7 @@ from lastword.stores.memory import MemoryStore
 from lastword.stores.versioned import VersionedStore
 from lastword.table.raw import RawTable
 from lastword.table.serving import Serving
-from lastword.table.version_reads import VersionReads
+from lastword.table.version_reads import LocalVersions, VersionReads
 from lastword.table.writing.unread_writes import UnreadWrites
 from lastword.testing.fake_clock import FakeClock
 from lastword.writer.default_ttl import DefaultTtl
@@ -112,7 +112,8 @@ class OfflineTable:
         serving = Serving("table", self.replicas, self.keyspace, self._ensure_open, unread=unread)
         past = None
         if self._keep is not None:
-            past = VersionReads(self.replicas, self.keyspace, admin, serving, self.clock)  # type: ignore[arg-type]
+            kept = LocalVersions(self.replicas, admin, serving, self.clock)  # type: ignore[arg-type]
+            past = VersionReads(self.replicas, self.keyspace, kept, self.clock)  # type: ignore[arg-type]
         return RawTable(
             self.replicas,
             self._filter,

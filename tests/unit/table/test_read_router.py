@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from lastword.cluster.plan import Assignment, Owner
-from lastword.errors import IndeterminateError, LastwordError, PeerUnreachableError
+from lastword.errors import IndeterminateError, LastwordError, MomentGoneError, PeerUnreachableError
 from lastword.metrics import Metrics
 from lastword.table.partitioned.messages import KeysWanted, ReadReply, encode_reply
 from lastword.table.partitioned.read_router import OWNER_S, ReadRouter
@@ -21,12 +22,17 @@ TIMEOUT_S = 10.0
 
 
 class Peers(OnlyMember):
-    """Each instance answers after so many seconds; silent ones never do."""
+    """Each instance answers after so many seconds; silent ones never do.
 
-    def __init__(self, clock: FakeClock, takes_s: dict[str, float]) -> None:
+    Those in ``forgot`` no longer know the moment that is read.
+    """
+
+    def __init__(
+        self, clock: FakeClock, takes_s: dict[str, float], forgot: Collection[str] = ()
+    ) -> None:
         super().__init__("me")
         self.asked: list[tuple[str, float]] = []
-        self._clock, self.takes_s = clock, takes_s
+        self._clock, self.takes_s, self._forgot = clock, takes_s, forgot
 
     def ask(self, instance_id: str, name: str, payload: bytes, timeout_s: float) -> bytes:
         self.asked.append((instance_id, timeout_s))
@@ -34,6 +40,8 @@ class Peers(OnlyMember):
         self._clock.advance(seconds=min(takes_s, timeout_s))
         if takes_s > timeout_s:
             raise IndeterminateError("no answer")
+        if instance_id in self._forgot:
+            raise MomentGoneError("no longer known here")
         return encode_reply(ReadReply(instance_id, [], [], 0, {0: 7}, "t", 0, False, 0.0, 0.5))
 
 
@@ -88,3 +96,25 @@ def test_a_read_that_nobody_answers_ends_in_time() -> None:
         route(peers, clock, OWNER, STANDBY)
     assert isinstance(error.value, PeerUnreachableError)
     assert sum(timeout_s for _, timeout_s in peers.asked) <= TIMEOUT_S
+
+
+def test_a_moment_that_the_owner_has_forgotten_may_be_known_to_a_standby() -> None:
+    clock = FakeClock()
+    peers = Peers(clock, {"owner": 0.01, "standby": 0.01}, forgot={"owner"})
+    (reply,) = route(peers, clock, OWNER, STANDBY)
+    assert reply.instance == "standby"
+
+
+def test_a_moment_that_nobody_knows_is_refused_after_one_round() -> None:
+    clock = FakeClock()
+    peers = Peers(clock, {"owner": 0.01, "standby": 0.01}, forgot={"owner", "standby"})
+    with pytest.raises(MomentGoneError):
+        route(peers, clock, OWNER, STANDBY)
+    assert [name for name, _ in peers.asked] == ["owner", "standby"]
+
+
+def test_a_moment_is_not_given_up_while_one_copy_is_silent() -> None:
+    clock = FakeClock()
+    peers = Peers(clock, {"owner": 1.5 * OWNER_S, "standby": 0.01}, forgot={"standby"})
+    (reply,) = route(peers, clock, OWNER, STANDBY)
+    assert reply.instance == "owner"

@@ -93,6 +93,8 @@ class KeyPast(msgspec.Struct, frozen=True, array_like=True, gc=False):
 NO_PAST = KeyPast()
 
 encode_past = msgspec.msgpack.Encoder().encode
+encode_version = msgspec.msgpack.Encoder().encode
+decode_version = msgspec.msgpack.Decoder(KeyVersion).decode
 _decode_past = msgspec.msgpack.Decoder(KeyPast).decode
 
 

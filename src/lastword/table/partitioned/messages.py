@@ -61,7 +61,28 @@ class CountWanted(msgspec.Struct, frozen=True, array_like=True, tag="count"):
         return CountWanted(partitions)
 
 
-Wanted = KeysWanted | SpanWanted | CountWanted
+class PastWanted(msgspec.Struct, frozen=True, array_like=True, tag="past"):
+    """A key of one partition as of an offset or a time; without either, all its versions.
+
+    The rows of the reply are the versions.
+    """
+
+    partitions: list[int]
+    key: bytes
+    below: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether an unfinished partition has to be asked again as a whole."""
+        return True
+
+    def only(self, _partitions: list[int]) -> PastWanted:
+        """The same read: it is of one partition."""
+        return self
+
+
+Wanted = KeysWanted | SpanWanted | CountWanted | PastWanted
 
 
 class ReadQuestion(msgspec.Struct, frozen=True, array_like=True):

@@ -17,6 +17,7 @@ from lastword.errors import (
     ClusterError,
     IndeterminateError,
     LastwordError,
+    MomentGoneError,
     PartitionNotHereError,
     PeerUnreachableError,
     QueryError,
@@ -100,7 +101,7 @@ class ReadRouter:
             if not left.partitions:
                 break
             late = self._clock.monotonic() + _PAUSE_S >= deadline
-            if late or (left.exhausted and not routing.route):
+            if late or (left.exhausted and (left.gone or not routing.route)):
                 raise left.error(self._topic)
             if left.exhausted:
                 if self._closed.wait(_PAUSE_S):
@@ -227,6 +228,13 @@ class _Unanswered:
         self.patience_s = OWNER_S
         self._stuck: set[int] = set()
         self._error: LastwordError | None = None
+        self._refusals: list[LastwordError] = []
+
+    @property
+    def gone(self) -> bool:
+        """Whether all who were asked in this round say that the moment is gone."""
+        refusals = self._refusals
+        return bool(refusals) and all(isinstance(each, MomentGoneError) for each in refusals)
 
     @property
     def exhausted(self) -> bool:
@@ -251,6 +259,7 @@ class _Unanswered:
     def failed(self, partitions: Iterable[int], instance: str, error: LastwordError) -> None:
         for partition in partitions:
             self.tried[partition].add(instance)
+        self._refusals.append(error)
         # A refusal says more than silence.
         if self._error is None or isinstance(error, QueryError):
             self._error = error
@@ -262,6 +271,7 @@ class _Unanswered:
     def try_all_again(self) -> None:
         """Ask everybody once more, and wait longer: they may all be slow."""
         self.patience_s *= 2
+        self._refusals.clear()
         self._stuck.clear()
         self.tried = {p: set() for p in self.partitions}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lastword.clock import Clock
-from lastword.errors import PartitionNotHereError, StoreError, TooStaleError
+from lastword.errors import MomentGoneError, PartitionNotHereError, StoreError, TooStaleError
 from lastword.metrics import Metrics
 from lastword.records import Position
 from lastword.replicas.partition_views import freshness_of, position_of
@@ -17,13 +17,16 @@ from lastword.table.partitioned.fresh_as_of import FreshAsOf, complete_up_to
 from lastword.table.partitioned.messages import (
     CountWanted,
     KeysWanted,
+    PastWanted,
     ReadQuestion,
     ReadReply,
     SpanWanted,
     decode_question,
     encode_reply,
 )
+from lastword.table.partitioned.routed_versions import past_rows
 from lastword.table.serving import Serving
+from lastword.table.version_reads import LocalVersions
 
 PAGE_BYTES = 4 << 20
 
@@ -44,8 +47,10 @@ class ReadServer:
         *,
         clock: Clock,
         metrics: Metrics,
+        versions: LocalVersions | None = None,
     ) -> None:
         self.instance_id = instance_id
+        self._versions = versions
         self._replicas, self._serving = replicas, serving
         self._fresh, self._clock = fresh, clock
         self._refused = metrics.counter("too_stale_reads_total")
@@ -90,6 +95,8 @@ class ReadServer:
         finally:
             for scan in scans.values():
                 scan.close()
+        if isinstance(wanted, PastWanted):
+            page.rows = past_rows(wanted, self._kept_versions(), question.timeout_s)
         return ReadReply(
             instance=self.instance_id,
             rows=page.rows,
@@ -102,6 +109,14 @@ class ReadServer:
             contact_age_s=freshness.contact_age_s,
             age_s=self._checked_age_s(fresh_at, read_up_to, question),
         )
+
+    def _kept_versions(self) -> LocalVersions:
+        if self._versions is None:
+            raise MomentGoneError(
+                f"{self.instance_id} keeps no versions of {self._replicas.topic}",
+                hint="open the table with the same versions= on every instance",
+            )
+        return self._versions
 
     def _checked_age_s(
         self, fresh_at: float, read_up_to: Mapping[int, int], question: ReadQuestion

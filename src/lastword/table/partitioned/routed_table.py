@@ -25,6 +25,7 @@ from lastword.table.partitioned.own_writes import OwnWrites
 from lastword.table.partitioned.placement import NEVER, Placement
 from lastword.table.partitioned.read_router import ReadRouter
 from lastword.table.partitioned.routed_scan import PAGE_ROWS, RoutedScan
+from lastword.table.partitioned.routed_versions import RoutedVersions
 from lastword.table.partitioned.routing import Routing
 from lastword.table.raw import AT_LEAST_TIMEOUT_S, RawTable
 from lastword.table.scan import Scan, Shape
@@ -54,6 +55,7 @@ class RoutedTable(RawTable):
         self._placement, self._router = placement, router
         self._written, self._routing = written, routing
         self._staleness = metrics.latency("staleness")
+        self._route_past()
 
     routes = True
 
@@ -65,7 +67,14 @@ class RoutedTable(RawTable):
         """The same table, whose reads are routed like this."""
         other = copy.copy(self)
         other._routing = routing
+        other._route_past()
         return other
+
+    def _route_past(self) -> None:
+        if self.past is not None:
+            self.past = self.past.through(
+                RoutedVersions(lambda wanted: self._asked(wanted, None, AT_LEAST_TIMEOUT_S))
+            )
 
     # -- reads of keys ---------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from lastword.table.partitioned.read_server import ReadServer
 from lastword.table.partitioned.routed_table import RoutedTable
 from lastword.table.serving import Serving
 from lastword.table.table_config import TableConfig
+from lastword.table.version_reads import LocalVersions
 from lastword.table.writing.shared_clusters import SHARED_CLUSTERS
 
 
@@ -56,12 +57,23 @@ class SharedPartitions:
         """Whether everything that the first plan gave to this instance has come."""
         return self._placement.placed
 
-    def routed(self, serving: Serving, on_placed: Callable[[], None]) -> partial[RoutedTable]:
-        """Makes the core of the table; ``on_placed`` is as in Placement."""
+    def routed(
+        self, serving: Serving, versions: LocalVersions | None, on_placed: Callable[[], None]
+    ) -> partial[RoutedTable]:
+        """Makes the core of the table; ``on_placed`` is as in Placement.
+
+        ``versions`` has those that are kept here, if the table keeps any.
+        """
         config, clock = self._config, self._config.clock
         instance_id = self._placement.cluster.instance_id
         server = ReadServer(
-            instance_id, self._replicas, serving, self._fresh, clock=clock, metrics=self._metrics
+            instance_id,
+            self._replicas,
+            serving,
+            self._fresh,
+            clock=clock,
+            metrics=self._metrics,
+            versions=versions,
         )
         self.members.handle(question_name(config.topic), server.answer_peer)
         self._placement.on_placed = on_placed
