@@ -15,6 +15,7 @@ from lastword.testing import wait_until
 from tests.service.conftest import Serve, Serving
 from tests.support.coroutines import run_coroutine
 from tests.support.local_tables.stores import GatedStores
+from tests.support.served.blocking_client import blocking
 from tests.support.served.event_stream import watching
 from tests.support.shared_tables.partitioned_tables import (
     cluster_of,
@@ -84,6 +85,7 @@ def test_every_instance_answers_for_every_key(instances: list[Serving]) -> None:
         _names_the_owners_to_those_who_may_read(instances, a)
     _a_client_asks_the_owners(instances)
     run_coroutine(_an_asynchronous_client_asks_the_owners(instances))
+    _a_client_hears_who_answered_and_how_stale_that_is(instances)
     _a_client_goes_on_without_an_owner(instances)
 
 
@@ -180,6 +182,47 @@ async def _an_asynchronous_client_asks_the_owners(instances: list[Serving]) -> N
             await client.put(key, "once more")
             assert await client.get(key) == "once more"
     assert _answered(instances[1], "get_key") > before
+
+
+def too_stale_reads(instances: list[Serving]) -> int:
+    counters = (each.table.metrics.counter("too_stale_reads_total") for each in instances)
+    return sum(int(counter.value) for counter in counters)
+
+
+def _a_client_hears_who_answered_and_how_stale_that_is(instances: list[Serving]) -> None:
+    a = instances[0]
+    plan = plan_of(a.table)
+    assert plan is not None
+    url = f"{a.url}/table"
+    with (
+        lw.connect(url, token=TOKEN) as threads,
+        blocking(lw.connect_async(url, token=TOKEN)) as coroutines,
+    ):
+        for client in (threads, coroutines):
+            limited = client.query.within(max_stale="30s", max_lag=1_000)
+            for key in ("key-00", "key-01", "key-02", "nobody"):
+                answer = limited.get(key)
+                partition = a.table.raw.keyspace.partition_of(key.encode())
+                assert answer.answered_by == (plan.owners[a.table.topic][partition],)
+                assert 0 < answer.staleness_s < 35
+                assert (answer.value is None) == (key == "nobody")
+            for answer in (limited.get_many(ROWS), limited.count()):
+                assert answer.answered_by == ("a", "b")
+                assert answer.position.offsets.keys() == set(range(PARTITIONS))
+            assert not limited.contains("nobody").value
+            with pytest.raises(lw.errors.ConfigError):
+                client.query.within(max_lag=-1)
+        with threads.query.scan() as scan:
+            assert [entry.key for entry in scan] == sorted(ROWS)
+            assert scan.answered_by == ("a", "b")
+            assert scan.staleness_s is not None
+    refused = too_stale_reads(instances)
+    with (
+        lw.connect(url, token=TOKEN, timeout="3s") as hasty,
+        pytest.raises(lw.errors.ConnectionFailedError),  # the service tries for 10 s
+    ):
+        hasty.query.within(max_stale=0).get("key-00")
+    assert too_stale_reads(instances) > refused
 
 
 def _a_client_goes_on_without_an_owner(instances: list[Serving]) -> None:

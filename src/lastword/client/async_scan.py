@@ -40,6 +40,21 @@ class AsyncScan(Generic[T]):
         """Whether the table was behind its topic, or might have been."""
         return self._walk.stale
 
+    @property
+    def contact_age_s(self) -> float:
+        """How long before the answer the cluster had last answered the service."""
+        return self._walk.contact_age_s
+
+    @property
+    def staleness_s(self) -> float | None:
+        """How stale the current page of a partitioned table is, as in an Answer."""
+        return self._walk.origin.staleness_s
+
+    @property
+    def answered_by(self) -> tuple[str, ...]:
+        """The instances that answered the current page of a partitioned table."""
+        return self._walk.origin.answered_by
+
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 

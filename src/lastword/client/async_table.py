@@ -8,6 +8,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, TypeVar
 
+from lastword.client.async_queries import AsyncQueries
 from lastword.client.async_scan import AsyncScan
 from lastword.client.async_watch import AsyncWatch
 from lastword.client.calls.reads import Reads, moment_text
@@ -83,6 +84,11 @@ class AsyncTable:
 
     # -- reading ---------------------------------------------------------------------------
 
+    @property
+    def query(self) -> AsyncQueries:
+        """The reads below, each with how current it is and who answered."""
+        return AsyncQueries(self._reads, self._run)
+
     async def get(
         self,
         key: Any,
@@ -114,7 +120,7 @@ class AsyncTable:
 
     async def count(self) -> int:
         """The number of keys."""
-        return await self._run(self._reads.count())
+        return (await self.query.count()).value
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         async for pair in self.items():

@@ -17,6 +17,7 @@ from lastword.client.http.pools import Pools
 from lastword.client.plan_routes import PlanRoutes
 from lastword.client.problems import error_of
 from lastword.client.remote_past import RemotePast
+from lastword.client.remote_queries import RemoteQueries
 from lastword.client.remote_scan import RemoteScan
 from lastword.client.remote_watch import RemoteWatch
 from lastword.client.retrying import Patience, answered
@@ -80,6 +81,11 @@ class RemoteTable:
 
     # -- reading ---------------------------------------------------------------------------
 
+    @property
+    def query(self) -> RemoteQueries:
+        """The reads below, each with how current it is and who answered."""
+        return RemoteQueries(self._reads, self._run)
+
     def get(
         self,
         key: Any,
@@ -118,7 +124,7 @@ class RemoteTable:
         return self.get(key, _ABSENT) is not _ABSENT
 
     def __len__(self) -> int:
-        return self._run(self._reads.count())
+        return self.query.count().value
 
     def __iter__(self) -> Iterator[Any]:
         return (key for key, _ in self.items())

@@ -1,6 +1,7 @@
 """Sends a request until it has a final answer, and never repeats a write by accident.
 
 A read is sent again after a broken connection, and after 429 or 503, within the time of the call.
+If every copy was too stale, it is not.
 A write is sent again if it certainly was not done: it was not sent, or the service says so. If the
 answer of a write is lost, only one with a condition is sent again: it is done at most once.
 """
@@ -95,7 +96,8 @@ def _may_be_sent_again(request: HttpRequest, response: HttpResponse) -> bool:
         return False
     problem = problem_in(response)
     if request.method == "GET" or request.repeat is Repeat.FREELY:
-        return problem.retriable
+        # The service has asked every copy for ten seconds.
+        return problem.retriable and problem.name != "TooStaleError"
     return problem.name in _NOTHING_WRITTEN
 
 

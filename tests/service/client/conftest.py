@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lastword.client import RemoteTable, connect
+from lastword.client import AsyncTable, RemoteTable, connect, connect_async
 from lastword.jvm.ports import free_ports
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
@@ -41,6 +41,9 @@ class Lab:
 
     def connect(self, kind: str, **options: Any) -> RemoteTable:
         return connect(f"{self.url}/tables/served-{kind}", token=self.token, **options)
+
+    def connect_async(self, kind: str, **options: Any) -> AsyncTable:
+        return connect_async(f"{self.url}/tables/served-{kind}", token=self.token, **options)
 
 
 @pytest.fixture(scope="session")

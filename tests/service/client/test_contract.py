@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -16,18 +17,22 @@ from lastword.table.table import Table
 from lastword.table.writing.conditions import TOMBSTONE
 from lastword.writer.outcome import Outcome
 from tests.service.client.conftest import Lab
+from tests.support.served.blocking_client import BlockingClient, blocking
 
-AnyTable = Table | RemoteTable
+AnyTable = Table | RemoteTable | BlockingClient
+Connect = Callable[[str], AbstractContextManager[RemoteTable | BlockingClient]]
 Call = Callable[[Any], Any]
 
 KEYS = ["a", "b", "b/c", "ä", "..", "count", "eu:1", "eu:2", "x y?&%"]
 STEPS = 150
 
 
-@pytest.fixture(scope="module")
-def client(lab: Lab) -> Iterator[RemoteTable]:
-    with lab.connect("owned") as client:
-        yield client
+@pytest.fixture(params=["threads", "coroutines"])
+def connect(lab: Lab, request: pytest.FixtureRequest) -> Connect:
+    """Connects to a table: a client for threads, or one for coroutines."""
+    if request.param == "threads":
+        return lab.connect
+    return lambda kind: blocking(lab.connect_async(kind))
 
 
 def plain(answer: Any) -> Any:
@@ -60,7 +65,7 @@ def result(table: AnyTable, call: Call) -> Any:
         return plain(error)
 
 
-def both(here: Table, client: RemoteTable, call: Call) -> tuple[Any, Any]:
+def both(here: Table, client: AnyTable, call: Call) -> tuple[Any, Any]:
     return result(here, call), result(client, call)
 
 
@@ -82,6 +87,12 @@ def random_call(dice: random.Random) -> Call:
         lambda t: list(t.items(reverse=reverse)),
         lambda t: list(t.prefix("eu:", reverse=reverse)),
         lambda t: (list(t), len(t)),
+        lambda t: t.query.get(key).value,
+        lambda t: t.query.contains(key).value,
+        lambda t: t.query.get_many([key, other, "nobody"]).value,
+        lambda t: t.query.count().value,
+        lambda t: list(t.query.scan(low, high, reverse=reverse)),
+        lambda t: list(t.query.scan(prefix="eu:")),
         lambda t: t.put(key, value),
         lambda t: t.put(key, value, ttl="1h"),
         lambda t: t.delete(key),
@@ -107,11 +118,12 @@ def version_of(table: AnyTable, key: str) -> Any:
     return ABSENT if entry is None else entry.version
 
 
-def test_random_calls_get_the_same_answers(lab: Lab, client: RemoteTable) -> None:
+def test_random_calls_get_the_same_answers(lab: Lab, connect: Connect) -> None:
     dice = random.Random(7)
-    for _ in range(STEPS):
-        ours, theirs = both(lab.here["owned"], client, random_call(dice))
-        assert theirs == ours
+    with connect("owned") as client:
+        for _ in range(STEPS):
+            ours, theirs = both(lab.here["owned"], client, random_call(dice))
+            assert theirs == ours
 
 
 CODECS: list[tuple[str, Any, Any]] = [
@@ -127,9 +139,11 @@ CODECS: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "key", "value"), CODECS)
-def test_keys_and_values_keep_their_types(lab: Lab, kind: str, key: Any, value: Any) -> None:
+def test_keys_and_values_keep_their_types(
+    lab: Lab, connect: Connect, kind: str, key: Any, value: Any
+) -> None:
     here = lab.here[kind]
-    with lab.connect(kind) as client:
+    with connect(kind) as client:
         for call in (
             lambda t: t.put(key, value),
             lambda t: t.get(key),
@@ -169,7 +183,9 @@ WRONG: list[tuple[str, Call]] = [
 
 
 @pytest.mark.parametrize(("kind", "call"), WRONG)
-def test_a_client_refuses_with_the_same_error_as_a_table(lab: Lab, kind: str, call: Call) -> None:
-    with lab.connect(kind) as client:
+def test_a_client_refuses_with_the_same_error_as_a_table(
+    lab: Lab, connect: Connect, kind: str, call: Call
+) -> None:
+    with connect(kind) as client:
         ours, theirs = both(lab.here[kind], client, call)
         assert theirs == ours

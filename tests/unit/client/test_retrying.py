@@ -60,6 +60,11 @@ def test_a_read_whose_answer_is_lost_is_sent_again() -> None:
     assert Network(LOST, OK).ask(READ) is OK
 
 
+def test_a_read_that_every_copy_is_too_stale_for_is_not_sent_again() -> None:
+    too_stale = problem(503, "TooStaleError")
+    assert Network(too_stale, OK).ask(READ) is too_stale
+
+
 def test_a_write_without_a_condition_whose_answer_is_lost_is_not_sent_again() -> None:
     network = Network(LOST, OK)
     with pytest.raises(IndeterminateError, match="may or may not"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -23,6 +23,7 @@ LOOKUP_KEYS_MAX = 1000
 PAGE_ITEMS = 1000
 
 Bounds = tuple[bytes | None, bytes | None]
+NO_LIMITS: Mapping[str, str] = {}
 
 
 class Page(msgspec.Struct):
@@ -39,6 +40,9 @@ class Found(msgspec.Struct):
     """The entries of some keys; the last ``remaining`` keys were not looked up."""
 
     items: list[Item]
+    position: str
+    stale: bool
+    contact_age_seconds: float
     remaining: int = 0
 
 
@@ -46,23 +50,33 @@ class Count(msgspec.Struct):
     """The number of keys."""
 
     count: int
+    position: str
+    stale: bool
+    contact_age_seconds: float
 
 
 class Reads:
-    """The reads of one table, as steps."""
+    """The reads of one table, as steps. ``limits`` are parameters of every read of now."""
 
-    def __init__(self, forms: Forms, patience: Patience) -> None:
+    def __init__(
+        self, forms: Forms, patience: Patience, limits: Mapping[str, str] = NO_LIMITS
+    ) -> None:
         self.forms = forms
-        self._patience = patience
+        self.patience = patience
+        self._limits = limits
         self._table = f"/tables/{forms.info.name}"
+
+    def within(self, limits: Mapping[str, str]) -> Reads:
+        """The same reads with these limits."""
+        return Reads(self.forms, self.patience, limits)
 
     def value(self, key: Any, default: Any) -> Steps[Any]:
         """Only the value, which is enough for most reads."""
         if self.forms.windowed:
             entry = yield from self.entry(key)
             return default if entry is None else entry.value
-        response = yield from self._get_now(key)
-        return default if response is None else self.forms.value_of(response.body)
+        response = yield from self.now(key)
+        return default if response.status == 404 else self.forms.value_of(response.body)
 
     def entry(
         self, key: Any, at: Moment | None = None, consistency: Consistency = "local"
@@ -82,8 +96,8 @@ class Reads:
             decided = with_query(target, consistency=consistency)
             response = yield from self._get(HttpRequest("GET", decided, key=raw))
         else:
-            response = yield from self._get_now(key)
-        return None if response is None else _entry_in(response, key, self.forms)
+            response = yield from self.now(key)
+        return self.entry_in(response, key)
 
     def entries(self, keys: Iterable[Any]) -> Steps[list[Entry]]:
         """The entries of those keys that exist; up to 1000 are as of one moment."""
@@ -91,14 +105,14 @@ class Reads:
         found: list[Entry] = []
         while raws:
             asked = raws[:LOOKUP_KEYS_MAX]
-            answer = yield from self._lookup(asked)
+            answer, _ = yield from self.lookup(asked)
             found += [self.forms.entry(item) for item in answer.items]
             raws = raws[len(asked) - answer.remaining :]
         return found
 
     def page(
         self, bounds: Bounds, *, reverse: bool, cursor: str | None, as_of: str | None
-    ) -> Steps[Page]:
+    ) -> Steps[tuple[Page, HttpResponse]]:
         """The next page of the keys within raw bounds."""
         low, high = bounds
         given = {
@@ -109,41 +123,50 @@ class Reads:
             "reverse": "true" if reverse else None,
             "cursor": cursor,
             "as_of": as_of,
+            **({} if as_of else self._limits),
         }
         query = urlencode({name: each for name, each in given.items() if each is not None})
         target = f"{self._table}/keys?{query}"
         request = HttpRequest("GET", target, reflects=as_of is None)
         response = yield from self._asked(request)
-        return msgspec.json.decode(response.body, type=Page)
+        return msgspec.json.decode(response.body, type=Page), response
 
-    def count(self) -> Steps[int]:
+    def count(self) -> Steps[tuple[Count, HttpResponse]]:
         """The number of keys."""
-        request = HttpRequest("GET", f"{self._table}/count", reflects=True)
-        response = yield from self._asked(request)
-        return msgspec.json.decode(response.body, type=Count).count
+        target = self._limited(f"{self._table}/count")
+        response = yield from self._asked(HttpRequest("GET", target, reflects=True))
+        return msgspec.json.decode(response.body, type=Count), response
 
-    def _lookup(self, raws: Sequence[bytes]) -> Steps[Found]:
+    def lookup(self, raws: Sequence[bytes]) -> Steps[tuple[Found, HttpResponse]]:
+        """The entries of some of these raw keys, from the first on."""
         body = msgspec.json.encode({"keys": [base64url(raw) for raw in raws]})
-        target = f"{self._table}/lookup?encoding=base64url"
+        target = self._limited(f"{self._table}/lookup?encoding=base64url")
         response = yield from self._asked(HttpRequest("POST", target, body, reflects=True))
-        return msgspec.json.decode(response.body, type=Found)
+        return msgspec.json.decode(response.body, type=Found), response
 
-    def _get_now(self, key: Any) -> Steps[HttpResponse | None]:
+    def now(self, key: Any) -> Steps[HttpResponse]:
+        """The answer about one key as it is now; with the status 404 if there is no such key."""
         raw = self.forms.raw_key(key)
-        target = self.forms.key_target(raw)
+        target = self._limited(self.forms.key_target(raw))
         return (yield from self._get(HttpRequest("GET", target, key=raw, reflects=True)))
 
-    def _get(self, request: HttpRequest) -> Steps[HttpResponse | None]:
-        """The answer about one key; None if there is no such key."""
-        response = yield from answered(request, self._patience)
+    def entry_in(self, response: HttpResponse, key: Any) -> Entry | None:
+        """The entry in an answer about one key."""
+        return None if response.status == 404 else _entry_in(response, key, self.forms)
+
+    def _limited(self, target: str) -> str:
+        return with_query(target, **self._limits) if self._limits else target
+
+    def _get(self, request: HttpRequest) -> Steps[HttpResponse]:
+        response = yield from answered(request, self.patience)
         if response.status == 200:
             return response
         if response.status == 404 and problem_in(response).name == "KeyNotFound":
-            return None
+            return response
         raise error_of(response)
 
     def _asked(self, request: HttpRequest) -> Steps[HttpResponse]:
-        response = yield from answered(request, self._patience)
+        response = yield from answered(request, self.patience)
         if response.status != 200:
             raise error_of(response)
         return response

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lastword.client.calls.reads import Bounds, Page, Reads
+from lastword.client.calls.answers import Origin, origin_of
+from lastword.client.calls.reads import Bounds, Reads
 from lastword.client.forms import Item
 from lastword.client.steps import Steps
 from lastword.codecs.base import key_bounds
@@ -18,8 +19,8 @@ Pair = tuple[Any, Any]
 class PageWalk:
     """The pages of a range, one after the other. Each is as of one moment, the next as of a later.
 
-    With ``as_of`` all of them are of one past state. ``position``, ``stale`` and
-    ``contact_age_s`` are those of the last page.
+    With ``as_of`` all of them are of one past state. ``position``, ``stale``, ``contact_age_s`` and
+    ``origin`` are those of the last page.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class PageWalk:
         self.position = Position()
         self.stale = False
         self.contact_age_s = 0.0
+        self.origin = Origin()
         self._reads = reads
         self._bounds = bounds
         self._reverse = reverse
@@ -42,9 +44,12 @@ class PageWalk:
 
     def more(self) -> Steps[list[Item]]:
         """The items of the next page; a page before the last may be empty."""
-        page: Page = yield from self._reads.page(
+        now = self._reads.patience.clock.monotonic
+        asked_at = now()
+        page, response = yield from self._reads.page(
             self._bounds, reverse=self._reverse, cursor=self._cursor, as_of=self._as_of
         )
+        self.origin = origin_of(response, now() - asked_at)
         self.position = Position.parse(page.position)
         self.stale, self.contact_age_s = page.stale, page.contact_age_seconds
         self._cursor = page.next
