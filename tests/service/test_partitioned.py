@@ -132,6 +132,12 @@ def _resumes_a_watch_at_another_instance(a: httpx.Client, b: httpx.Client) -> No
 
 def _names_the_owners_to_those_who_may_read(instances: list[Serving], a: httpx.Client) -> None:
     wait_until(lambda: None not in _owners(a)["services"], "both services to be announced")
+    known = a.get("/instances").json()["instances"]
+    assert [(each["id"], each["url"], each["this"], each["tables"]) for each in known] == [
+        ("a", instances[0].url, True, ["table"]),
+        ("b", instances[1].url, False, ["table"]),
+    ]
+    assert (known[0]["watchers"] is None, known[1]["watchers"] is None) == (False, True)
     said = _owners(a)
     plan = plan_of(instances[0].table)
     assert plan is not None

@@ -21,7 +21,7 @@ from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.kafka.log.kafka_log import KafkaLog
 from lastword.keyspace import Keyspace
-from lastword.records import FENCE_KEY, REQUEST_HEADER, Record
+from lastword.records import FENCE_KEY, REQUEST_HEADER, Position, Record
 from lastword.testing import wait_until
 from lastword.testing.read_log import read_log
 from lastword.topics.copying.comparison import Comparison, compare
@@ -29,6 +29,7 @@ from lastword.topics.copying.target import prepare
 from lastword.topics.copying.topic_copy import TopicCopy
 from lastword.topics.creation import create_topic
 from tests.support.local_tables.tables import Tables
+from tests.support.shared_tables.partitioned_tables import PartitionedTables
 
 pytestmark = pytest.mark.broker
 
@@ -145,6 +146,31 @@ def test_fences_and_request_ids_of_owners_stay_behind(copier: Copier, tables: Ta
     wide = tables.open(copier.target, writes="owned", application_id=copier.target)
     assert dict(wide.items()) == {"a": 1, "b": 1}
     assert wide.increment("b").value == 2
+
+
+def test_the_instances_of_a_partitioned_table_move_to_the_wider_topic(
+    copier: Copier, tmp_path: Path
+) -> None:
+    """The steps of docs/guides/more-partitions.md: the new ones follow while the old ones serve."""
+    rows = {f"key-{number}": number for number in range(50)}
+    with (
+        PartitionedTables(copier.connection, tmp_path / "old", copier.source) as old,
+        PartitionedTables(copier.connection, tmp_path / "new", copier.target) as new,
+    ):
+        writer = old.open("a", writes="owned")
+        writer.put_many(rows)
+        assert copier.once().faults == 0
+        for name in "ab":
+            new.begin(name, writes="owned", standbys=0)
+        for table in new.instances.values():
+            table.wait_ready()
+        writer.put_many(dict.fromkeys(rows, "later"))
+        assert copier.once().faults == 0, "fences of the new owners are not in the way"
+        writer.close()
+        a, b = new.instances.values()
+        version = a.put("key-0", "moved")
+        assert b.query.get("key-0", at_least=Position.after(version)).value is not None
+        assert dict(b.items()) == dict.fromkeys(rows, "later") | {"key-0": "moved"}
 
 
 def test_a_copy_continues_where_it_stopped(copier: Copier, produce: Produce) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lastword.cdc.postgres.capture_monitor import CaptureMonitor
 from lastword.clock import Clock
@@ -56,7 +56,7 @@ class Context:
         self.metrics = Metrics()
         self.others = (*others, *(each.metrics for each in captures))
         self.captures = captures
-        self.instance_id = secrets.token_hex(4)
+        self.instance_id = _instance_id(tables.values())
         self.started_ms = clock.now_ms()
         waiting = config.limits.waiting_calls
         self.reads = Pool("reads", _READ_THREADS, waiting)
@@ -159,3 +159,10 @@ class Context:
         """Free the threads."""
         for pool in self.pools:
             pool.close()
+
+
+def _instance_id(tables: Iterable[ServedTable]) -> str:
+    """The name among the instances that share a table; a random one if none is shared."""
+    joined = (served.table.cluster for served in tables)
+    names = (cluster.instance_id for cluster in joined if cluster is not None)
+    return next(names, secrets.token_hex(4))

@@ -6,6 +6,7 @@ from lastword import __version__
 from lastword.exposition import MEDIA_TYPE
 from lastword.service.api.operations import RequestCall
 from lastword.service.api.shapes_status import Instance, Instances, ServiceHealth, ServiceReadiness
+from lastword.service.cluster.cluster_status import other_instances
 from lastword.service.http.answers import JSON, HttpAnswer, body_of, document
 from lastword.service.http.auth import Access
 from lastword.service.http.tokens import EVERY_TABLE
@@ -43,22 +44,17 @@ async def openapi(call: RequestCall) -> HttpAnswer:
 
 
 async def instances(call: RequestCall) -> HttpAnswer:
-    """The instances that serve these tables: so far only this one is known."""
+    """This instance, and the others that share partitions of tables which the caller may read."""
     context = call.context
-    now_ms = context.clock.now_ms()
-    return document(
-        Instances(
-            [
-                Instance(
-                    id=context.instance_id,
-                    url=context.config.url,
-                    version=__version__,
-                    started=context.started_ms,
-                    uptime_seconds=(now_ms - context.started_ms) / 1000,
-                    tables=[name for name in context.tables if call.caller.access_to(name)],
-                    watchers=context.watching,
-                    this=True,
-                )
-            ]
-        )
+    readable = [served for name, served in context.tables.items() if call.caller.access_to(name)]
+    this = Instance(
+        id=context.instance_id,
+        url=context.config.url,
+        tables=[served.name for served in readable],
+        this=True,
+        version=__version__,
+        started=context.started_ms,
+        uptime_seconds=(context.clock.now_ms() - context.started_ms) / 1000,
+        watchers=context.watching,
     )
+    return document(Instances([this, *other_instances(readable)]))

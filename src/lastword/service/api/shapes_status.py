@@ -122,16 +122,20 @@ class ServiceReadiness(Struct):
 
 
 class Instance(Struct):
-    """A process that serves tables."""
+    """A process that serves tables; an instance knows only some of it of another one."""
 
     id: str
     url: str
-    version: str
-    started: Annotated[int, Meta(description="milliseconds since 1970")]
-    uptime_seconds: float
-    tables: list[str]
-    watchers: int
+    tables: Annotated[list[str], Meta(description="those that are served here, too")]
     this: Annotated[bool, Meta(description="whether it is the one that answers")]
+    version: Annotated[str | None, Meta(description="null: only known by that instance")] = None
+    started: Annotated[
+        int | None, Meta(description="milliseconds since 1970; null: only known by that instance")
+    ] = None
+    uptime_seconds: Annotated[
+        float | None, Meta(description="null: only known by that instance")
+    ] = None
+    watchers: Annotated[int | None, Meta(description="null: only known by that instance")] = None
 
 
 class Instances(Struct):

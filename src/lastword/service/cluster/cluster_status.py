@@ -8,6 +8,7 @@ from lastword.cluster.cluster import Cluster
 from lastword.cluster.leadership import Report
 from lastword.cluster.plan import Plan
 from lastword.service.api.served import ServedTable
+from lastword.service.api.shapes_status import Instance
 from lastword.service.cluster.shapes_cluster import (
     ClusterMember,
     ClusterStatus,
@@ -49,6 +50,17 @@ def table_owners(served: ServedTable) -> TableOwners:
     if plan is None:
         return TableOwners(None, [])
     return TableOwners(plan.number, [url or None for url in plan.services(served.table.topic)])
+
+
+def other_instances(tables: Sequence[ServedTable]) -> Iterator[Instance]:
+    """The other members that serve some of these tables over HTTP, as the last plans have them."""
+    joined = {id(each): each for served in tables if (each := served.table.cluster) is not None}
+    for cluster in joined.values():
+        plan = cluster.plan or _EMPTY
+        for name, member in sorted(plan.members.items()):
+            offered = [served.name for served in tables if served.table.topic in member.offers]
+            if name != cluster.instance_id and member.service and offered:
+                yield Instance(id=name, url=member.service, tables=offered, this=False)
 
 
 def _member(plan: Plan, name: str, here: str, reports: Reports) -> ClusterMember:

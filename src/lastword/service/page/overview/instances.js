@@ -7,6 +7,7 @@ import { count, dateTime, duration } from "../lib/format.js";
 import { Poll } from "../lib/poll.js";
 
 const EVERY_MS = 5000;
+const UNKNOWN = "–";
 const COLUMNS = ["Instance", "Address", "Version", "Up for", "Tables", "Watchers"];
 
 /** A table of instances that refreshes itself. */
@@ -32,11 +33,12 @@ export class Instances {
     if (here) noteServiceTime(here.started + here.uptime_seconds * 1000);
     reconcile(this.rows, instances, (each) => each.id, row, (node, each) => {
       const cells = [
-        each.this ? `${each.id} (this one)` : each.id, each.url, each.version,
-        duration(Math.floor(each.uptime_seconds)), count(each.tables.length), count(each.watchers),
+        each.this ? `${each.id} (this one)` : each.id, each.url, each.version ?? UNKNOWN,
+        each.this ? duration(Math.floor(each.uptime_seconds)) : UNKNOWN, count(each.tables.length),
+        each.this ? count(each.watchers) : UNKNOWN,
       ];
       cells.forEach((text, i) => setText(node.cells[i], text));
-      node.cells[3].title = `since ${dateTime(each.started)}`;
+      node.cells[3].title = each.this ? `since ${dateTime(each.started)}` : "only that instance knows";
     });
   }
 }
