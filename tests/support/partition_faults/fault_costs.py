@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tests.support.partition_faults.faults import Fault
@@ -37,6 +38,12 @@ def costs_of(faults: Sequence[Fault], histories: Histories) -> list[Cost]:
     """The cost of each fault."""
     reads = list(histories.reads)
     return [_cost_of(fault, histories.writes, reads) for fault in faults]
+
+
+def most_of(values: Iterable[float]) -> float:
+    """What 99 % of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[math.ceil(0.99 * len(ordered)) - 1]
 
 
 def _cost_of(fault: Fault, written: Sequence[WriteMade], read: Sequence[ReadMade]) -> Cost:
