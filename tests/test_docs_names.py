@@ -32,6 +32,7 @@ SOURCES = {".py", ".js", ".html", ".css", ".java", ".c", ".toml", ".yml", ".json
 # Names of other programs, and those of examples that the reader is to replace.
 NOT_OURS = {
     "ListOffsets",
+    "OrderedReady",
     "basic_auth",
     "enrich",
     "test_a_deleted_key_is_absent_from_a_range",
