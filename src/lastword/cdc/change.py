@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 
 class Operation(StrEnum):
@@ -41,6 +41,10 @@ UNAVAILABLE: Final = Unavailable()
 
 Row = dict[str, Any]
 """Column names to values."""
+
+
+Transactions = Literal["last", "ordered"]
+"""What a table has of the changes: the last one of each row per commit of its pipeline, or all."""
 
 
 class SourcePosition(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +35,7 @@ class OperatorRun:
         self.stream_time_ms = -1
         self.bad: list[str] = []
         self.told: list[tuple[bytes | None, Any]] = []
+        self.told_headers: list[Mapping[str, bytes | None]] = []
 
     def process(self, events: Sequence[Event]) -> None:
         columns = Events(
@@ -48,6 +49,7 @@ class OperatorRun:
         views = [StateView(store, every_update=self.every_update) for store in self.stores]
         given = self.operator.process(columns, views, context)
         self.told += zip(given.keys, given.values, strict=True)
+        self.told_headers += given.headers
         self.stream_time_ms = context.stream_time_ms
         self.bad += [each.reason for each in context.bad]
         for view, changelog in zip(views, self.changelogs, strict=True):

@@ -23,6 +23,7 @@ from lastword.cli.captures.capture_settings import capture_named, every_capture
 from lastword.cli.support.app_context import AppContext
 from lastword.errors import CaptureError, ConfigError
 from lastword.pipelines import BatchReport
+from lastword.pipelines.graph.part import stores_of
 from lastword.pipelines.operators.events import Tally
 from lastword.pipelines.task.task_report import StoreSize
 from lastword.testing.fake_clock import FakeClock
@@ -101,6 +102,20 @@ def test_the_pipeline_of_a_capture_writes_the_table_of_its_name() -> None:
     assert SPEC.name in plain.topics
     shaped = replace(SPEC, where="id > 1", columns="id")
     assert f"cdc-orders-{mirror_store(shaped)}-changelog" in mirror_of(shaped).topics
+
+
+def test_a_capture_of_the_settings_says_whether_every_change_is_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[cdc.orders]\nurl = "postgresql://db/shop"\ntable = "public.orders"\n'
+    (plain,) = every_capture(app_with(tmp_path, text, monkeypatch))
+    (ordered,) = every_capture(app_with(tmp_path, f'{text}transactions = "ordered"\n', monkeypatch))
+    for spec, every_update in ((plain, False), (ordered, True)):
+        stores = stores_of(mirror_of(spec)._topology.nodes.values())
+        assert [store.every_update for store in stores if store.name == "orders"] == [every_update]
+    with pytest.raises(ConfigError, match=r"transactions in .* is 'all'") as raised:
+        every_capture(app_with(tmp_path, f'{text}transactions = "all"\n', monkeypatch))
+    assert raised.value.hint == "it takes one of last, ordered"
 
 
 def test_progress_has_the_time_left_and_then_the_lag() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from lastword.cdc.change import Transactions
 from lastword.cdc.postgres.database import PostgresDatabase
 from lastword.cdc.postgres.names import SourceTable
 from lastword.cdc.row_filter import KeptColumns, RowFilter
@@ -28,6 +29,7 @@ class CaptureSpec:
     password_reference   what stands for the password in the configuration of a connector on the
                          user's own Connect cluster
     connect_url          of that cluster; None for the worker of this machine
+    transactions         what its table tells of the transactions of the database
     """
 
     name: str
@@ -37,6 +39,7 @@ class CaptureSpec:
     columns: str | None = None
     password_reference: str | None = None
     connect_url: str | None = None
+    transactions: Transactions = "last"
 
     @property
     def source(self) -> SourceTable:

@@ -17,7 +17,7 @@ def mirror_of(spec: CaptureSpec) -> Pipeline:
         changes = changes.filter(spec.filter)
     if spec.kept_columns is not None:
         changes = changes.map_values(spec.kept_columns)
-    changes.to_table(spec.name)
+    changes.to_table(spec.name, transactions=spec.transactions)
     return app
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from lastword.cdc.postgres.capture import Capture
 from lastword.cdc.postgres.capture_spec import CaptureSpec, kept_capture, kept_captures
 from lastword.cli.support.app_context import AppContext
@@ -94,6 +96,6 @@ def _of_settings(app: AppContext, name: str) -> CaptureSpec:
             f"cdc.{name} in lastword.toml has no {' and no '.join(missing)}",
             hint='as in url = "postgresql://shop@localhost/shop" and table = "public.orders"',
         )
-    spec = CaptureSpec(name=name, **given)
+    spec = msgspec.convert({"name": name, **given}, CaptureSpec)
     spec.check()
     return spec

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
+from lastword.cdc.change import Transactions
 from lastword.cdc.postgres.capture_spec import CaptureSpec
 from lastword.cdc.postgres.names import SourceTable
 from lastword.cli.captures.capture_settings import capture_named, capture_of
@@ -52,6 +53,13 @@ cdc.add_command(remove)
     help="What the config provider of your own Connect cluster has the password under.",
 )
 @click.option(
+    "--transactions",
+    type=click.Choice(get_args(Transactions)),
+    default="last",
+    show_default=True,
+    help="Write a row once per commit of the pipeline, or a record for every change in order.",
+)
+@click.option(
     "--mode",
     type=click.Choice(["real-time", "micro-batch"]),
     default="real-time",
@@ -69,6 +77,7 @@ def postgres(
     only_check: bool,
     connect: str | None,
     password_reference: str | None,
+    transactions: Transactions,
     mode: Mode,
 ) -> None:
     """Mirror a table of the PostgreSQL database at URL until Ctrl-C.
@@ -94,6 +103,7 @@ def postgres(
         columns,
         password_reference,
         connect,
+        transactions,
     )
     spec.check()
     from lastword.cli.captures.capture_start import check_database

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from lastword.cdc.change import Transactions
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.lending import RestartWrites
 from lastword.kafka.connection import SaslMechanism, SecurityProtocol
@@ -335,6 +336,14 @@ CAPTURE_SETTINGS: tuple[Setting, ...] = (
         str,
         None,
         "what the config provider of your own Connect cluster has the password under",
+    ),
+    Setting(
+        "transactions",
+        str,
+        "last",
+        "last: a row is written once per commit of the pipeline; ordered: every change is a "
+        "record, in the order of the database's log",
+        choices=get_args(Transactions),
     ),
 )
 

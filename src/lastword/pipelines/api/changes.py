@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, get_args
 
-from lastword.cdc.change import Row, RowChange
+from lastword.cdc.change import Row, RowChange, Transactions
 from lastword.errors import ConfigError
 from lastword.pipelines.api.result import Result
 from lastword.pipelines.api.store_options import NO_SETTINGS, Settings, as_settings, changelog_of
@@ -18,9 +18,6 @@ from lastword.pipelines.graph.topology import OwnTopic, Topology, check_name
 from lastword.pipelines.operators.mirror import MirrorRows
 from lastword.pipelines.operators.mirror_shape import PLAIN, Shape
 from lastword.pipelines.operators.owned_keys import OwnedKeys
-
-Transactions = Literal["last", "ordered"]
-_TRANSACTIONS = ("last", "ordered")
 
 
 @dataclass(frozen=True)
@@ -79,10 +76,10 @@ class ChangeStream:
         ``transactions="ordered"`` every change is a record, in the order of the database's log,
         and the header ``lastword-source`` of each names its transaction.
         """
-        if transactions not in _TRANSACTIONS:
+        if transactions not in get_args(Transactions):
             raise ConfigError(
                 f"transactions cannot be {transactions!r}",
-                hint=f"choose {' or '.join(_TRANSACTIONS)}",
+                hint=f"choose {' or '.join(get_args(Transactions))}",
             )
         every_update = transactions == "ordered"
         check_name(topic, "a table")
@@ -112,7 +109,8 @@ class ChangeStream:
         rows = f"{topic}-rows"
         node = self._mirror(rows, changelog_of(self.topology, rows, NO_SETTINGS), every_update)
         if self.shape.key is None:
-            self.topology.add_sink(node, OwnTopic(topic, "table", as_settings(settings)))
+            table = OwnTopic(topic, "table", as_settings(settings))
+            self.topology.add_sink(node, table, keeps_headers=True)
             return
         node = through_topic(self.topology, topic, node, None)
         self.topology.add_own_topic(OwnTopic(topic, "changelog", as_settings(settings)))

@@ -97,10 +97,12 @@ class SinkNode(Node):
 
     Records go to the partition of their key, or with ``aligned`` to the partition they come from,
     so that windows stay with their key. Only a topic that is not a table ``takes_empty_keys``.
-    ``value`` is the codec of the values if it may write a part of them to headers.
+    ``value`` is the codec of the values if it may write a part of them to headers. With
+    ``keeps_headers`` the headers of the events are written, too.
     """
 
     topic: str
     aligned: bool = False
     takes_empty_keys: bool = False
     value: CodecSpec | None = None
+    keeps_headers: bool = False

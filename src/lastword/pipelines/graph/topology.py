@@ -132,12 +132,19 @@ class Topology:
         aligned: bool = False,
         takes_empty_keys: bool = False,
         value: CodecSpec | None = None,
+        keeps_headers: bool = False,
     ) -> str:
         """Write the events of ``upstream`` to a topic of the pipeline."""
         self.add_own_topic(topic)
         name = f"to {topic.name}"
         return self._add(
-            SinkNode(name, (upstream,), topic.purpose, topic.name, aligned, takes_empty_keys, value)
+            SinkNode(
+                *(name, (upstream,), topic.purpose, topic.name),
+                aligned=aligned,
+                takes_empty_keys=takes_empty_keys,
+                value=value,
+                keeps_headers=keeps_headers,
+            )
         )
 
     def add_own_topic(self, topic: OwnTopic) -> None:

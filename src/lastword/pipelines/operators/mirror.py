@@ -14,12 +14,13 @@ from lastword.codecs.row import RowCodec
 from lastword.errors import CodecError, DecodeError
 from lastword.pipelines.operators.events import Events
 from lastword.pipelines.operators.mirror_marks import (
+    SOURCE_HEADER,
     Marks,
     left_behind,
     read_marks,
     write_marks,
 )
-from lastword.pipelines.operators.mirror_shape import PLAIN, Output, Shape
+from lastword.pipelines.operators.mirror_shape import PLAIN, Output, Replaced, Shape
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 
@@ -81,6 +82,7 @@ class _Mirroring:
             [output.value for _, output in self.outputs],
             [events.timestamps[i] for i in indexes],
             [events.offsets[i] for i in indexes],
+            [{SOURCE_HEADER: output.source} for _, output in self.outputs],
         )
 
     def take(self, i: int, change: RowChange) -> None:
@@ -121,17 +123,19 @@ class _Mirroring:
             _complete(row, missing, self.marks.moved_here() or old)
         new = _ROWS.encode(row)
         at_ms = self.events.timestamps[i]
-        self.rows.put(key, new, at_ms, self.marks.header(change))
+        source = self.marks.source(change)
+        self.rows.put(key, new, at_ms, ((SOURCE_HEADER, source),))
         self.context.tally.updates += 1
-        self._tell(i, key, old, new)
+        self._tell(i, key, Replaced(old, new, source))
 
     def _remove(self, i: int, key: bytes, change: RowChange) -> bytes | None:
         """Delete a row; returns it as it was. Where there is none, nothing is written."""
         old = self._old(key)
         if old is not None:
-            self.rows.put(key, None, self.events.timestamps[i], self.marks.header(change))
+            source = self.marks.source(change)
+            self.rows.put(key, None, self.events.timestamps[i], ((SOURCE_HEADER, source),))
             self.context.tally.updates += 1
-            self._tell(i, key, old, None)
+            self._tell(i, key, Replaced(old, None, source))
         return old
 
     def _sweep(self, i: int, change: RowChange) -> None:
@@ -140,11 +144,11 @@ class _Mirroring:
         for key in left_behind(self.rows.scan_headers(), self.marks.generation):
             self._remove(i, key, change)
 
-    def _tell(self, i: int, key: bytes, old: bytes | None, new: bytes | None) -> None:
+    def _tell(self, i: int, key: bytes, replaced: Replaced) -> None:
         if not self.shape.tells:
             return
         try:
-            outputs = self.shape.outputs(key, old, new)
+            outputs = self.shape.outputs(key, replaced)
         except Exception as error:  # noqa: BLE001 - the user's functions
             self.context.quarantine(self.events, i, error)
             return

@@ -11,7 +11,7 @@ from lastword.pipelines.operators.state_view import StateView
 from lastword.records import Headers
 
 SOURCE_HEADER = "lastword-source"
-"""On every row of a mirror, for its last change: ``generation:commit/change:transaction``."""
+"""On every record of a table, for its last change: ``generation:commit/change:transaction``."""
 
 _KEY = b"marks"
 
@@ -71,10 +71,10 @@ class Marks(msgspec.Struct):
         self.commit, self.change = commit, change.position.change
         return True
 
-    def header(self, change: RowChange) -> Headers:
-        """What a row keeps of the change that made it."""
+    def source(self, change: RowChange) -> bytes:
+        """What the header of a row has of the change that made it."""
         text = f"{self.generation}:{self.commit}/{self.change}:{change.transaction or ''}"
-        return ((SOURCE_HEADER, text.encode()),)
+        return text.encode()
 
     def deleted(self, row: bytes | None) -> None:
         """Keep the row of a delete until the next change."""

@@ -15,11 +15,20 @@ _ROWS = RowCodec()
 RowFunction = Callable[[Row], Any]
 
 
+class Replaced(NamedTuple):
+    """A row before and after a change, None for no row, and the source of the change."""
+
+    old: bytes | None
+    new: bytes | None
+    source: bytes
+
+
 class Output(NamedTuple):
-    """One record for the table: its key and its value; None deletes the key."""
+    """One record for the table: its key, its value and its source; None deletes the key."""
 
     key: bytes
     value: Any
+    source: bytes
 
 
 class _Shown(NamedTuple):
@@ -52,21 +61,23 @@ class Shape:
         """What the function makes of each row."""
         return replace(self, steps=(*self.steps, (False, function)))
 
-    def outputs(self, key: bytes, old: bytes | None, new: bytes | None) -> list[Output]:
+    def outputs(self, key: bytes, replaced: Replaced) -> list[Output]:
         """What to write when the row of the primary key ``key`` has changed."""
+        old, new, source = replaced
         shown = None if new is None else self._shown(key, new)
         if self.key is None:
             # A row that was there may have matched, whatever the functions were by then.
             if shown is None:
-                return [] if old is None else [Output(key, None)]
-            return [Output(key, shown.row)]
+                return [] if old is None else [Output(key, None, source)]
+            return [Output(key, shown.row, source)]
         before = None if old is None else self._shown(key, old)
-        owner = key.decode()
+        # Headers do not pass a repartition topic, so the source is in the value.
+        owned = {"owner": key.decode(), "source": source}
         outputs = []
         if before is not None and (shown is None or shown.key != before.key):
-            outputs.append(Output(before.key, {"owner": owner, "row": None}))
+            outputs.append(Output(before.key, {**owned, "row": None}, source))
         if shown is not None:
-            outputs.append(Output(shown.key, {"owner": owner, "row": shown.row}))
+            outputs.append(Output(shown.key, {**owned, "row": shown.row}, source))
         return outputs
 
     def _shown(self, key: bytes, encoded: bytes) -> _Shown | None:

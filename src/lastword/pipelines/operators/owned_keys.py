@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lastword.pipelines.operators.events import Events
+from lastword.pipelines.operators.mirror_marks import SOURCE_HEADER
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 from lastword.records import Headers
@@ -30,9 +31,10 @@ class OwnedKeys(Operator):
             if key is None or given is None:
                 context.tally.keyless += 1
                 continue
-            owner: Headers = ((OWNER_HEADER, given["owner"].encode()),)
-            if given["row"] is None and state.headers_of(key) != owner:
+            owner = (OWNER_HEADER, given["owner"].encode())
+            if given["row"] is None and owner not in (state.headers_of(key) or ()):
                 continue
-            state.put(key, given["row"], events.timestamps[i], owner)
+            headers: Headers = (owner, (SOURCE_HEADER, given["source"]))
+            state.put(key, given["row"], events.timestamps[i], headers)
             context.tally.updates += 1
         return Events.none()

@@ -132,7 +132,8 @@ class PartitionRun:
                 self.tally.keyless += 1
                 continue
             partition = self._partition if sink.aligned else keyspace.partition_of(key)
-            value, headers = events.values[i], NO_HEADERS
+            value = events.values[i]
+            headers = tuple(events.headers[i].items()) if sink.keeps_headers else NO_HEADERS
             if split is not None and value is not None:
                 value, headers = split(value, headers)
             output = (key, value, events.timestamps[i], headers)

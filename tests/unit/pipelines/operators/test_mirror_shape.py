@@ -7,8 +7,9 @@ from typing import Any
 
 from lastword.cdc.change import UNAVAILABLE, Row
 from lastword.codecs.row import RowCodec
+from lastword.pipelines.operators.mirror_marks import SOURCE_HEADER
 from lastword.pipelines.operators.mirror_shape import Shape
-from lastword.pipelines.operators.owned_keys import OwnedKeys
+from lastword.pipelines.operators.owned_keys import OWNER_HEADER, OwnedKeys
 from tests.support.captures.mirror_log import Log, mirrored, rows
 from tests.support.java_peers.streams_model import Event
 from tests.support.on_spark.operator_run import OperatorRun, last_values
@@ -37,6 +38,15 @@ def test_a_filter_sees_columns_that_were_not_sent_and_are_not_shown() -> None:
     assert shown(run) == {b"1": {"n": 2}}
 
 
+def test_every_record_of_a_filtered_table_names_its_transaction() -> None:
+    log = Log()
+    shape = Shape().filtered(lambda row: row["n"] > 1)
+    given = [log.event("c", 1, {"id": 1, "n": 2}), log.event("u", 1, {"id": 1, "n": 0})]
+    run = mirrored(given, shape)
+    assert [value is None for _, value in run.told] == [False, True]
+    assert run.told_headers == [{SOURCE_HEADER: b"0:100/100:7"}, {SOURCE_HEADER: b"0:101/101:7"}]
+
+
 def test_a_row_on_which_a_function_fails_is_quarantined_and_the_others_go_on() -> None:
     log = Log()
     shape = Shape().mapped(lambda row: {"n": 1 // row["n"]})
@@ -51,12 +61,16 @@ def test_a_change_without_a_key_is_quarantined() -> None:
     assert len(run.bad) == 1
 
 
-def by_name(given: Sequence[Event]) -> dict[str, Row]:
+def run_by_name(given: Sequence[Event]) -> OperatorRun:
     """The table under another column than the primary key, through both operators."""
     first = mirrored(given, Shape(key=lambda row: row["name"]))
-    second = OperatorRun(OwnedKeys())
+    second = OperatorRun(OwnedKeys(), every_update=True)
     second.process([Event(key, value, 1) for key, value in first.told])
-    return rows(second)
+    return second
+
+
+def by_name(given: Sequence[Event]) -> dict[str, Row]:
+    return rows(run_by_name(given))
 
 
 def test_another_key_follows_the_row_when_it_changes() -> None:
@@ -64,6 +78,16 @@ def test_another_key_follows_the_row_when_it_changes() -> None:
     given = [log.event("c", 1, {"id": 1, "name": "a"}), log.event("u", 1, {"id": 1, "name": "b"})]
     assert by_name(given) == {"b": {"id": 1, "name": "b"}}
     assert by_name([*given, log.event("d", 1)]) == {}
+
+
+def test_every_record_under_another_key_names_its_owner_and_its_transaction() -> None:
+    log = Log()
+    given = [log.event("c", 1, {"id": 1, "name": "a"}), log.event("d", 1)]
+    owner = (OWNER_HEADER, b"1")
+    assert [(value is None, headers) for _, value, _, headers in run_by_name(given).changelog] == [
+        (False, (owner, (SOURCE_HEADER, b"0:100/100:7"))),
+        (True, (owner, (SOURCE_HEADER, b"0:101/101:7"))),
+    ]
 
 
 def test_two_rows_may_exchange_their_keys() -> None:
