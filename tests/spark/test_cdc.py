@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,9 +26,11 @@ from lastword.kafka.connection import Connection
 from lastword.kafka.groups import Groups
 from lastword.pipelines import Pipeline
 from lastword.testing.waiting import wait_until
+from tests.support.captures.basket_transactions import TABLES, basket_transactions
 from tests.support.captures.cdc_command import CdcCommand
 from tests.support.captures.cdc_lab import WAIT_S, WORD
 from tests.support.captures.mirror_lab import MirrorLab, equals, has_topic, rows_of, selected
+from tests.support.captures.outbox_events import example, published
 from tests.support.captures.postgres import Postgres, running_postgres
 from tests.support.captures.sales_capture import (
     part_of_up,
@@ -39,7 +38,6 @@ from tests.support.captures.sales_capture import (
     wait_for_sales,
     wait_for_version,
 )
-from tests.support.local_tables.tables import read_raw
 
 pytestmark = pytest.mark.broker
 
@@ -287,7 +285,7 @@ def test_the_connector_may_run_on_a_connect_cluster_of_the_user(
 def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(
     lab: MirrorLab, database: PostgresConnection[Any]
 ) -> None:
-    outbox = _example("outbox")
+    outbox = example("outbox")
     database.execute(outbox.TABLES)
     outbox.place_order(database, 1, "alice")  # before the capture: its row is deleted already
     # As on a Connect cluster of the user: all that is known of it is its URL.
@@ -306,15 +304,17 @@ def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(
 
         def of_carol() -> bool:
             check()
-            return "carol" in _events(lab, "customer")
+            return "carol" in published(lab.connection, "customer")
 
         wait_until(of_carol, "the last event", timeout=WAIT_S)
-    assert _events(lab, "order") == {
+    assert published(lab.connection, "order") == {
         "2": [("OrderPlaced", {"customer": "bob"}), ("OrderPaid", {})],
         "3": [("OrderPlaced", {"customer": "bob"}), ("OrderPaid", {})],
         "5": [("OrderPlaced", {"customer": "carol"})],
     }
-    assert _events(lab, "customer")["bob"] == [("OrderCounted", {"order": n}) for n in (2, 3)]
+    assert published(lab.connection, "customer")["bob"] == [
+        ("OrderCounted", {"order": n}) for n in (2, 3)
+    ]
     outbox.app.create_topics(lab.connection)  # what is there already is right
     lossy = Pipeline("lossy")
     lossy.stream(capture.table.topic).to_topic(CATALOG_TOPIC)
@@ -322,25 +322,22 @@ def test_an_outbox_becomes_topics_of_events_in_the_order_of_each_aggregate(
         lossy.create_topics(lab.connection)
 
 
-def _example(name: str) -> ModuleType:
-    path = Path(__file__).parents[2] / "examples" / name / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _events(lab: MirrorLab, kind: str) -> dict[str, list[tuple[str, Any]]]:
-    """Type and payload by aggregate; no event is there twice."""
-    found: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    ids = set()
-    for record in read_raw(lab.connection, f"outbox.event.{kind}"):
-        assert record.key is not None
-        assert record.value is not None
-        event = json.loads(record.value)
-        assert event["id"] not in ids
-        ids.add(event["id"])
-        found[record.key.decode()].append((event["type"], event["payload"]))
-    return found
+def test_a_reader_joins_two_tables_by_the_transaction_that_changed_them(
+    lab: MirrorLab, database: PostgresConnection[Any]
+) -> None:
+    """Also with a filter, other columns and another key, whose records name it as well."""
+    found, ids = basket_transactions(lab, database)
+    first, _, both, _, last = ids
+    assert {name: [change.key for change in found[first][name]] for name in TABLES[:2]} == {
+        "baskets": ["1"],
+        "basket-items": ["11", "12"],
+    }
+    assert [change.row and change.row["total"] for change in found[both]["baskets"]] == [1, 0]
+    assert [change[:2] for change in found[both]["basket-items"]] == [("12", None)]
+    before = [found[both][name][0].commit for name in TABLES[:2]]
+    assert before[0] < before[1], "each connector knows the commits of its own table only"
+    moved = [(change.key, change.row is None) for change in found[last]["baskets-by-customer"]]
+    assert moved == [("bob", True), ("cyd", False)]
+    assert rows_of(lab.connection, "filled-baskets") == {"2": {"customer": "cyd"}}
+    assert rows_of(lab.connection, "baskets-by-customer").keys() == {"old", "ann", "cyd"}
+    assert found.keys() == {"", *ids}

@@ -19,7 +19,6 @@ from lastword.connect_worker.worker import EmbeddedWorker
 from lastword.kafka.admin import Admin
 from lastword.kafka.connection import Connection
 from lastword.pipelines import Pipeline
-from lastword.pipelines.api.changes import ChangeStream
 from lastword.testing.waiting import wait_until
 from tests.support.captures.cdc_lab import WAIT_S, captured
 from tests.support.captures.postgres import Postgres
@@ -46,16 +45,11 @@ class MirrorLab:
         return captured(*parts, name, password_reference=password_reference)
 
     @contextmanager
-    def mirrored(
-        self,
-        capture: Capture,
-        mode: str = "micro-batch",
-        shape: Callable[[ChangeStream], ChangeStream] = lambda changes: changes,
-    ) -> Iterator[Callable[[], Rows]]:
+    def mirrored(self, capture: Capture) -> Iterator[Callable[[], Rows]]:
         """The pipeline of a capture; gives what a reader sees in the table's topic."""
         app = Pipeline(capture.table.connector)
-        shape(app.changes(capture.table.topic)).to_table(capture.table.name)
-        with self.running(app, capture, mode) as check:
+        app.changes(capture.table.topic).to_table(capture.table.name)
+        with self.running(app, capture) as check:
 
             def table() -> Rows:
                 check()
@@ -64,10 +58,8 @@ class MirrorLab:
             yield table
 
     @contextmanager
-    def running(
-        self, app: Pipeline, capture: Capture, mode: str = "micro-batch"
-    ) -> Iterator[Callable[[], None]]:
-        """A pipeline on a thread; gives what fails if it, or the connector, has failed."""
+    def running(self, app: Pipeline, *captures: Capture) -> Iterator[Callable[[], None]]:
+        """A pipeline on a thread; gives what fails if it, or a connector, has failed."""
         app.create_topics(self.connection)
         failed: list[BaseException] = []
 
@@ -75,7 +67,6 @@ class MirrorLab:
             try:
                 app.run(
                     self.spark,
-                    mode=mode,  # type: ignore[arg-type]
                     connection=self.connection,
                     state_dir=self.state_dir,
                     commit_interval="50ms",
@@ -85,8 +76,9 @@ class MirrorLab:
 
         def check() -> None:
             assert not failed, failed
-            failure = capture.failure()
-            assert failure is None, failure
+            for capture in captures:
+                failure = capture.failure()
+                assert failure is None, failure
 
         thread = threading.Thread(target=run)
         thread.start()

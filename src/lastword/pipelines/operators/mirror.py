@@ -20,7 +20,7 @@ from lastword.pipelines.operators.mirror_marks import (
     read_marks,
     write_marks,
 )
-from lastword.pipelines.operators.mirror_shape import PLAIN, Output, Replaced, Shape
+from lastword.pipelines.operators.mirror_shape import PLAIN, MirrorChange, Output, Shape
 from lastword.pipelines.operators.operator import BatchContext, Operator
 from lastword.pipelines.operators.state_view import StateView
 
@@ -126,7 +126,7 @@ class _Mirroring:
         source = self.marks.source(change)
         self.rows.put(key, new, at_ms, ((SOURCE_HEADER, source),))
         self.context.tally.updates += 1
-        self._tell(i, key, Replaced(old, new, source))
+        self._tell(i, key, MirrorChange(old, new, source))
 
     def _remove(self, i: int, key: bytes, change: RowChange) -> bytes | None:
         """Delete a row; returns it as it was. Where there is none, nothing is written."""
@@ -135,7 +135,7 @@ class _Mirroring:
             source = self.marks.source(change)
             self.rows.put(key, None, self.events.timestamps[i], ((SOURCE_HEADER, source),))
             self.context.tally.updates += 1
-            self._tell(i, key, Replaced(old, None, source))
+            self._tell(i, key, MirrorChange(old, None, source))
         return old
 
     def _sweep(self, i: int, change: RowChange) -> None:
@@ -144,7 +144,7 @@ class _Mirroring:
         for key in left_behind(self.rows.scan_headers(), self.marks.generation):
             self._remove(i, key, change)
 
-    def _tell(self, i: int, key: bytes, replaced: Replaced) -> None:
+    def _tell(self, i: int, key: bytes, replaced: MirrorChange) -> None:
         if not self.shape.tells:
             return
         try:

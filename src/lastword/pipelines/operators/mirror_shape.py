@@ -15,8 +15,8 @@ _ROWS = RowCodec()
 RowFunction = Callable[[Row], Any]
 
 
-class Replaced(NamedTuple):
-    """A row before and after a change, None for no row, and the source of the change."""
+class MirrorChange(NamedTuple):
+    """A row of a mirror before and after a change, None for no row; and the change's source."""
 
     old: bytes | None
     new: bytes | None
@@ -61,7 +61,7 @@ class Shape:
         """What the function makes of each row."""
         return replace(self, steps=(*self.steps, (False, function)))
 
-    def outputs(self, key: bytes, replaced: Replaced) -> list[Output]:
+    def outputs(self, key: bytes, replaced: MirrorChange) -> list[Output]:
         """What to write when the row of the primary key ``key`` has changed."""
         old, new, source = replaced
         shown = None if new is None else self._shown(key, new)
