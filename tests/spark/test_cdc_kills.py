@@ -12,14 +12,16 @@ import pytest
 from psycopg import Connection as PostgresConnection
 
 from lastword.testing.waiting import wait_until
-from tests.support.captures.cdc_kills import killing_lab
+from tests.support.captures.cdc_kills import PARTS, killing_lab
 from tests.support.captures.cdc_lab import WAIT_S, Lab, running_lab
+from tests.support.captures.cdc_workload import KINDS
 from tests.support.local_tables.tables import read_raw
 
 pytestmark = pytest.mark.broker
 
 # `make soak` asks for more.
 KILLS = int(os.environ.get("LASTWORD_TEST_KILLS", "3"))
+MANY_KILLS = 30
 SEED = int(os.environ.get("LASTWORD_TEST_SEED", "1"))
 
 
@@ -71,5 +73,9 @@ def test_the_mirror_of_a_random_workload_is_exact_whatever_is_killed(lab: Lab) -
         for victims in killing.rounds(KILLS):
             killing.kill(victims)
         killing.finish()
-        rows, wanted = killing.reader.rows, killing.workload.selected()
+        rows, wanted = killing.reader.rows, killing.workload.table.selected()
         assert repr(sorted(rows.items())) == repr(sorted(wanted.items()))
+        assert killing.kills.total() == KILLS
+        if KILLS >= MANY_KILLS:
+            assert {kind for kind, times in killing.workload.kinds.items() if times} == KINDS
+            assert killing.kills.keys() == {*PARTS, "broker"}

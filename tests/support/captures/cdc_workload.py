@@ -12,22 +12,23 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 
-from tests.support.captures.database_values import (
-    CREATE,
-    LARGE,
-    SELECTED,
-    WIDER,
-    some_value,
-    with_infinity,
-)
-from tests.support.captures.mirror_reader import Rows
+from tests.support.captures.database_values import WIDER, some_value
 from tests.support.captures.postgres import Postgres
+from tests.support.captures.workload_table import WorkloadTable
 
 KEYS = range(1, 40)
 LONG_KEYS = range(500, 510)
 """Only long transactions write these, so that nobody waits for their locks."""
+
+KINDS = frozenset(
+    (
+        *("insert", "update", "touch", "touch of a large value", "delete", "copy", "move"),
+        *("truncate", "transaction", "rollback to a savepoint", "rollback", "long transaction"),
+        *("add column", "drop column", "rename column", "widen column"),
+    )
+)
+"""All that a workload does if it has the time."""
 
 _PACE_S = 0.02
 _FAR_AHEAD = 40
@@ -41,23 +42,21 @@ class Workload:
     def __init__(self, postgres: Postgres, table: str, seed: int) -> None:
         self.steps = 0
         self.kinds: Counter[str] = Counter()
-        """How often each kind of statement was executed, including those taken back."""
-        self._postgres = postgres
-        self._table = sql.Identifier(table)
-        self._name = table
-        self._chance = random.Random(seed)
+        """How often each kind of statement changed something, including changes taken back."""
         self.last_n = 0
         self.followed = 0
+        self.settled_n = 0
+        """Rows with a greater ``n`` have changed since the columns did."""
+        self._postgres = postgres
+        self._chance = random.Random(seed)
+        self.table = WorkloadTable(postgres, table, composite_key=self._chance.random() < 0.5)
+        self._name = sql.Identifier(table)
         self._new_names = count(1)
         self._columns: dict[str, str] = {}
         self._long: psycopg.Connection[Any] | None = None
         self._stop = threading.Event()
         self._failures: list[BaseException] = []
         self._thread = threading.Thread(target=self._run)
-        with postgres.connect() as connection:
-            connection.execute(sql.SQL(CREATE).format(self._table))
-            for name in LARGE:
-                self._do(connection, "ALTER TABLE {} ALTER {} SET STORAGE EXTERNAL", name)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -74,18 +73,9 @@ class Workload:
         assert not self._failures, self._failures
         assert not self._thread.is_alive()
 
-    def selected(self) -> Rows:
-        """The table by psycopg, which knows nothing of how it was captured."""
-        with self._postgres.connect() as connection:
-            with_infinity(connection)
-            cursor = connection.cursor(row_factory=dict_row)
-            columns = [
-                sql.SQL(f"{SELECTED.get(kind, '{0}')} AS {{0}}").format(sql.Identifier(name))  # type: ignore[arg-type]
-                for name, kind in self._read_columns(connection).items()
-            ]
-            listed = sql.SQL(", ").join(columns)
-            cursor.execute(sql.SQL("SELECT {} FROM {}").format(listed, self._table))
-            return {str(row["id"]): row for row in cursor}
+    def rewrite(self) -> None:
+        """Change every row once more."""
+        self.table.rewrite(self._next_n())
 
     def _run(self) -> None:
         try:
@@ -100,7 +90,7 @@ class Workload:
 
     def _session(self) -> None:
         with self._postgres.connect() as connection:
-            self._columns = self._read_columns(connection)
+            self._columns = self.table.columns(connection)
             while not self._stop.wait(self._pace_s):
                 self._step(connection)
             self._end_long()
@@ -110,16 +100,6 @@ class Workload:
         """A slow machine is not flooded with changes that nobody has read."""
         ahead = self.last_n - self.followed
         return _FAR_AHEAD_PACE_S if ahead > _FAR_AHEAD else _PACE_S
-
-    def _read_columns(self, connection: psycopg.Connection[Any]) -> dict[str, str]:
-        """Asked for rather than remembered: a change may or may not have outlived a crash."""
-        return dict(
-            connection.execute(
-                "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
-                "WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
-                (self._name,),
-            ).fetchall()
-        )
 
     def _step(self, connection: psycopg.Connection[Any]) -> None:
         chance = self._chance.random()
@@ -139,8 +119,7 @@ class Workload:
         changes = [self._insert, self._update, self._touch, self._delete]
         changes += [self._update, self._touch] + ([self._copy, self._move] if keys is KEYS else [])
         chosen = self._chance.choice(changes)
-        self.kinds[chosen.__name__[1:]] += 1
-        chosen(connection, keys)
+        self.kinds[chosen.__name__[1:]] += chosen(connection, keys) > 0
 
     def _transaction(self, connection: psycopg.Connection[Any]) -> None:
         """Several statements, some of them taken back, and perhaps all of them."""
@@ -180,7 +159,7 @@ class Workload:
             self._long.close()
             self._long = None
 
-    def _insert(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _insert(self, connection: psycopg.Connection[Any], keys: range) -> int:
         """One statement with several rows; those that are there are overwritten."""
         chosen = self._chance.sample(keys, self._chance.randint(1, 4))
         n = self._next_n()
@@ -190,20 +169,21 @@ class Workload:
             "(" + ", ".join(f"%s::{kind}" for kind in self._columns.values()) + ")" for _ in chosen
         )
         names = ", ".join(f'"{name}"' for name in self._columns)
-        self._do(
+        done = self.table.do(
             connection,
             f"INSERT INTO {{}} ({names}) VALUES {places} "  # noqa: S608
             f"ON CONFLICT (id) DO UPDATE SET {updates}",
             parameters=[value for row in values for value in row.values()],
         )
+        return done.rowcount
 
-    def _update(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _update(self, connection: psycopg.Connection[Any], keys: range) -> int:
         """Some columns of a few rows."""
         free = [name for name in self._columns if name not in ("id", "n")]
         chosen = self._chance.sample(free, self._chance.randint(1, 3))
         set_to = "".join(f', "{name}" = %s::{self._columns[name]}' for name in chosen)
         first = self._chance.choice(keys)
-        self._do(
+        done = self.table.do(
             connection,
             f"UPDATE {{}} SET n = %s{set_to} "  # noqa: S608
             "WHERE id BETWEEN %s AND %s AND id = ANY(%s)",
@@ -215,63 +195,78 @@ class Workload:
                 list(keys),
             ],
         )
+        return done.rowcount
 
-    def _touch(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _touch(self, connection: psycopg.Connection[Any], keys: range) -> int:
         """Many rows in one statement, their large values unchanged."""
         parameters = [self._next_n(), list(keys), self._chance.randint(2, 9)]
-        self._do(
+        (note,) = [name for name in self._columns if name.startswith("note")]
+        touched = self.table.do(
             connection,
-            "UPDATE {} SET n = %s WHERE id = ANY(%s) AND id %% %s = 0",
+            "UPDATE {} SET n = %s WHERE id = ANY(%s) AND id %% %s = 0 RETURNING length({}) > 2000",
+            note,
             parameters=parameters,
-        )
+        ).fetchall()
+        self.kinds["touch of a large value"] += (True,) in touched
+        return len(touched)
 
-    def _delete(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _delete(self, connection: psycopg.Connection[Any], keys: range) -> int:
         chosen = self._chance.sample(keys, self._chance.randint(1, 5))
-        self._do(connection, "DELETE FROM {} WHERE id = ANY(%s)", parameters=[chosen])
+        statement = "DELETE FROM {} WHERE id = ANY(%s)"
+        return self.table.do(connection, statement, parameters=[chosen]).rowcount
 
-    def _copy(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _copy(self, connection: psycopg.Connection[Any], keys: range) -> int:
         free = self._free(connection, keys)[:5]
         n = self._next_n()
-        with connection.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(self._table)) as copy:
+        names = sql.SQL(", ").join(map(sql.Identifier, self._columns))
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(self._name, names)
+        with connection.cursor().copy(statement) as copy:
             for key in free:
                 copy.write_row(self._row(key, n))
+        return len(free)
 
-    def _move(self, connection: psycopg.Connection[Any], keys: range) -> None:
+    def _move(self, connection: psycopg.Connection[Any], keys: range) -> int:
         """A row gets another primary key, and comes with its large values."""
-        for key in self._free(connection, keys)[:1]:
-            old = self._chance.choice(keys)
-            self._do(
-                connection,
-                "UPDATE {} SET id = %s, n = %s WHERE id = %s",
-                parameters=[key, self._next_n(), old],
-            )
+        free, old = self._free(connection, keys), self._chance.choice(keys)
+        if not free:
+            return 0
+        statement = "UPDATE {} SET id = %s, n = %s WHERE id = %s"
+        given = [free[0], self._next_n(), old]
+        return self.table.do(connection, statement, parameters=given).rowcount
 
     def _truncate(self, connection: psycopg.Connection[Any]) -> None:
         self.kinds["truncate"] += 1
         self._end_long()
-        self._do(connection, "TRUNCATE {}")
+        self.table.do(connection, "TRUNCATE {}")
 
     def _change_columns(self, connection: psycopg.Connection[Any]) -> None:
-        """A change of the columns, then of every row: a row gets its new columns with a change."""
+        """A change of the columns, and perhaps of every row in the same transaction.
+
+        A row gets its new columns with its next change, and keeps the old ones until then.
+        """
         self._end_long()
         change = self._chance.choice((self._add, self._drop, self._rename, self._widen))
-        self.kinds[f"{change.__name__[1:]} column"] += 1
+        self.settled_n = self.last_n
         with connection.transaction():
-            change(connection)
-            self._do(connection, "UPDATE {} SET n = %s", parameters=[self._next_n()])
-        self._columns = self._read_columns(connection)
+            self.kinds[f"{change.__name__[1:]} column"] += change(connection)
+            if self._chance.random() < 0.5:
+                self.table.do(connection, "UPDATE {} SET n = %s", parameters=[self._next_n()])
+        self._columns = self.table.columns(connection)
 
-    def _add(self, connection: psycopg.Connection[Any]) -> None:
+    def _add(self, connection: psycopg.Connection[Any]) -> bool:
         kind = self._chance.choice(("smallint", "text", "numeric(12,2)", "real"))
         default = " DEFAULT '7'" if self._chance.random() < 0.5 else ""
         name = f"extra_{next(self._new_names)}_{self.steps}"
-        self._do(connection, f"ALTER TABLE {{}} ADD COLUMN {{}} {kind}{default}", name)
+        self.table.do(connection, f"ALTER TABLE {{}} ADD COLUMN {{}} {kind}{default}", name)
+        return True
 
-    def _drop(self, connection: psycopg.Connection[Any]) -> None:
-        for name in [name for name in self._columns if name.startswith("extra_")][:1]:
-            self._do(connection, "ALTER TABLE {} DROP COLUMN {}", name)
+    def _drop(self, connection: psycopg.Connection[Any]) -> bool:
+        extra = [name for name in self._columns if name.startswith("extra_")][:1]
+        for name in extra:
+            self.table.do(connection, "ALTER TABLE {} DROP COLUMN {}", name)
+        return bool(extra)
 
-    def _rename(self, connection: psycopg.Connection[Any]) -> None:
+    def _rename(self, connection: psycopg.Connection[Any]) -> bool:
         """Any column, those with large values above all."""
         free = [name for name in self._columns if name not in ("id", "n")]
         old = self._chance.choice(free)
@@ -279,18 +274,18 @@ class Workload:
             (old, *_) = [name for name in free if name.startswith("note")]
         kind = old.split("_")[0]
         new = f"{kind}_{next(self._new_names)}_{self.steps}"
-        self._do(connection, "ALTER TABLE {} RENAME COLUMN {} TO {}", old, new)
+        self.table.do(connection, "ALTER TABLE {} RENAME COLUMN {} TO {}", old, new)
+        return True
 
-    def _widen(self, connection: psycopg.Connection[Any]) -> None:
+    def _widen(self, connection: psycopg.Connection[Any]) -> bool:
         narrow = [name for name, kind in self._columns.items() if kind in WIDER and name != "id"]
         for name in narrow[:1]:
             wider = WIDER[self._columns[name]]
-            self._do(connection, f"ALTER TABLE {{}} ALTER COLUMN {{}} TYPE {wider}", name)
+            self.table.do(connection, f"ALTER TABLE {{}} ALTER COLUMN {{}} TYPE {wider}", name)
+        return bool(narrow)
 
     def _free(self, connection: psycopg.Connection[Any], keys: range) -> list[int]:
-        taken = {
-            row[0] for row in connection.execute(sql.SQL("SELECT id FROM {}").format(self._table))
-        }
+        taken = {row[0] for row in self.table.do(connection, "SELECT id FROM {}")}
         free = [key for key in keys if key not in taken]
         self._chance.shuffle(free)
         return free
@@ -305,14 +300,3 @@ class Workload:
 
     def _value(self, name: str) -> str | None:
         return some_value(name, self._columns[name], self._chance)
-
-    def _do(
-        self,
-        connection: psycopg.Connection[Any],
-        statement: str,
-        *names: str,
-        parameters: list[Any] | None = None,
-    ) -> None:
-        identifiers = [sql.Identifier(name) for name in names]
-        query = sql.SQL(statement).format(self._table, *identifiers)  # type: ignore[arg-type]
-        connection.execute(query, parameters)

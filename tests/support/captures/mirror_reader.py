@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
@@ -20,13 +21,18 @@ Position = tuple[int, int, int]
 class MirrorReader:
     """Keeps the rows, and fails when a key comes back or a value goes backwards.
 
-    Each row has a column ``n`` that is greater with every change of it, whatever its key.
+    Each row has a column ``n`` that is greater with every change of it, whatever its key. Numbers
+    are given in the order of the commits, except to rows with an ``overtaken`` key: a row of
+    another key that comes back after a delete is newer than all rows that were read before.
     """
 
-    def __init__(self, connection: Connection, topic: str, *, ordered: bool) -> None:
+    def __init__(
+        self, connection: Connection, topic: str, overtaken: Container[str], *, ordered: bool
+    ) -> None:
         self.rows = Rows()
         self.records = 0
         self.last_n = 0
+        self._overtaken = overtaken
         self._ordered = ordered
         self._newest: dict[str, int] = {}
         self._positions: dict[str, Position] = {}
@@ -54,6 +60,8 @@ class MirrorReader:
         self._check_position(key, dict(message.headers() or ())[SOURCE_HEADER], where)
         if value is None:
             self.rows.pop(key, None)
+            if key not in self._overtaken:
+                self._newest[key] = self.last_n
             return
         row = self._decode(value)
         newest = self._newest.get(key, 0)
