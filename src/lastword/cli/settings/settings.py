@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from lastword.cdc.change import Transactions
 from lastword.cluster.copies import PlanLimits
 from lastword.cluster.lending import RestartWrites
 from lastword.kafka.connection import SaslMechanism, SecurityProtocol
@@ -316,34 +315,6 @@ TABLE_SETTINGS: tuple[Setting, ...] = (
         str,
         None,
         "the windows of the keys: their length in milliseconds, or session; default: none",
-    ),
-)
-
-CAPTURE_SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "url",
-        str,
-        None,
-        "the database, as in postgresql://USER@HOST:5432/DATABASE; its password may be in "
-        "PGPASSWORD or ~/.pgpass",
-        secret=True,
-    ),
-    Setting("table", str, None, "the table in the database, as in public.orders"),
-    Setting("where", str, None, "the rows to keep, as SQL's WHERE has them; default: all"),
-    Setting("columns", str, None, "the columns to keep, with commas between them; default: all"),
-    Setting(
-        "password_reference",
-        str,
-        None,
-        "what the config provider of your own Connect cluster has the password under",
-    ),
-    Setting(
-        "transactions",
-        str,
-        "last",
-        "last: a row is written once per commit of the pipeline; ordered: every change is a "
-        "record, in the order of the database's log",
-        choices=get_args(Transactions),
     ),
 )
 
