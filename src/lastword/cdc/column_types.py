@@ -55,6 +55,7 @@ _DECIMAL_WORDS = {
     "NEGATIVE_INFINITY": "-Infinity",
 }
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_PADDED_BITS_MAX = 1 << 20
 _NEVER_LARGE = frozenset(("int8", "int16", "int32", "int64", "boolean"))
 
 
@@ -179,13 +180,18 @@ def _interval(text: str) -> str:
 
 
 def _bits(length: int) -> Convert:
-    """The digits of a bit string, as PostgreSQL writes it; a single one is a boolean there."""
+    """The digits of a bit string, as PostgreSQL writes it; a single one is a boolean there.
+
+    Debezium drops leading zeros. They come back unless the length is unknown: a ``varbit`` without
+    one has the largest number, and so many digits would fill the memory.
+    """
+    digits = length if length <= _PADDED_BITS_MAX else 0
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
             return value
         number = int.from_bytes(b64decode(value), "little")
-        return f"{number:0{length}b}"
+        return f"{number:0{digits}b}"
 
     return read
 

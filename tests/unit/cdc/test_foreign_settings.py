@@ -176,3 +176,11 @@ def test_types_of_other_databases_are_read(
 ) -> None:
     convert = converter({"type": kind, "name": name})
     assert (value if convert is None else convert(value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("length", "digits"), [(3, "101"), (5, "00101"), (2_147_483_647, "101"), (10**15, "101")]
+)
+def test_bits_of_unknown_length_are_not_padded(length: int, digits: str) -> None:
+    value = b64encode(b"\x05").decode()
+    assert converted(value, "bytes", "io.debezium.data.Bits", length=str(length)) == digits
