@@ -240,6 +240,7 @@ def _paused_and_resumed(cdc: CdcCommand, name: str) -> None:
 
     wait_until(paused, "it pauses, and its lag is not known", timeout=WAIT_S)
     cdc.json("resume", name)
+    wait_until(lambda: cdc("status", name).exit_code == 0, "it runs again", timeout=WAIT_S)
 
 
 def test_the_connector_may_run_on_a_connect_cluster_of_the_user(
