@@ -72,10 +72,11 @@ def test_an_open_transaction_is_named_and_the_table_is_ready_once_it_ends(
 ) -> None:
     topic.produce((b"before", b"1"))
     # As a killed writer leaves it: open, until the broker gives up on it.
-    killed = topic.begin_transaction((b"lost", b"x"), name="killed-writer", timeout_ms=4_000)
+    killed = topic.begin_transaction((b"lost", b"x"), name="killed-writer", timeout_ms=8_000)
     topic.produce((b"after", b"2"))
     table = tables.make(topic.name, **RAW)
     table.start()
+    wait_until(lambda: [each.position for each in table.progress()] == [1], "the first record")
     with pytest.raises(NotReadyError, match="blocked by transaction 'killed-writer'") as stalled:
         table.wait_ready(stall_timeout_s=1)
     assert "partition 0 is at 1 of 3" in str(stalled.value)

@@ -23,7 +23,7 @@ from lastword.testing.plugin import EAGER
 from tests.support.captures.postgres import Postgres, running_postgres
 
 WAIT_S = 240.0
-WORD = "open sesame of the database"
+WORD = "abracadabra of the database"
 # A crashed broker is let in again once the session of its past life has ended.
 _SESSIONS = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 
